@@ -1,0 +1,124 @@
+// Makes the checkout ready to run: packages installed, sources compiled. Says nothing when both are.
+// Uses nothing but Node itself, since it runs before anything is installed.
+
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { withLock } from "./lock.mjs";
+import { npm, runQuietly } from "./run.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const at = (/** @type {string[]} */ ...names) => join(root, ...names);
+
+const packagesStamp = at("node_modules", ".orrery-stamp");
+const buildStamp = at("dist", ".stamp");
+
+await main();
+
+async function main() {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  if (major < 20 || (major === 20 && minor < 20)) {
+    process.stderr.write(`Orrery needs Node 20.20 or later; this is ${process.versions.node}.\n`);
+    process.exit(1);
+  }
+  if (arePackagesInstalled() && isBuilt()) return;
+  await withLock(at(".cache", "ready.lock"), async () => {
+    // Asked again: whoever held the lock before may have done the work.
+    if (!arePackagesInstalled()) await installPackages();
+    if (!isBuilt()) await build();
+  });
+}
+
+function arePackagesInstalled() {
+  return readOr(packagesStamp, "") === hashOf([at("package-lock.json")]) || isInstalledByHand();
+}
+
+/**
+ * Whether node_modules holds what the lock file says although we did not install it, as after
+ * `npm install some-package`: npm keeps a list of what it installed.
+ */
+function isInstalledByHand() {
+  const { "": _root, ...wanted } = packagesOf(at("package-lock.json"));
+  const found = packagesOf(at("node_modules", ".package-lock.json"));
+  return Object.entries(wanted).every(([path, { version, optional }]) =>
+    // Optional packages of other platforms are never there.
+    path in found ? found[path]?.version === version : optional,
+  );
+}
+
+/**
+ * @param {string} lockFile
+ * @returns {Record<string, { version?: string, optional?: boolean }>}
+ */
+function packagesOf(lockFile) {
+  return JSON.parse(readOr(lockFile, "{}")).packages ?? {};
+}
+
+async function installPackages() {
+  say("installing packages…");
+  const hash = hashOf([at("package-lock.json")]);
+  await runQuietly(root, ...npm("ci", "--include=dev", "--no-audit", "--no-fund"));
+  writeFileSync(packagesStamp, hash);
+}
+
+function isBuilt() {
+  return readOr(buildStamp, "") === hashOf(buildInputs());
+}
+
+async function build() {
+  say("building…");
+  // Hashed before compiling, so that what changes meanwhile is compiled next time.
+  const hash = hashOf(buildInputs());
+  await runQuietly(root, process.execPath, [
+    at("node_modules", "typescript", "bin", "tsc"),
+    "--pretty",
+    "false",
+  ]);
+  removeOrphans();
+  writeFileSync(buildStamp, hash);
+}
+
+function buildInputs() {
+  const sources = filesUnder(at("src")).filter((file) => !file.endsWith(".test.ts"));
+  return [at("package-lock.json"), at("tsconfig.json"), ...sources];
+}
+
+/** Remove what was compiled from sources that no longer exist: it would still run, and be published. */
+function removeOrphans() {
+  for (const file of filesUnder(at("dist"))) {
+    const compiled = /^(.+?)(\.js|\.js\.map|\.d\.ts)$/.exec(relative(at("dist"), file));
+    if (compiled?.[1] && !existsSync(at("src", `${compiled[1]}.ts`))) rmSync(file);
+  }
+}
+
+/** @param {string[]} files */
+function hashOf(files) {
+  const hash = createHash("sha256");
+  for (const file of files) {
+    const content = readFileSync(file);
+    hash.update(`${relative(root, file)}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * @param {string} folder
+ * @returns {string[]}
+ */
+function filesUnder(folder) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+/** @param {string} file @param {string} otherwise */
+function readOr(file, otherwise) {
+  return existsSync(file) ? readFileSync(file, "utf8") : otherwise;
+}
+
+/** @param {string} message */
+function say(message) {
+  process.stderr.write(`${message}\n`);
+}

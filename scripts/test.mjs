@@ -1,0 +1,29 @@
+// The whole of CI: `npm test` here and on every other machine. Arguments go to vitest: `npm test -- src/graph`.
+// With `--check` (`npm run check`) everything but the tests.
+
+import { fileURLToPath } from "node:url";
+import { runNode } from "./run.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const args = process.argv.slice(2);
+
+/** @type {[name: string, command: string[]][]} */
+const stages = [
+  ["ready", ["scripts/ready.mjs"]],
+  ["biome", ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings"]],
+  [
+    "oxlint",
+    ["node_modules/oxlint/bin/oxlint", "--type-aware", "--tsconfig=tsconfig.test.json", "--deny-warnings"],
+  ],
+  ["types", ["node_modules/typescript/bin/tsc", "-p", "tsconfig.test.json"]],
+  ["knip", ["node_modules/knip/bin/knip.js"]],
+];
+if (args[0] !== "--check") stages.push(["vitest", ["node_modules/vitest/vitest.mjs", "run", ...args]]);
+
+for (const [name, command] of stages) {
+  const startedMs = performance.now();
+  const code = await runNode(root, command);
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+  process.stderr.write(`${name}: ${code === 0 ? "ok" : "failed"}, ${seconds} s\n`);
+  if (code !== 0) process.exit(code);
+}
