@@ -1,0 +1,216 @@
+// The layout's rules, held against the sources. docs/decisions/0001-one-package.md says why they are tests.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join, posix, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+/** What each part may import. Read downwards: nothing imports what stands below it. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  ledger: ["core"],
+  queue: ["core"],
+  graph: ["core"],
+  placement: ["core"],
+  scheduler: ["core", "ledger", "queue", "graph", "placement"],
+  store: ["core", "ledger"],
+  protocol: ["core", "ledger", "graph"],
+  simulator: ["core", "ledger", "graph", "placement", "scheduler", "store"],
+  server: ["core", "ledger", "graph", "placement", "scheduler", "store", "protocol"],
+  worker: ["core", "protocol", "graph"],
+  get local() {
+    return partsAbove("local");
+  },
+  get cli() {
+    return partsAbove("cli");
+  },
+  /** The package's own door. */
+  get "index.ts"() {
+    return partsAbove("index.ts");
+  },
+};
+
+/** What the pure parts may import that is not ours. Hashing is the only thing that they take from outside. */
+const PURE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: ["node:crypto"],
+  ledger: [],
+  queue: [],
+  graph: [],
+  placement: [],
+  scheduler: [],
+};
+
+/** Names that say nothing, so that anything fits in. */
+const EMPTY_NAMES = ["util", "utils", "helper", "helpers", "common", "type", "types", "manager", "managers"];
+
+const MAX_LINES = 600;
+
+interface Source {
+  /** Relative to src, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+test("the sources keep the rules of the layout", () => {
+  expect(readSources().flatMap(violations)).toEqual([]);
+});
+
+describe("a broken rule is found:", () => {
+  const cases: readonly (readonly [rule: string, path: string, text: string, found: string])[] = [
+    [
+      "a part imports one that it may not",
+      "graph/level.ts",
+      'import { append } from "../ledger/index.ts";',
+      "src/graph/level.ts imports ../ledger/index.ts: graph may import only core",
+    ],
+    [
+      "types count as imports",
+      "core/ids.ts",
+      'import type { Event } from "../ledger/index.ts";',
+      "src/core/ids.ts imports ../ledger/index.ts: core may import no other part",
+    ],
+    [
+      "a part is entered by another door",
+      "ledger/block.ts",
+      'import { sha256 } from "../core/hash.ts";',
+      "src/ledger/block.ts imports ../core/hash.ts: core is entered through core/index.ts",
+    ],
+    [
+      "an import spans lines",
+      "ledger/block.ts",
+      'import {\n  sha256,\n  type Hash,\n} from "../core/hash.ts";',
+      "src/ledger/block.ts imports ../core/hash.ts: core is entered through core/index.ts",
+    ],
+    [
+      "an export is an import",
+      "queue/index.ts",
+      'export { level } from "../graph/index.ts";',
+      "src/queue/index.ts imports ../graph/index.ts: queue may import only core",
+    ],
+    [
+      "a late import is an import",
+      "worker/main.ts",
+      'const { listen } = await import("../server/index.ts");',
+      "src/worker/main.ts imports ../server/index.ts: worker may import only core, protocol, graph",
+    ],
+    [
+      "a type that is imported in place is an import",
+      "core/heap.ts",
+      'type Spec = import("../graph/index.ts").GraphSpec;',
+      "src/core/heap.ts imports ../graph/index.ts: core may import no other part",
+    ],
+    [
+      "a pure part imports a package",
+      "scheduler/step.ts",
+      'import { xoroshiro128plus } from "pure-rand";',
+      "src/scheduler/step.ts imports pure-rand: scheduler is pure",
+    ],
+    [
+      "a pure part imports Node",
+      "ledger/block.ts",
+      'import { createHash } from "node:crypto";',
+      "src/ledger/block.ts imports node:crypto: ledger is pure",
+    ],
+    [
+      "an import leaves src",
+      "cli/main.ts",
+      'import manifest from "../../package.json";',
+      "src/cli/main.ts imports ../../package.json: it lies outside src",
+    ],
+    ["a part has no entry", "magic/spell.ts", "", "src/magic/spell.ts: magic has no entry in MAY_IMPORT"],
+    ["a file has an empty name", "graph/utils.ts", "", "src/graph/utils.ts: name it for what it holds"],
+    [
+      "a folder has an empty name",
+      "store/common/row.ts",
+      "",
+      "src/store/common/row.ts: name it for what it holds",
+    ],
+    ["a file is long", "graph/level.ts", "\n".repeat(601), "src/graph/level.ts: 601 lines, 600 are allowed"],
+  ];
+  test.each(cases)("%s", (_rule, path, text, found) => {
+    expect(violations({ path, text })).toEqual([found]);
+  });
+});
+
+test("what keeps the rules is let through", () => {
+  const text = [
+    '// No import of ours: from "../ledger/index.ts" is only mentioned.',
+    'import { createHash } from "node:crypto";',
+    'import { invariant } from "./invariant.ts";',
+  ].join("\n");
+  expect(violations({ path: "core/hash.ts", text })).toEqual([]);
+  expect(
+    violations({ path: "graph/level.ts", text: 'import { invariant } from "../core/index.ts";' }),
+  ).toEqual([]);
+  expect(violations({ path: "graph/level.test.ts", text: 'import fc from "fast-check";' })).toEqual([]);
+});
+
+function violations(source: Source): string[] {
+  const broken = [...misnamed(source), ...tooLong(source)];
+  const part = partOf(source.path);
+  if (!MAY_IMPORT[part]) return [...broken, `src/${source.path}: ${part} has no entry in MAY_IMPORT`];
+  if (source.path.endsWith(".test.ts")) return broken;
+  const imports = importsOf(source.text).flatMap((specifier) => {
+    const problem = specifier.startsWith(".")
+      ? problemWithOurs(source.path, specifier)
+      : problemWithTheirs(part, specifier);
+    return problem ? [`src/${source.path} imports ${specifier}: ${problem}`] : [];
+  });
+  return [...broken, ...imports];
+}
+
+function problemWithOurs(path: string, specifier: string): string | undefined {
+  const target = posix.join(posix.dirname(path), specifier);
+  if (target.startsWith("../")) return "it lies outside src";
+  const from = partOf(path);
+  const to = partOf(target);
+  if (from === to) return undefined;
+  const allowed = MAY_IMPORT[from] ?? [];
+  if (!allowed.includes(to))
+    return `${from} may import ${allowed.length > 0 ? `only ${allowed.join(", ")}` : "no other part"}`;
+  return target === `${to}/index.ts` ? undefined : `${to} is entered through ${to}/index.ts`;
+}
+
+function problemWithTheirs(part: string, specifier: string): string | undefined {
+  const allowed = PURE_MAY_IMPORT[part];
+  return !allowed || allowed.includes(specifier) ? undefined : `${part} is pure`;
+}
+
+function misnamed({ path }: Source): string[] {
+  const names = [...dirname(path).split("/"), basename(path).replace(/(\.test)?\.ts$/, "")];
+  return names.some((name) => EMPTY_NAMES.includes(name)) ? [`src/${path}: name it for what it holds`] : [];
+}
+
+function tooLong({ path, text }: Source): string[] {
+  const lines = text.split("\n").length - 1;
+  return lines > MAX_LINES ? [`src/${path}: ${lines} lines, ${MAX_LINES} are allowed`] : [];
+}
+
+/**
+ * What a source imports, by its form: statements begin a line, as the formatter leaves them. TypeScript 7 has no
+ * parser to call, and this needs none.
+ */
+function importsOf(text: string): string[] {
+  const statements = text.matchAll(/^(?:import|export)\s(?:[^;"']*?\sfrom\s)?["']([^"']+)["']/gm);
+  const calls = text.matchAll(/^(?!\s*(?:\/\/|\*)).*?\bimport\(\s*["']([^"']+)["']/gm);
+  return [...statements, ...calls].map((match) => match[1] ?? "");
+}
+
+/** The part that a path lies in; a file directly in src is a part by itself. */
+function partOf(path: string): string {
+  return path.split("/")[0] ?? path;
+}
+
+function partsAbove(part: string): string[] {
+  const parts = Object.keys(MAY_IMPORT);
+  return parts.slice(0, parts.indexOf(part));
+}
+
+function readSources(): Source[] {
+  const src = fileURLToPath(new URL("../src", import.meta.url));
+  return readdirSync(src, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+    .map((file) => ({ path: relative(src, file).split(sep).join("/"), text: readFileSync(file, "utf8") }));
+}
