@@ -1,0 +1,205 @@
+/**
+ * Runs one shell command as a process group.
+ *
+ * The shell leads a group of its own, so that a signal reaches everything it started. What the command leaves
+ * behind in its group when it ends is killed: a result must not depend on processes that go on after it. Only a
+ * process that leaves the group on purpose (`setsid`) escapes.
+ */
+
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { outputLines } from "./output-lines.ts";
+import { ProcessGroup } from "./process-group.ts";
+
+export interface CommandRequest {
+  readonly command: string;
+  readonly cwd: string;
+  /** The whole environment of the command; nothing of ours is added. */
+  readonly env: Readonly<Record<string, string>>;
+  /** 0 means no limit. */
+  readonly timeoutMs: number;
+  /** How long the group may take to end after SIGTERM, before SIGKILL. */
+  readonly graceMs: number;
+  /** Whole lines with their newlines, possibly many at once; only the last may lack its newline. */
+  readonly onOutput: (stream: "stdout" | "stderr", text: string) => void;
+}
+
+export type CommandOutcome =
+  | {
+      readonly type: "finished";
+      /** SHA-256 of all bytes of stdout, in hex. */
+      readonly resultHash: string;
+      readonly resultBytes: number;
+    }
+  | {
+      readonly type: "failed";
+      readonly code: "exit" | "signal" | "spawn";
+      readonly exitCode: number | null;
+      readonly signal: string | null;
+      readonly message: string;
+    }
+  | { readonly type: "timed-out" }
+  | { readonly type: "cancelled" };
+
+export interface RunningCommand {
+  readonly pid: number | undefined;
+  /** Never rejects. */
+  readonly done: Promise<CommandOutcome>;
+  cancel(): void;
+  /** SIGKILL at once and synchronously, for handlers of our own exit. */
+  kill(): void;
+}
+
+type Shell = ChildProcessByStdio<null, Readable, Readable>;
+
+/** How long a pipe that a grandchild keeps open is read after the shell has ended. */
+const DRAIN_MS = 100;
+/** Node fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export function startCommand(request: CommandRequest): RunningCommand {
+  const { command, cwd, env } = request;
+  let shell: Shell;
+  try {
+    // `--`: a command may begin with a dash.
+    shell = spawn("/bin/sh", ["-c", "--", command], {
+      cwd,
+      env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  } catch (error) {
+    return neverStarted(Promise.resolve(spawnFailed(request, error)));
+  }
+  if (shell.pid !== undefined) return supervise(shell, new ProcessGroup(shell.pid), request);
+  // Node throws some refusals of the system (E2BIG, ENOTDIR) and emits others (ENOENT, EAGAIN).
+  return neverStarted(
+    new Promise((resolve) => shell.once("error", (error) => resolve(spawnFailed(request, error)))),
+  );
+}
+
+function supervise(shell: Shell, group: ProcessGroup, request: CommandRequest): RunningCommand {
+  const output = readOutput(shell, request.onOutput);
+  let stopped: "timed-out" | "cancelled" | undefined;
+  let exited = false;
+  let grace: NodeJS.Timeout | undefined;
+
+  const stop = (reason: "timed-out" | "cancelled"): void => {
+    if (stopped || exited) return;
+    stopped = reason;
+    group.terminate();
+    grace = setTimeout(() => group.kill(), Math.min(request.graceMs, MAX_TIMER_MS));
+  };
+  const limit =
+    request.timeoutMs > 0
+      ? setTimeout(stop, Math.min(request.timeoutMs, MAX_TIMER_MS), "timed-out")
+      : undefined;
+
+  const settle = async (exitCode: number | null, signal: string | null): Promise<CommandOutcome> => {
+    exited = true;
+    clearTimeout(limit);
+    // A shell dies of SIGTERM at once, while the program that it ran may still be using its grace.
+    if (stopped) await group.ended();
+    else await settledWithin(output.closed, DRAIN_MS);
+    clearTimeout(grace);
+    group.kill();
+    const result = await output.close();
+    group.release();
+    if (stopped) return { type: stopped };
+    return exitCode === 0 ? { type: "finished", ...result } : failed(exitCode, signal);
+  };
+
+  return {
+    pid: shell.pid,
+    done: new Promise((resolve) => shell.once("exit", (code, signal) => resolve(settle(code, signal)))),
+    cancel: () => stop("cancelled"),
+    kill() {
+      if (!exited) stopped ??= "cancelled";
+      group.kill();
+    },
+  };
+}
+
+interface Result {
+  readonly resultHash: string;
+  readonly resultBytes: number;
+}
+
+interface Output {
+  readonly closed: Promise<unknown>;
+  /** Read what is there, and give up pipes that somebody outside the group holds open. */
+  close(): Promise<Result>;
+}
+
+function readOutput(shell: Shell, onOutput: CommandRequest["onOutput"]): Output {
+  const hash = createHash("sha256");
+  let resultBytes = 0;
+  shell.stdout.on("data", (chunk: Buffer) => {
+    hash.update(chunk);
+    resultBytes += chunk.length;
+  });
+  const closed = Promise.all([
+    readLines(shell.stdout, (text) => onOutput("stdout", text)),
+    readLines(shell.stderr, (text) => onOutput("stderr", text)),
+  ]);
+  return {
+    closed,
+    async close() {
+      await settledWithin(closed, DRAIN_MS);
+      shell.stdout.destroy();
+      shell.stderr.destroy();
+      await closed;
+      return { resultHash: hash.digest("hex"), resultBytes };
+    },
+  };
+}
+
+function readLines(pipe: Readable, emit: (text: string) => void): Promise<void> {
+  const lines = outputLines(emit);
+  pipe.on("data", (chunk: Buffer) => lines.push(chunk));
+  // A pipe that breaks closes too, and what was read until then counts.
+  pipe.on("error", () => {});
+  return new Promise((resolve) => {
+    pipe.once("close", () => {
+      lines.end();
+      resolve();
+    });
+  });
+}
+
+function settledWithin(promise: Promise<unknown>, limitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    // One more turn of the loop: after we were busy, the timer comes before the bytes that had arrived by then.
+    const timer = setTimeout(() => setImmediate(resolve), limitMs);
+    void promise.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function neverStarted(done: Promise<CommandOutcome>): RunningCommand {
+  return { pid: undefined, done, cancel() {}, kill() {} };
+}
+
+function failed(exitCode: number | null, signal: string | null): CommandOutcome {
+  if (signal !== null)
+    return { type: "failed", code: "signal", exitCode, signal, message: `killed by ${signal}` };
+  return { type: "failed", code: "exit", exitCode, signal, message: `exited with code ${exitCode}` };
+}
+
+function spawnFailed({ cwd }: CommandRequest, error: unknown): CommandOutcome {
+  // For a missing directory Node blames the shell, which is there.
+  const reason = isDirectory(cwd) ? String(error) : `${cwd} is not a directory`;
+  return { type: "failed", code: "spawn", exitCode: null, signal: null, message: `cannot start: ${reason}` };
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}

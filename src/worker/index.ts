@@ -1,0 +1,1 @@
+export { type CommandOutcome, type CommandRequest, type RunningCommand, startCommand } from "./command.ts";
