@@ -6,11 +6,13 @@ import { runNode } from "./run.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const args = process.argv.slice(2);
+// `biome ci` colours its output letter by letter even into a file.
+const colors = process.stdout.isTTY ? "force" : "off";
 
 /** @type {[name: string, command: string[]][]} */
 const stages = [
   ["ready", ["scripts/ready.mjs"]],
-  ["biome", ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings"]],
+  ["biome", ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", `--colors=${colors}`]],
   [
     "oxlint",
     ["node_modules/oxlint/bin/oxlint", "--type-aware", "--tsconfig=tsconfig.test.json", "--deny-warnings"],
