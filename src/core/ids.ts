@@ -1,0 +1,28 @@
+import { sha256Hex } from "./hash.ts";
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+export type RunId = Branded<"RunId">;
+export type NodeId = Branded<"NodeId">;
+export type TaskId = Branded<"TaskId">;
+export type WorkerId = Branded<"WorkerId">;
+
+/**
+ * The id of a node's task: derived from its run and node, so that every machine gives it the same one.
+ * It has the form of a UUID, version 8 (hash-based), like the ids of single tasks.
+ */
+export function taskIdOf(run: string, node: string): TaskId {
+  return derivedUuid(`orrery task\n${run.length}\n${run}\n${node}`) as TaskId;
+}
+
+export function derivedUuid(text: string): string {
+  const hex = sha256Hex(text);
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** Order by UTF-16 code unit, never by locale. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,8 @@
+/** A bug in Orrery itself. Never caught below the edge: a wrong state must not be committed. */
+export class InvariantError extends Error {
+  override readonly name = "InvariantError";
+}
+
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}

@@ -1,0 +1,37 @@
+/** Urgency of a task, 0 (critical) to 4 (best effort). */
+export type Priority = 0 | 1 | 2 | 3 | 4;
+
+/**
+ * What a task asks of the scheduler, in the units that decisions are made in. Nodes of a large graph
+ * share few distinct ones, so a run stores each once.
+ */
+export interface TaskSpec {
+  /** What the worker shall do: `command`, or the name of a task type that it knows. */
+  readonly type: string;
+  /** The name of who should run it; workers say which executors they serve. */
+  readonly executor: string;
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+  readonly estimateMs: number;
+  readonly priority: Priority;
+  /** Sorted by code unit, without duplicates. */
+  readonly capabilities: readonly string[];
+  readonly maxAttempts: number;
+  /** Wait before the second attempt; it doubles with each further one. */
+  readonly backoffMs: number;
+  /** 0: no limit. */
+  readonly timeoutMs: number;
+  /** Waits for a person and is never ready by itself. */
+  readonly held: boolean;
+}
+
+export interface NodeSpec {
+  readonly id: string;
+  /** Ids of the nodes that must have completed before this one starts. */
+  readonly needs: readonly string[];
+  readonly task: TaskSpec;
+  /** SHA-256 of what the worker is asked to do, or "" where nothing is kept. */
+  readonly requestHash: string;
+  /** Completed before this run began, and not run again. */
+  readonly done: boolean;
+}

@@ -1,0 +1,118 @@
+import { invariant } from "../core/index.ts";
+import type { NodeSpec, Priority, TaskSpec } from "./spec.ts";
+
+/**
+ * A graph as it stands in the ledger: by columns, needs as indexes, equal task specifications once.
+ * A million nodes are some thirty bytes each.
+ */
+export interface WireGraph {
+  readonly specs: readonly WireSpec[];
+  readonly ids: readonly string[];
+  /** For each node the index of its specification. */
+  readonly spec: readonly number[];
+  /** For each node the indexes of the nodes it needs, ascending. */
+  readonly needs: readonly (readonly number[])[];
+  /** For each node the hash of its request; empty when no node has one. */
+  readonly requests: readonly string[];
+  /** Indexes of the nodes that were completed before. */
+  readonly done: readonly number[];
+}
+
+export type WireSpec = readonly [
+  type: string,
+  executor: string,
+  cpuMillicores: number,
+  memoryBytes: number,
+  estimateMs: number,
+  priority: Priority,
+  capabilities: readonly string[],
+  maxAttempts: number,
+  backoffMs: number,
+  timeoutMs: number,
+  held: 0 | 1,
+];
+
+/** Takes a graph without problems (see `findGraphProblems`). */
+export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
+  const indexOf = new Map(nodes.map((node, index) => [node.id, index]));
+  const specs = new SpecTable();
+  return {
+    ids: nodes.map((node) => node.id),
+    spec: nodes.map((node) => specs.indexOf(node.task)),
+    needs: nodes.map((node) => {
+      const needs = [...new Set(node.needs)].map((need) => {
+        const index = indexOf.get(need);
+        invariant(index !== undefined, `node ${node.id} needs ${need}, which is in the graph`);
+        return index;
+      });
+      return needs.sort((a, b) => a - b);
+    }),
+    requests: nodes.some((node) => node.requestHash !== "") ? nodes.map((node) => node.requestHash) : [],
+    done: nodes.flatMap((node, index) => (node.done ? [index] : [])),
+    specs: specs.all,
+  };
+}
+
+class SpecTable {
+  readonly all: WireSpec[] = [];
+  readonly #byText = new Map<string, number>();
+  readonly #byObject = new Map<TaskSpec, number>();
+
+  indexOf(task: TaskSpec): number {
+    const known = this.#byObject.get(task);
+    if (known !== undefined) return known;
+    const wire = wireSpec(task);
+    const text = JSON.stringify(wire);
+    let index = this.#byText.get(text);
+    if (index === undefined) {
+      index = this.all.push(wire) - 1;
+      this.#byText.set(text, index);
+    }
+    this.#byObject.set(task, index);
+    return index;
+  }
+}
+
+function wireSpec(task: TaskSpec): WireSpec {
+  return [
+    task.type,
+    task.executor,
+    task.cpuMillicores,
+    task.memoryBytes,
+    task.estimateMs,
+    task.priority,
+    task.capabilities,
+    task.maxAttempts,
+    task.backoffMs,
+    task.timeoutMs,
+    task.held ? 1 : 0,
+  ];
+}
+
+export function taskSpecOf(wire: WireSpec): TaskSpec {
+  const [
+    type,
+    executor,
+    cpuMillicores,
+    memoryBytes,
+    estimateMs,
+    priority,
+    capabilities,
+    maxAttempts,
+    ...rest
+  ] = wire;
+  const [backoffMs, timeoutMs, held] = rest;
+  return {
+    type,
+    executor,
+    cpuMillicores,
+    memoryBytes,
+    estimateMs,
+    priority,
+    capabilities,
+    maxAttempts,
+    backoffMs,
+    timeoutMs,
+    held: held === 1,
+  };
+}

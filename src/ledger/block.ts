@@ -1,0 +1,65 @@
+import { crc32, sha256Hex } from "../core/index.ts";
+import { encodeEvent } from "./codec.ts";
+import type { LedgerEvent } from "./events.ts";
+
+/**
+ * A block is a line of JSON: what one turn recorded, in a fixed order of keys. Its hash is the SHA-256 of
+ * the line's bytes before `,"hash"`, which hold the hash of the block before it; so a line can be checked
+ * with any tool, without parsing it. `checks` holds for each event eight hex digits, the CRC-32 of the
+ * event's text continued from the check before it: they tell which event of a damaged block is the first
+ * bad one.
+ */
+export interface Block {
+  readonly epoch: number;
+  /** The sequence of its first event; the others follow without gaps. */
+  readonly seq: number;
+  readonly count: number;
+  readonly prev: string;
+  readonly now: number;
+  readonly hash: string;
+  readonly line: string;
+}
+
+/** The end of the chain: what the next block must build on. */
+export interface Head {
+  readonly epoch: number;
+  /** The sequence of the last event; 0 before the first, which has sequence 1. */
+  readonly seq: number;
+  readonly hash: string;
+}
+
+export const GENESIS: Head = { epoch: 0, seq: 0, hash: "0".repeat(64) };
+
+export function headOf(block: Block): Head {
+  return { epoch: block.epoch, seq: block.seq + block.count - 1, hash: block.hash };
+}
+
+/** Gathers the events of a turn, as text, and seals them into a block. */
+export class BlockWriter {
+  readonly #texts: string[] = [];
+  readonly #checks: string[] = [];
+  #check = 0;
+
+  get count(): number {
+    return this.#texts.length;
+  }
+
+  add(event: LedgerEvent): void {
+    const text = encodeEvent(event);
+    this.#check = crc32(text, this.#check);
+    this.#texts.push(text);
+    this.#checks.push(hex8(this.#check));
+  }
+
+  seal(head: Head, epoch: number, now: number): Block {
+    const seq = head.seq + 1;
+    const body = `{"v":1,"epoch":${epoch},"seq":${seq},"prev":"${head.hash}","now":${now},"events":[${this.#texts.join(",")}],"checks":"${this.#checks.join("")}"`;
+    const hash = sha256Hex(body);
+    const line = `${body},"hash":"${hash}"}`;
+    return { epoch, seq, count: this.#texts.length, prev: head.hash, now, hash, line };
+  }
+}
+
+export function hex8(value: number): string {
+  return (value + 0x1_0000_0000).toString(16).slice(1);
+}

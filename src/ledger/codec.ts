@@ -1,0 +1,121 @@
+import { invariant } from "../core/index.ts";
+import type { Reason } from "../placement/index.ts";
+import type { AttemptFinished, EventKind, EventOf, LedgerEvent, TaskAssigned } from "./events.ts";
+
+/**
+ * An event in the ledger is the JSON array of its kind and its fields in the order of this table. Fields are
+ * only ever added at the end of a row, so that older ledgers stay readable.
+ */
+const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kind>, "kind">[] } = {
+  SchedulerConfigured: ["config"],
+  RunSubmitted: ["runId", "name", "agent", "zone", "onFailure", "graph"],
+  SubmissionsRefused: ["agent", "code", "count"],
+  WorkerRegistered: ["worker"],
+  WorkerLoadReported: ["worker", "loadPermille", "saysOverloaded"],
+  DrainRequested: ["worker"],
+  WorkerLost: ["worker", "code"],
+  AttemptStarted: ["run", "node", "attempt", "startedAt"],
+  AttemptFinished: ["run", "node", "attempt", "startedAt", "resultHash", "resultBytes"],
+  AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message"],
+  AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
+  AttemptLost: ["run", "node", "attempt", "startedAt"],
+  AttemptCancelled: ["run", "node", "attempt", "startedAt"],
+  ReportRefused: ["run", "node", "attempt", "report", "code"],
+  CancelRequested: ["run", "node"],
+  TaskAssigned: ["run", "node", "attempt", "worker", "reason", "runnerUp", "rejected"],
+  TaskRetried: ["run", "node", "dueAt"],
+  TaskFailed: ["run", "node", "code"],
+  TaskCancelled: ["run", "node"],
+  TasksSkipped: ["run", "node", "nodes"],
+  CancelSignalled: ["run", "node", "attempt"],
+  ReservationMade: ["run", "node", "worker", "freeAt"],
+  RunEnded: ["run", "outcome"],
+};
+
+const DECISIONS: ReadonlySet<EventKind> = new Set<EventKind>([
+  "TaskAssigned",
+  "TaskRetried",
+  "TaskFailed",
+  "TaskCancelled",
+  "TasksSkipped",
+  "CancelSignalled",
+  "ReservationMade",
+  "RunEnded",
+]);
+
+export function isDecision(event: LedgerEvent): boolean {
+  return DECISIONS.has(event.kind);
+}
+
+/** The two kinds that a task always has are written by hand: this is half of what recording costs. */
+export function encodeEvent(event: LedgerEvent): string {
+  switch (event.kind) {
+    case "TaskAssigned":
+      return encodeAssigned(event);
+    case "AttemptFinished":
+      return encodeFinished(event);
+    default:
+      return encodeByTable(event);
+  }
+}
+
+export function encodeByTable(event: LedgerEvent): string {
+  const wire: unknown[] = [event.kind];
+  const from = event as unknown as Record<string, unknown>;
+  for (const field of FIELDS[event.kind]) {
+    const value = from[field];
+    wire.push(field === "reason" ? wireReason(value as Reason) : value);
+  }
+  return JSON.stringify(wire);
+}
+
+export function decodeEvent(wire: unknown): LedgerEvent {
+  invariant(Array.isArray(wire), "an event in the ledger is an array");
+  const [kind, ...values] = wire as [EventKind, ...unknown[]];
+  const fields: readonly string[] | undefined = Object.hasOwn(FIELDS, kind) ? FIELDS[kind] : undefined;
+  invariant(fields !== undefined, `the event kind ${String(kind)} is known to this version`);
+  const event: Record<string, unknown> = { kind };
+  for (const [at, field] of fields.entries()) {
+    event[field] = field === "reason" ? reasonOf(values[at] as readonly unknown[]) : values[at];
+  }
+  return event as unknown as LedgerEvent;
+}
+
+function encodeAssigned(event: TaskAssigned): string {
+  const { run, node, attempt, worker, reason, runnerUp, rejected } = event;
+  return `["TaskAssigned",${run},${node},${attempt},${worker},${encodeReason(reason)},${runnerUp},[${rejected}]]`;
+}
+
+function encodeFinished(event: AttemptFinished): string {
+  const { run, node, attempt, startedAt, resultHash, resultBytes } = event;
+  const hash = resultHash === "" ? '""' : JSON.stringify(resultHash);
+  return `["AttemptFinished",${run},${node},${attempt},${startedAt},${hash},${resultBytes}]`;
+}
+
+function encodeReason(reason: Reason): string {
+  return reason.type === "LeastLoaded"
+    ? `["LeastLoaded",${reason.queueDepth}]`
+    : JSON.stringify(wireReason(reason));
+}
+
+function wireReason(reason: Reason): readonly unknown[] {
+  return Object.values(reason);
+}
+
+function reasonOf([type, first, second]: readonly unknown[]): Reason {
+  const known = type as Reason["type"];
+  switch (known) {
+    case "OnlyWorkerAvailable":
+      return { type: known };
+    case "ResourceFit":
+      return { type: known, availableCpu: Number(first), requiredCpu: Number(second) };
+    case "LeastLoaded":
+      return { type: known, queueDepth: Number(first) };
+    case "RoundRobin":
+      return { type: known, index: Number(first) };
+    case "Random":
+      return { type: known, hash: Number(first) };
+    case "Affinity":
+      return { type: known, because: first as "DataLocality" | "PreviouslyExecuted" | "SameZone" };
+  }
+}

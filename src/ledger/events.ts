@@ -1,0 +1,226 @@
+import type { WireGraph } from "../graph/index.ts";
+import type { PlacementConfig, Reason, WorkerSpec } from "../placement/index.ts";
+
+/**
+ * Everything that the ledger can say. An event is an input (a fact from outside, with all the data that
+ * decisions use) or a decision. Runs and workers are named by their number in the ledger (the order in which
+ * it first mentions them), nodes by their index in the run's graph.
+ */
+export type LedgerEvent = Input | Decision;
+export type EventKind = LedgerEvent["kind"];
+export type EventOf<Kind extends EventKind> = Extract<LedgerEvent, { readonly kind: Kind }>;
+
+export type Input =
+  | SchedulerConfigured
+  | RunSubmitted
+  | SubmissionsRefused
+  | WorkerRegistered
+  | WorkerLoadReported
+  | DrainRequested
+  | WorkerLost
+  | AttemptStarted
+  | AttemptFinished
+  | AttemptFailed
+  | AttemptTimedOut
+  | AttemptLost
+  | AttemptCancelled
+  | ReportRefused
+  | CancelRequested;
+
+export type Decision =
+  | TaskAssigned
+  | TaskRetried
+  | TaskFailed
+  | TaskCancelled
+  | TasksSkipped
+  | CancelSignalled
+  | ReservationMade
+  | RunEnded;
+
+/** Names the rules that decided. `apply` reads every version; `--redecide` is promised for the same one. */
+export const POLICY_VERSION = 1;
+
+export interface SchedulerConfig extends PlacementConfig {
+  readonly policyVersion: number;
+  readonly maxNodes: number;
+  /** Above this many waiting tasks a submission is refused. */
+  readonly backlogLimit: number;
+  /** Usage of the workers' queues, 0 to 1, at which a submission is refused; null: never. */
+  readonly rejectThreshold: number | null;
+  /** How long a task may be passed over for lack of capacity before a worker is kept free for it. */
+  readonly reserveAfterMs: number;
+  readonly maxBackoffMs: number;
+  /** Ended runs that stay in the state; the oldest is forgotten first. */
+  readonly keepEndedRuns: number;
+}
+
+export interface SchedulerConfigured {
+  readonly kind: "SchedulerConfigured";
+  readonly config: SchedulerConfig;
+}
+
+export interface RunSubmitted {
+  readonly kind: "RunSubmitted";
+  readonly runId: string;
+  readonly name: string;
+  readonly agent: string;
+  readonly zone: string;
+  /** What becomes of the rest when a node has failed for good. */
+  readonly onFailure: "continue" | "cancel";
+  readonly graph: WireGraph;
+}
+
+/** Refusals in sum: one event per turn, agent and code. */
+export interface SubmissionsRefused {
+  readonly kind: "SubmissionsRefused";
+  readonly agent: string;
+  readonly code: RefusalCode;
+  readonly count: number;
+}
+
+export type RefusalCode = "backlog" | "backpressure";
+
+export interface WorkerRegistered {
+  readonly kind: "WorkerRegistered";
+  readonly worker: WorkerSpec;
+}
+
+/** A heartbeat whose load changed the worker's status; others are not events. */
+export interface WorkerLoadReported {
+  readonly kind: "WorkerLoadReported";
+  readonly worker: number;
+  readonly loadPermille: number;
+  readonly saysOverloaded: boolean;
+}
+
+export interface DrainRequested {
+  readonly kind: "DrainRequested";
+  readonly worker: number;
+}
+
+export interface WorkerLost {
+  readonly kind: "WorkerLost";
+  readonly worker: number;
+  readonly code: "lease" | "left" | "restart";
+}
+
+interface OfAttempt {
+  readonly run: number;
+  readonly node: number;
+  readonly attempt: number;
+}
+
+/** When the attempt began, on the worker's word; -1 if it never did. */
+interface Ended extends OfAttempt {
+  readonly startedAt: number;
+}
+
+export interface AttemptStarted extends Ended {
+  readonly kind: "AttemptStarted";
+}
+
+export interface AttemptFinished extends Ended {
+  readonly kind: "AttemptFinished";
+  readonly resultHash: string;
+  readonly resultBytes: number;
+}
+
+export interface AttemptFailed extends Ended {
+  readonly kind: "AttemptFailed";
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface AttemptTimedOut extends Ended {
+  readonly kind: "AttemptTimedOut";
+}
+
+export interface AttemptLost extends Ended {
+  readonly kind: "AttemptLost";
+}
+
+export interface AttemptCancelled extends Ended {
+  readonly kind: "AttemptCancelled";
+}
+
+/** What a worker can report of an attempt, by the name of the event that it becomes. */
+export type Report =
+  | AttemptStarted
+  | AttemptFinished
+  | AttemptFailed
+  | AttemptTimedOut
+  | AttemptLost
+  | AttemptCancelled;
+
+/** A report that came too late, or twice. */
+export interface ReportRefused extends OfAttempt {
+  readonly kind: "ReportRefused";
+  readonly report: Report["kind"];
+  readonly code: "stale" | "unknown";
+}
+
+export interface CancelRequested {
+  readonly kind: "CancelRequested";
+  readonly run: number;
+  /** -1: the whole run. */
+  readonly node: number;
+}
+
+export interface TaskAssigned extends OfAttempt {
+  readonly kind: "TaskAssigned";
+  readonly worker: number;
+  readonly reason: Reason;
+  /** The number of the second best worker; -1 if there was none. */
+  readonly runnerUp: number;
+  /** How many workers were rejected, by the order of `REJECTIONS`, without trailing zeros. */
+  readonly rejected: readonly number[];
+}
+
+export interface TaskRetried {
+  readonly kind: "TaskRetried";
+  readonly run: number;
+  readonly node: number;
+  readonly dueAt: number;
+}
+
+export interface TaskFailed {
+  readonly kind: "TaskFailed";
+  readonly run: number;
+  readonly node: number;
+  readonly code: "attempts";
+}
+
+export interface TaskCancelled {
+  readonly kind: "TaskCancelled";
+  readonly run: number;
+  readonly node: number;
+}
+
+/** What hangs on a node that will never complete. */
+export interface TasksSkipped {
+  readonly kind: "TasksSkipped";
+  readonly run: number;
+  readonly node: number;
+  readonly nodes: readonly number[];
+}
+
+export interface CancelSignalled extends OfAttempt {
+  readonly kind: "CancelSignalled";
+}
+
+export interface ReservationMade {
+  readonly kind: "ReservationMade";
+  readonly run: number;
+  readonly node: number;
+  readonly worker: number;
+  /** When the worker is expected to have room, by the estimates of what it holds. */
+  readonly freeAt: number;
+}
+
+export type RunOutcome = "completed" | "failed" | "cancelled";
+
+export interface RunEnded {
+  readonly kind: "RunEnded";
+  readonly run: number;
+  readonly outcome: RunOutcome;
+}

@@ -1,0 +1,60 @@
+import { clearBit, countBits, setBit } from "../core/index.ts";
+import type { Demand } from "./demand.ts";
+import type { Fleet } from "./fleet.ts";
+import { REJECTIONS } from "./reason.ts";
+import type { TaskKey } from "./worker.ts";
+
+/** Who could take a task now, and how many could not for what. Reused from one decision to the next. */
+export class Candidates {
+  set: Uint32Array = new Uint32Array(0);
+  count = 0;
+  /** How many there were before resources were looked at. */
+  available = 0;
+  readonly #rejected = new Int32Array(REJECTIONS.length);
+
+  /** Counts per rejection, without the zeros at the end. */
+  rejected(): number[] {
+    let length = this.#rejected.length;
+    while (length > 0 && this.#rejected[length - 1] === 0) length--;
+    return Array.from(this.#rejected.subarray(0, length));
+  }
+
+  find(fleet: Fleet, demand: Demand, key: TaskKey): void {
+    fleet.refresh(demand);
+    const words = demand.serves.length;
+    if (this.set.length !== words) this.set = new Uint32Array(words);
+    this.count = 0;
+    this.available = 0;
+    const rejected = this.#rejected;
+    rejected.fill(0);
+    rejected[0] = demand.unsuited[0];
+    rejected[1] = demand.unsuited[1];
+    rejected[2] = demand.unsuited[2];
+    const own = fleet.reservations.get(key);
+    if (own) clearBit(fleet.reserved, fleet.ordinalOf(own));
+    for (let word = 0; word < words; word++) this.#findInWord(fleet, demand, word);
+    if (own) setBit(fleet.reserved, fleet.ordinalOf(own));
+  }
+
+  #findInWord(fleet: Fleet, demand: Demand, word: number): void {
+    const rejected = this.#rejected;
+    const serves = demand.serves[word] as number;
+    const open = serves & (fleet.open[word] as number);
+    if (open !== serves) {
+      (rejected[3] as number) += countBits(serves & (fleet.unreachable[word] as number));
+      (rejected[4] as number) += countBits(serves & (fleet.draining[word] as number));
+      (rejected[5] as number) += countBits(serves & (fleet.overloaded[word] as number));
+    }
+    const roomy = open & (fleet.roomy[word] as number);
+    if (roomy !== open) (rejected[6] as number) += countBits(open & ~roomy);
+    const free = roomy & ~(fleet.reserved[word] as number);
+    if (free !== roomy) (rejected[7] as number) += countBits(roomy & ~free);
+    const fitsCpu = free & (demand.fitsCpu[word] as number);
+    if (fitsCpu !== free) (rejected[8] as number) += countBits(free & ~fitsCpu);
+    const fits = fitsCpu & (demand.fitsMemory[word] as number);
+    if (fits !== fitsCpu) (rejected[9] as number) += countBits(fitsCpu & ~fits);
+    this.set[word] = fits;
+    this.available += countBits(free);
+    this.count += countBits(fits);
+  }
+}

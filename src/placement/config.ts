@@ -1,0 +1,17 @@
+export const STRATEGIES = ["round-robin", "least-loaded", "random", "affinity"] as const;
+
+export type Strategy = (typeof STRATEGIES)[number];
+
+/** What decides placement. It is recorded in the ledger: a decision depends on nothing outside of it. */
+export interface PlacementConfig {
+  readonly strategy: Strategy;
+  /** With any strategy, a candidate that holds input data wins over one that does not. */
+  readonly preferLocality: boolean;
+  /** How many tasks a worker may be given beyond those that it can run at once. */
+  readonly maxQueuePerWorker: number;
+  /** Salt of the random strategy. */
+  readonly seed: number;
+  /** A worker whose load (per mille) reaches the first is overloaded until it falls below the second. */
+  readonly overloadedAtPermille: number;
+  readonly relievedBelowPermille: number;
+}

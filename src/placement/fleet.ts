@@ -1,0 +1,297 @@
+import { bitsetOf, clearBit, invariant, setBit, writeBit } from "../core/index.ts";
+import type { PlacementConfig } from "./config.ts";
+import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
+import { byId, type Held, type TaskKey, Worker, type WorkerSpec } from "./worker.ts";
+
+/** How many changes of free resources are remembered for demands that look again. */
+const CHANGES = 4096;
+
+/**
+ * All workers, and the indexes that let a decision look at bits instead of workers.
+ *
+ * The workers are the state; everything else here is derived from them and rebuilt when one joins. A bit
+ * stands for a worker in the order of ids, so the lowest bit is the tie-break. The order in which workers
+ * registered shows nowhere.
+ */
+export class Fleet {
+  config: PlacementConfig;
+  /** By number, in the order of first registration. */
+  readonly workers: Worker[] = [];
+  /** By id. */
+  sorted: Worker[] = [];
+  /** The last worker that was given a task: round robin goes on behind it. */
+  cursor: Worker | undefined;
+  heldTotal = 0;
+  reachable = 0;
+  /** Grows whenever some worker may have got room, so that what was blocked is worth another look. */
+  relief = 0;
+
+  membership = 0;
+  changeCount = 0;
+  readonly changes: Int32Array = new Int32Array(CHANGES);
+  /** Workers that are Idle or Busy. */
+  open: Uint32Array = bitsetOf(0);
+  overloaded: Uint32Array = bitsetOf(0);
+  draining: Uint32Array = bitsetOf(0);
+  unreachable: Uint32Array = bitsetOf(0);
+  /** Workers whose queue is below its limit. */
+  roomy: Uint32Array = bitsetOf(0);
+  /** Workers that are kept free for a task. */
+  reserved: Uint32Array = bitsetOf(0);
+  readonly reservations: Map<TaskKey, Worker> = new Map();
+  /** Workers by queue depth. */
+  byDepth: Uint32Array[] = [];
+  readonly #byId = new Map<string, Worker>();
+  readonly #executed = new Map<string, Uint32Array>();
+  readonly #homes = new Map<string, Uint32Array>();
+  #ordinals: Int32Array = new Int32Array(0);
+  #freeCpu: Float64Array = new Float64Array(0);
+  #freeMemory: Float64Array = new Float64Array(0);
+  #depths: Int32Array = new Int32Array(0);
+  #stale = false;
+
+  constructor(config: PlacementConfig) {
+    this.config = config;
+  }
+
+  configure(config: PlacementConfig): void {
+    this.config = config;
+    this.#stale = true;
+    this.relief++;
+  }
+
+  byId(id: string): Worker | undefined {
+    return this.#byId.get(id);
+  }
+
+  ordinalOf(worker: Worker): number {
+    return this.#ordinals[worker.number] as number;
+  }
+
+  /** The share of all queue room that is taken (P-05). */
+  get usage(): number {
+    return this.heldTotal / Math.max(1, this.reachable * this.config.maxQueuePerWorker);
+  }
+
+  /** A worker that comes back under its id begins anew: what it held is the caller's to settle first. */
+  register(spec: WorkerSpec, seq: number): Worker {
+    let worker = this.#byId.get(spec.id);
+    if (worker) {
+      invariant(worker.held.size === 0, "a worker that registers again holds nothing");
+      if (worker.status === "Unreachable") this.reachable++;
+      worker.spec = spec;
+      worker.freeCpu = spec.cpuMillicores;
+      worker.freeMemory = spec.memoryBytes;
+      worker.loadPermille = 0;
+      worker.saysOverloaded = false;
+      worker.executed.clear();
+      worker.moveTo("Idle");
+    } else {
+      worker = new Worker(this.workers.length, spec);
+      this.adopt(worker);
+    }
+    worker.registeredSeq = seq;
+    this.#stale = true;
+    this.relief++;
+    return worker;
+  }
+
+  /** Takes in a worker as it is, for instance from a snapshot. */
+  adopt(worker: Worker): void {
+    invariant(worker.number === this.workers.length, "workers are numbered in order");
+    this.workers.push(worker);
+    this.#byId.set(worker.id, worker);
+    if (worker.status !== "Unreachable") this.reachable++;
+    this.heldTotal += worker.held.size;
+    if (worker.reservedFor !== undefined) this.reservations.set(worker.reservedFor, worker);
+    this.#stale = true;
+    this.relief++;
+  }
+
+  lose(worker: Worker): void {
+    if (worker.status === "Unreachable") return;
+    worker.moveTo("Unreachable");
+    this.unreserve(worker.reservedFor);
+    this.reachable--;
+    this.#reindex(worker);
+  }
+
+  drain(worker: Worker): void {
+    worker.moveTo("Draining");
+    this.unreserve(worker.reservedFor);
+    this.#reindex(worker);
+  }
+
+  reportLoad(worker: Worker, loadPermille: number, saysOverloaded: boolean): void {
+    worker.loadPermille = loadPermille;
+    worker.saysOverloaded = saysOverloaded;
+    if (worker.status === "Idle" || worker.status === "Busy" || worker.status === "Overloaded") {
+      worker.moveTo(
+        this.isOverloaded(worker, loadPermille, saysOverloaded) ? "Overloaded" : restingStatus(worker),
+      );
+    }
+    this.#reindex(worker);
+  }
+
+  isOverloaded(worker: Worker, loadPermille: number, saysOverloaded: boolean): boolean {
+    if (saysOverloaded || loadPermille >= this.config.overloadedAtPermille) return true;
+    return worker.status === "Overloaded" && loadPermille >= this.config.relievedBelowPermille;
+  }
+
+  take(worker: Worker, key: TaskKey, held: Held): void {
+    worker.held.set(key, held);
+    worker.freeCpu -= held.cpuMillicores;
+    worker.freeMemory -= held.memoryBytes;
+    this.heldTotal++;
+    if (worker.status === "Idle") worker.moveTo("Busy");
+    this.#reindex(worker);
+  }
+
+  release(worker: Worker, key: TaskKey): void {
+    const held = worker.held.get(key);
+    invariant(held !== undefined, "a worker gives back what it was given");
+    worker.held.delete(key);
+    worker.freeCpu += held.cpuMillicores;
+    worker.freeMemory += held.memoryBytes;
+    this.heldTotal--;
+    if (worker.status === "Busy" && worker.held.size === 0) worker.moveTo("Idle");
+    this.relief++;
+    this.#reindex(worker);
+  }
+
+  reserve(worker: Worker, key: TaskKey): void {
+    invariant(worker.reservedFor === undefined, "a worker is kept free for one task");
+    worker.reservedFor = key;
+    this.reservations.set(key, worker);
+    this.#reindex(worker);
+  }
+
+  unreserve(key: TaskKey | undefined): void {
+    const worker = key === undefined ? undefined : this.reservations.get(key);
+    if (!worker || key === undefined) return;
+    worker.reservedFor = undefined;
+    this.reservations.delete(key);
+    this.relief++;
+    this.#reindex(worker);
+  }
+
+  noteExecuted(worker: Worker, type: string): void {
+    if (worker.executed.has(type)) return;
+    worker.executed.add(type);
+    if (!this.#stale) setBit(this.executed(type), this.ordinalOf(worker));
+  }
+
+  executed(type: string): Uint32Array {
+    return this.#attribute(this.#executed, type, (worker) => worker.executed.has(type));
+  }
+
+  home(zone: string): Uint32Array {
+    return this.#attribute(this.#homes, zone, (worker) => worker.spec.zone === zone);
+  }
+
+  freeCpu(ordinal: number): number {
+    return this.#freeCpu[ordinal] as number;
+  }
+
+  /** Brings the indexes in step; cheap when no worker came. */
+  settle(): void {
+    if (this.#stale) this.#rebuild();
+  }
+
+  /** Brings a demand's sets in step with the workers. */
+  refresh(demand: Demand): void {
+    this.settle();
+    if (demand.membership !== this.membership) this.#meet(demand);
+    const missed = this.changeCount - demand.change;
+    if (missed > Math.min(CHANGES, this.sorted.length)) {
+      for (let ordinal = 0; ordinal < this.sorted.length; ordinal++) this.#refit(demand, ordinal);
+    } else {
+      for (let change = demand.change; change < this.changeCount; change++) {
+        this.#refit(demand, this.changes[change % CHANGES] as number);
+      }
+    }
+    demand.change = this.changeCount;
+  }
+
+  #refit(demand: Demand, ordinal: number): void {
+    writeBit(demand.fitsCpu, ordinal, (this.#freeCpu[ordinal] as number) >= demand.needs.cpuMillicores);
+    writeBit(demand.fitsMemory, ordinal, (this.#freeMemory[ordinal] as number) >= demand.needs.memoryBytes);
+  }
+
+  #meet(demand: Demand): void {
+    const { needs, unsuited } = demand;
+    demand.membership = this.membership;
+    demand.change = this.changeCount - this.sorted.length - 1;
+    demand.serves = bitsetOf(this.sorted.length);
+    demand.fitsCpu = bitsetOf(this.sorted.length);
+    demand.fitsMemory = bitsetOf(this.sorted.length);
+    unsuited.fill(0);
+    for (const [ordinal, worker] of this.sorted.entries()) {
+      if (!servesExecutor(worker, needs)) unsuited[0]++;
+      else if (!servesZone(worker, needs)) unsuited[1]++;
+      else if (!hasCapabilities(worker, needs)) unsuited[2]++;
+      else setBit(demand.serves, ordinal);
+    }
+  }
+
+  #rebuild(): void {
+    this.#stale = false;
+    this.membership++;
+    this.sorted = this.workers.toSorted(byId);
+    const size = this.sorted.length;
+    this.#ordinals = new Int32Array(size);
+    for (const [ordinal, worker] of this.sorted.entries()) this.#ordinals[worker.number] = ordinal;
+    this.#freeCpu = new Float64Array(size);
+    this.#freeMemory = new Float64Array(size);
+    this.#depths = new Int32Array(size).fill(-1);
+    this.open = bitsetOf(size);
+    this.overloaded = bitsetOf(size);
+    this.draining = bitsetOf(size);
+    this.unreachable = bitsetOf(size);
+    this.roomy = bitsetOf(size);
+    this.reserved = bitsetOf(size);
+    this.byDepth = [];
+    this.#executed.clear();
+    this.#homes.clear();
+    for (const worker of this.sorted) this.#reindex(worker);
+  }
+
+  #reindex(worker: Worker): void {
+    if (this.#stale) return;
+    const ordinal = this.ordinalOf(worker);
+    const { status } = worker;
+    writeBit(this.open, ordinal, status === "Idle" || status === "Busy");
+    writeBit(this.overloaded, ordinal, status === "Overloaded");
+    writeBit(this.draining, ordinal, status === "Draining");
+    writeBit(this.unreachable, ordinal, status === "Unreachable");
+    writeBit(this.roomy, ordinal, worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker);
+    writeBit(this.reserved, ordinal, worker.reservedFor !== undefined);
+    this.#freeCpu[ordinal] = worker.freeCpu;
+    this.#freeMemory[ordinal] = worker.freeMemory;
+    this.changes[this.changeCount++ % CHANGES] = ordinal;
+    this.#indexDepth(ordinal, worker.held.size);
+  }
+
+  #indexDepth(ordinal: number, depth: number): void {
+    const before = this.#depths[ordinal] as number;
+    if (before === depth) return;
+    if (before >= 0) clearBit(this.byDepth[before] as Uint32Array, ordinal);
+    while (this.byDepth.length <= depth) this.byDepth.push(bitsetOf(this.sorted.length));
+    setBit(this.byDepth[depth] as Uint32Array, ordinal);
+    this.#depths[ordinal] = depth;
+  }
+
+  #attribute(sets: Map<string, Uint32Array>, name: string, holds: (worker: Worker) => boolean): Uint32Array {
+    let set = sets.get(name);
+    if (!set) {
+      set = bitsetOf(this.sorted.length);
+      for (const [ordinal, worker] of this.sorted.entries()) if (holds(worker)) setBit(set, ordinal);
+      sets.set(name, set);
+    }
+    return set;
+  }
+}
+
+function restingStatus(worker: Worker): "Idle" | "Busy" {
+  return worker.held.size === 0 ? "Idle" : "Busy";
+}

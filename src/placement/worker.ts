@@ -1,0 +1,93 @@
+import { compareText, invariant } from "../core/index.ts";
+
+/** What a worker says of itself when it registers. */
+export interface WorkerSpec {
+  readonly id: string;
+  readonly endpoint: string;
+  /** Its home; it runs tasks of that zone and of those in `zones`. */
+  readonly zone: string;
+  readonly zones: readonly string[];
+  readonly executors: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+  /** How many tasks it runs at once. */
+  readonly slots: number;
+}
+
+export type WorkerStatus = "Idle" | "Busy" | "Overloaded" | "Draining" | "Unreachable";
+
+const NEXT: Record<WorkerStatus, readonly WorkerStatus[]> = {
+  Idle: ["Busy", "Overloaded", "Draining", "Unreachable"],
+  Busy: ["Idle", "Overloaded", "Draining", "Unreachable"],
+  Overloaded: ["Idle", "Busy", "Draining", "Unreachable"],
+  // A draining worker never takes work again: to come back it registers anew.
+  Draining: ["Idle", "Unreachable"],
+  Unreachable: ["Idle"],
+};
+
+/** A task by the number of its run and its node's index: both in one number, to be a cheap key. */
+export type TaskKey = number;
+
+export function taskKey(run: number, node: number): TaskKey {
+  return run * 2 ** 32 + node;
+}
+
+export function runOfKey(key: TaskKey): number {
+  return Math.floor(key / 2 ** 32);
+}
+
+export function nodeOfKey(key: TaskKey): number {
+  return key % 2 ** 32;
+}
+
+/** What a worker was given and has not ended: running, or queued there. */
+export interface Held {
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+  /** When it should end, by its estimate. */
+  readonly expectedEndMs: number;
+}
+
+/** A worker as the scheduler sees it. Changed only by `Fleet`, which keeps its indexes in step. */
+export class Worker {
+  /** Its number in the ledger, in the order of first registration. */
+  readonly number: number;
+  readonly id: string;
+  spec: WorkerSpec;
+  /** The event of its last registration: what it completed before that, it no longer has. */
+  registeredSeq = 0;
+  status: WorkerStatus = "Idle";
+  freeCpu: number;
+  freeMemory: number;
+  loadPermille = 0;
+  saysOverloaded = false;
+  /** What it was given and has not ended, in the order in which it was given. */
+  readonly held: Map<TaskKey, Held> = new Map();
+  /** Task types that it has completed. */
+  readonly executed: Set<string> = new Set();
+  /** The task that it is kept free for. */
+  reservedFor: TaskKey | undefined;
+
+  constructor(number: number, spec: WorkerSpec) {
+    this.number = number;
+    this.id = spec.id;
+    this.spec = spec;
+    this.freeCpu = spec.cpuMillicores;
+    this.freeMemory = spec.memoryBytes;
+  }
+
+  get queueDepth(): number {
+    return this.held.size;
+  }
+
+  moveTo(status: WorkerStatus): void {
+    if (status === this.status) return;
+    invariant(NEXT[this.status].includes(status), `a worker that is ${this.status} cannot become ${status}`);
+    this.status = status;
+  }
+}
+
+export function byId(a: Worker, b: Worker): number {
+  return compareText(a.id, b.id);
+}

@@ -1,0 +1,102 @@
+import { Heap, RankedSet } from "../core/index.ts";
+import type { Priority } from "../graph/index.ts";
+import { Demand, type Needs } from "../placement/index.ts";
+import type { Run } from "./run.ts";
+
+/**
+ * Ready tasks with the same needs and priority, of all runs: a worker that can take one can take any of them,
+ * so either the first has a candidate or none has.
+ */
+export class Group {
+  readonly key: string;
+  readonly priority: Priority;
+  readonly demand: Demand;
+  /** Runs that have tasks of this group. A group without any is forgotten. */
+  readonly lanes: Map<number, Lane> = new Map();
+  ready = 0;
+  /** What the fleet's relief was when no worker could take the first: until it grows, none can. */
+  blockedAt = -1;
+  /** Runs with something ready, and perhaps some that no longer have. */
+  readonly #runs = new Heap<number>((a, b) => a < b);
+
+  constructor(key: string, priority: Priority, needs: Needs) {
+    this.key = key;
+    this.priority = priority;
+    this.demand = new Demand(needs);
+  }
+
+  /** The lane of the earliest run that has something ready. */
+  head(): Lane | undefined {
+    for (let run = this.#runs.peek(); run !== undefined; run = this.#runs.peek()) {
+      const lane = this.lanes.get(run);
+      if (lane && lane.ready.size > 0) return lane;
+      this.#runs.pop();
+      if (lane) lane.listed = false;
+    }
+    return undefined;
+  }
+
+  add(lane: Lane, node: number): void {
+    lane.ready.add(lane.rankOf(node));
+    this.ready++;
+    if (!lane.listed) {
+      lane.listed = true;
+      this.#runs.push(lane.run.number);
+    }
+  }
+
+  remove(lane: Lane, node: number): void {
+    lane.ready.delete(lane.rankOf(node));
+    this.ready--;
+  }
+}
+
+/** The ready nodes of one run in one group, by rank. */
+export class Lane {
+  readonly run: Run;
+  readonly group: Group;
+  readonly ready: RankedSet;
+  /** Whether the group's heap of runs holds this one. */
+  listed = false;
+  readonly #start: number;
+  readonly #size: number;
+
+  constructor(run: Run, group: Group, start: number, size: number) {
+    this.run = run;
+    this.group = group;
+    this.#start = start;
+    this.#size = size;
+    this.ready = new RankedSet(size);
+  }
+
+  rankOf(node: number): number {
+    return (this.run.position[node] as number) - this.#start;
+  }
+
+  has(node: number): boolean {
+    return this.ready.has(this.rankOf(node));
+  }
+
+  /** How many ready nodes come before the first for which the claim, true for some while, is false. */
+  countWhile(claim: (node: number) => boolean): number {
+    let count = 0;
+    for (let rank = 0; rank < this.#size && claim(this.run.order[this.#start + rank] as number); rank++) {
+      if (this.ready.has(rank)) count++;
+    }
+    return count;
+  }
+
+  /** The ready node that goes first. */
+  first(): number {
+    return this.run.order[this.#start + this.ready.first()] as number;
+  }
+}
+
+/** Order between the first of two groups: priority, earlier run, more work held up, order of submission. */
+export function goesFirst(a: Lane, b: Lane): boolean {
+  if (a.group.priority !== b.group.priority) return a.group.priority < b.group.priority;
+  if (a.run !== b.run) return a.run.number < b.run.number;
+  const [nodeA, nodeB] = [a.first(), b.first()];
+  const lead = (b.run.graph.holdsUpMs[nodeB] as number) - (a.run.graph.holdsUpMs[nodeA] as number);
+  return lead !== 0 ? lead < 0 : nodeA < nodeB;
+}

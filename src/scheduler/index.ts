@@ -1,0 +1,10 @@
+export { apply } from "./apply.ts";
+export { type Emit, isWaiting, nextWakeAt } from "./dispatch.ts";
+export { type OpenDependency, type WaitReason, whyHere, whyNotYet } from "./explain.ts";
+export { type CapabilityCheck, type EventRecord, renderRecord } from "./record.ts";
+export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
+export type { Run } from "./run.ts";
+export { restore, type Snapshot, stateHash, takeSnapshot } from "./snapshot.ts";
+export { DEFAULT_CONFIG, State } from "./state.ts";
+export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";
+export { type Reply, type Stimulus, step } from "./step.ts";

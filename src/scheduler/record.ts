@@ -1,0 +1,148 @@
+import { canonicalJson, derivedUuid, sha256Hex, taskIdOf } from "../core/index.ts";
+import type { LedgerEvent, TaskAssigned } from "../ledger/index.ts";
+import type { Recorded } from "./replay.ts";
+import type { Run } from "./run.ts";
+import type { State } from "./state.ts";
+
+/** The full record of an event, as specified; the ledger keeps only what it cannot be derived from. */
+export interface EventRecord {
+  readonly eventId: string;
+  readonly runId: string | null;
+  readonly nodeId: string | null;
+  readonly parentEventId: string | null;
+  readonly logicalTime: number;
+  readonly kind: LedgerEvent["kind"];
+  readonly payload: unknown;
+  readonly payloadHash: string;
+  readonly priorStateHash: string;
+  readonly postStateHash: string;
+  readonly capabilityCheckResult: CapabilityCheck | null;
+  readonly policyDecisionId: string | null;
+  readonly toolRequestHash: string | null;
+  readonly toolResponseHash: string | null;
+  readonly errorData: { readonly code: string; readonly message: string } | null;
+  /** Wall clock, milliseconds. */
+  readonly time: number;
+}
+
+export interface CapabilityCheck {
+  readonly required: readonly string[];
+  readonly held: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** Renders an event, in the state before it. `ledgerId` is the hash of the first block. */
+export function renderRecord(state: State, recorded: Recorded, ledgerId: string): EventRecord {
+  const { event, seq, now, block } = recorded;
+  const run = "run" in event ? state.runs.get(event.run) : undefined;
+  const node = run && "node" in event && event.node >= 0 ? event.node : undefined;
+  const payload = payloadOf(state, event, run, node, seq);
+  const parent = parentSeq(state, event, run, node);
+  return {
+    eventId: eventIdOf(ledgerId, seq),
+    runId: run?.id ?? (event.kind === "RunSubmitted" ? event.runId : null),
+    nodeId: run && node !== undefined ? run.graph.idOf(node) : null,
+    parentEventId: parent > 0 ? eventIdOf(ledgerId, parent) : null,
+    logicalTime: seq,
+    kind: event.kind,
+    payload,
+    payloadHash: sha256Hex(canonicalJson(payload)),
+    priorStateHash: block.prev,
+    postStateHash: block.hash,
+    capabilityCheckResult: event.kind === "TaskAssigned" && run ? capabilityCheck(state, event, run) : null,
+    policyDecisionId: policyDecisionId(state, event),
+    toolRequestHash: run && node !== undefined ? run.graph.requestHashOf(node) || null : null,
+    toolResponseHash: event.kind === "AttemptFinished" ? event.resultHash || null : null,
+    errorData: errorOf(event),
+    time: now,
+  };
+}
+
+function eventIdOf(ledgerId: string, seq: number): string {
+  return derivedUuid(`orrery event\n${ledgerId}\n${seq}`);
+}
+
+/** The event that caused it: the last about the node, else about the run, else about the worker. */
+function parentSeq(state: State, event: LedgerEvent, run: Run | undefined, node: number | undefined): number {
+  if (run && node !== undefined) return run.lastSeq[node] as number;
+  if (run) return run.lastEventSeq;
+  return "worker" in event && typeof event.worker === "number" ? state.worker(event.worker).registeredSeq : 0;
+}
+
+function payloadOf(
+  state: State,
+  event: LedgerEvent,
+  run: Run | undefined,
+  node: number | undefined,
+  seq: number,
+): unknown {
+  if (!run) return withoutKind(state, event);
+  const named =
+    node === undefined
+      ? {}
+      : { taskId: taskIdOf(run.id, run.graph.idOf(node)), nodeId: run.graph.idOf(node) };
+  if (event.kind !== "TaskAssigned") {
+    const nodes =
+      event.kind === "TasksSkipped" ? { nodes: event.nodes.map((one) => run.graph.idOf(one)) } : {};
+    const { run: _, node: __, ...rest } = withoutKind(state, event);
+    return { ...named, ...rest, ...nodes };
+  }
+  const workerId = state.worker(event.worker).id;
+  return {
+    ...named,
+    workerId,
+    assignedAt: seq,
+    attempt: event.attempt,
+    reasoning: { ...event.reason, workerId },
+    runnerUp: state.fleet.workers[event.runnerUp]?.id ?? null,
+    rejected: event.rejected,
+  };
+}
+
+function withoutKind(state: State, event: LedgerEvent): Record<string, unknown> {
+  const { kind: _, ...rest } = event as LedgerEvent & Record<string, unknown>;
+  return typeof rest["worker"] === "number" ? { ...rest, worker: state.worker(rest["worker"]).id } : rest;
+}
+
+function capabilityCheck(state: State, event: TaskAssigned, run: Run): CapabilityCheck {
+  const required = run.graph.taskOf(event.node).capabilities;
+  const held = state.worker(event.worker).spec.capabilities;
+  return { required, held, missing: required.filter((capability) => !held.includes(capability)) };
+}
+
+/** The rule that decided, under the version of the rules and of the configuration. */
+function policyDecisionId(state: State, event: LedgerEvent): string | null {
+  const rule = event.kind === "TaskAssigned" ? `place/${event.reason.type}` : RULES[event.kind];
+  if (rule === undefined) return null;
+  return `${rule}@policy-${state.config.policyVersion}+config-${sha256Hex(canonicalJson(state.config)).slice(0, 12)}`;
+}
+
+const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
+  TaskRetried: "attempts/retry",
+  TaskFailed: "attempts/exhausted",
+  TaskCancelled: "cancel/waiting",
+  CancelSignalled: "cancel/placed",
+  TasksSkipped: "dependencies/failed",
+  ReservationMade: "place/reserve",
+  RunEnded: "run/end",
+  ReportRefused: "attempts/fence",
+  SubmissionsRefused: "admission/refuse",
+};
+
+function errorOf(event: LedgerEvent): EventRecord["errorData"] {
+  switch (event.kind) {
+    case "AttemptFailed":
+      return { code: event.code, message: event.message };
+    case "AttemptTimedOut":
+      return { code: "timeout", message: "the attempt ran longer than its time limit" };
+    case "AttemptLost":
+      return { code: "lost", message: "the worker no longer knows of the attempt" };
+    case "ReportRefused":
+      return {
+        code: event.code,
+        message: `a report (${event.report}) of attempt ${event.attempt} was refused`,
+      };
+    default:
+      return null;
+  }
+}

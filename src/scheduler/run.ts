@@ -1,0 +1,168 @@
+import { Graph } from "../graph/index.ts";
+import type { RunOutcome, RunSubmitted } from "../ledger/index.ts";
+import type { Group } from "./group.ts";
+import { Lane } from "./group.ts";
+import { checkMove, isEnded, STATUS_NAMES, Status } from "./status.ts";
+
+/** A submitted graph and where each of its nodes stands, in arrays by node. */
+export class Run {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  readonly agent: string;
+  readonly zone: string;
+  readonly onFailure: RunSubmitted["onFailure"];
+  readonly graph: Graph;
+  readonly submittedAt: number;
+
+  readonly status: Uint8Array;
+  readonly attempt: Uint32Array;
+  /** How many of the nodes that it needs have not completed. */
+  readonly pending: Uint32Array;
+  /** The number of the worker of the last attempt; -1 before the first. */
+  readonly worker: Int32Array;
+  /** When the status began; for a delayed task, when it is due. */
+  readonly since: Float64Array;
+  /** The last event about the node, or the one that made it ready: the cause of the next. */
+  readonly lastSeq: Float64Array;
+  readonly resultBytes: Float64Array;
+  /** How many nodes have each status. */
+  readonly counts: Uint32Array = new Uint32Array(STATUS_NAMES.length);
+  /** Nodes completed in earlier runs. */
+  readonly carried: readonly number[];
+  lastEventSeq: number;
+  cancelRequested = false;
+  outcome: RunOutcome | undefined;
+  endedAt = -1;
+
+  /** Nodes by group, and within a group in the order in which they go; `position` is its inverse. */
+  readonly order: Uint32Array;
+  readonly position: Uint32Array;
+  #lanes: readonly Lane[] = [];
+
+  constructor(
+    number: number,
+    event: RunSubmitted,
+    seq: number,
+    now: number,
+    groupOf: (run: Run, spec: number) => Group,
+  ) {
+    this.number = number;
+    this.id = event.runId;
+    this.name = event.name;
+    this.agent = event.agent;
+    this.zone = event.zone;
+    this.onFailure = event.onFailure;
+    this.graph = new Graph(event.graph);
+    this.submittedAt = now;
+    this.lastEventSeq = seq;
+    this.carried = event.graph.done;
+    const { size } = this.graph;
+    this.status = new Uint8Array(size);
+    this.attempt = new Uint32Array(size);
+    this.pending = new Uint32Array(size);
+    this.worker = new Int32Array(size).fill(-1);
+    this.since = new Float64Array(size).fill(now);
+    this.lastSeq = new Float64Array(size).fill(seq);
+    this.resultBytes = new Float64Array(size);
+    this.order = new Uint32Array(size);
+    this.position = new Uint32Array(size);
+    this.#arrange(this.graph.specs.map((_, spec) => groupOf(this, spec)));
+    this.#begin();
+  }
+
+  get unfinished(): number {
+    const { completed, failed, cancelled, skipped } = Status;
+    const ended = this.count(completed) + this.count(failed) + this.count(cancelled) + this.count(skipped);
+    return this.graph.size - ended;
+  }
+
+  count(status: Status): number {
+    return this.counts[status] as number;
+  }
+
+  statusOf(node: number): Status {
+    return this.status[node] as Status;
+  }
+
+  laneOf(node: number): Lane {
+    return this.#lanes[this.graph.specOf[node] as number] as Lane;
+  }
+
+  lanes(): Iterable<Lane> {
+    return new Set(this.#lanes);
+  }
+
+  move(node: number, to: Status, seq: number, since: number): void {
+    const from = this.statusOf(node);
+    checkMove(from, to);
+    this.status[node] = to;
+    (this.counts[from] as number)--;
+    (this.counts[to] as number)++;
+    this.since[node] = since;
+    this.lastSeq[node] = seq;
+  }
+
+  /** Everything that hangs on a node and has not ended, ascending. */
+  openDependents(node: number): number[] {
+    const { start, targets } = this.graph.dependents;
+    const found = new Set<number>();
+    const next = [node];
+    for (let at = next.pop(); at !== undefined; at = next.pop()) {
+      for (const dependent of targets.subarray(start[at], start[at + 1])) {
+        if (found.has(dependent) || isEnded(this.statusOf(dependent))) continue;
+        found.add(dependent);
+        next.push(dependent);
+      }
+    }
+    return [...found].sort((a, b) => a - b);
+  }
+
+  #begin(): void {
+    const { graph, status, pending } = this;
+    for (const node of this.carried) status[node] = Status.completed;
+    const { start, targets } = graph.dependencies;
+    for (let node = 0; node < graph.size; node++) {
+      let open = 0;
+      for (let edge = start[node] as number; edge < (start[node + 1] as number); edge++) {
+        if (status[targets[edge] as number] !== Status.completed) open++;
+      }
+      pending[node] = open;
+      if (graph.taskOf(node).held && status[node] !== Status.completed) status[node] = Status.held;
+      (this.counts[status[node] as number] as number)++;
+    }
+  }
+
+  /** Sorts once, so that the order within the run is a comparison of positions ever after. */
+  #arrange(groups: readonly Group[]): void {
+    const indexOf = new Map<Group, number>();
+    for (const group of groups) if (!indexOf.has(group)) indexOf.set(group, indexOf.size);
+    const groupIndex = Uint32Array.from(groups, (group) => indexOf.get(group) as number);
+    const { order, position, graph } = this;
+    const { specOf, holdsUpMs } = graph;
+    const compare = (a: number, b: number) =>
+      (groupIndex[specOf[a] as number] as number) - (groupIndex[specOf[b] as number] as number) ||
+      (holdsUpMs[b] as number) - (holdsUpMs[a] as number) ||
+      a - b;
+    let sorted = true;
+    for (let node = 0; node < order.length; node++) {
+      order[node] = node;
+      sorted &&= node === 0 || compare(node - 1, node) < 0;
+    }
+    if (!sorted) order.sort(compare);
+    const starts = new Uint32Array(indexOf.size);
+    const sizes = new Uint32Array(indexOf.size);
+    for (let at = order.length - 1; at >= 0; at--) {
+      const node = order[at] as number;
+      const group = groupIndex[specOf[node] as number] as number;
+      position[node] = at;
+      starts[group] = at;
+      (sizes[group] as number)++;
+    }
+    const lanes: Lane[] = [];
+    for (const [group, at] of indexOf)
+      lanes.push(new Lane(this, group, starts[at] as number, sizes[at] as number));
+    for (const lane of lanes) lane.group.lanes.set(this.number, lane);
+    this.#lanes = Array.from(groupIndex, (index) => lanes[index] as Lane);
+  }
+}

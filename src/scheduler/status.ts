@@ -1,0 +1,88 @@
+import { invariant } from "../core/index.ts";
+
+/**
+ * Where a task stands. Numbers, because a run keeps them in one byte per node.
+ *
+ * The two that settle last only from a report to the decision on it in the same turn: no committed state
+ * shows them.
+ */
+export const Status = {
+  /** Something that it needs has not completed. */
+  waiting: 0,
+  /** Waits for a person. */
+  held: 1,
+  ready: 2,
+  /** Ready again at a time that is still to come, or has come and no turn has used it yet. */
+  delayed: 3,
+  /** Given to a worker, which has not said that it began. */
+  assigned: 4,
+  running: 5,
+  /** On a worker that was told to stop it. */
+  cancelling: 6,
+  settling: 7,
+  settlingCancel: 8,
+  completed: 9,
+  failed: 10,
+  cancelled: 11,
+  /** Something that it needs will never complete. */
+  skipped: 12,
+} as const;
+
+export type StatusName = keyof typeof Status;
+export type Status = (typeof Status)[StatusName];
+
+export const STATUS_NAMES: readonly StatusName[] = Object.keys(Status) as StatusName[];
+
+const {
+  waiting,
+  held,
+  ready,
+  delayed,
+  assigned,
+  running,
+  cancelling,
+  settling,
+  settlingCancel,
+  completed,
+  failed,
+  cancelled,
+  skipped,
+} = Status;
+
+const NEXT: readonly number[] = bits({
+  [waiting]: [ready, cancelled, skipped],
+  [held]: [cancelled, skipped],
+  [ready]: [assigned, cancelled],
+  [delayed]: [assigned, cancelled],
+  [assigned]: [running, cancelling, settling, completed],
+  // A lost attempt sends its task back: the worker may still be running it, so a report must name the
+  // attempt that it is about.
+  [running]: [cancelling, settling, completed],
+  [cancelling]: [settlingCancel, completed],
+  [settling]: [delayed, failed],
+  [settlingCancel]: [cancelled],
+  [completed]: [],
+  [failed]: [],
+  [cancelled]: [],
+  [skipped]: [],
+});
+
+function bits(table: Readonly<Record<Status, readonly Status[]>>): number[] {
+  return STATUS_NAMES.map((name) => table[Status[name]].reduce<number>((mask, to) => mask | (1 << to), 0));
+}
+
+export function checkMove(from: Status, to: Status): void {
+  invariant(
+    ((NEXT[from] as number) & (1 << to)) !== 0,
+    `a ${STATUS_NAMES[from]} task cannot become ${STATUS_NAMES[to]}`,
+  );
+}
+
+export function isEnded(status: Status): boolean {
+  return status >= completed;
+}
+
+/** On a worker: what it holds there must be given back when it ends. */
+export function isPlaced(status: Status): boolean {
+  return status === assigned || status === running || status === cancelling;
+}
