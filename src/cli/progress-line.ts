@@ -1,0 +1,102 @@
+import colors from "picocolors";
+import { describeCounts, formatDuration, type ProgressView } from "./progress-block.ts";
+import { neutralise } from "./terminal-text.ts";
+
+/** Something that happened in a run, said once. */
+export interface ProgressLine {
+  readonly type:
+    | "started"
+    | "finished"
+    | "failed"
+    | "timed-out"
+    | "retrying"
+    | "cancelled"
+    | "skipped"
+    | "lost"
+    | "output";
+  readonly node: string;
+  /** For "output" the text, of one line or more. */
+  readonly detail: string;
+  /** Wall clock. */
+  readonly atMs: number;
+}
+
+export type ProgressOutcome = "completed" | "failed" | "cancelled";
+
+type Tone = "green" | "red" | "yellow" | "cyan" | "dim";
+
+const MARKS: Record<Exclude<ProgressLine["type"], "output">, readonly [mark: string, tone: Tone]> = {
+  started: ["▸", "cyan"],
+  finished: ["✓", "green"],
+  failed: ["✗", "red"],
+  "timed-out": ["✗", "red"],
+  retrying: ["↻", "yellow"],
+  cancelled: ["–", "yellow"],
+  skipped: ["–", "dim"],
+  lost: ["!", "yellow"],
+};
+
+const END_MARKS: Record<ProgressOutcome, readonly [mark: string, tone: Tone]> = {
+  completed: ["✓", "green"],
+  failed: ["✗", "red"],
+  cancelled: ["–", "yellow"],
+};
+
+const TYPE_WIDTH = "timed-out".length;
+
+/** For a log: a time, words and no control characters. */
+export function plainLines(line: ProgressLine): string[] {
+  const node = neutralise(line.node);
+  if (line.type !== "output")
+    return [`${clock(line.atMs)} ${line.type} ${node} ${neutralise(line.detail)}`.trimEnd()];
+  return outputTexts(line.detail).map((text) => `${clock(line.atMs)} ${node} | ${text}`);
+}
+
+/** For a terminal: a mark that is found at a glance, and no time. */
+export function terminalLines(line: ProgressLine, color: boolean): string[] {
+  const palette = colors.createColors(color);
+  const node = neutralise(line.node);
+  if (line.type === "output")
+    return outputTexts(line.detail).map((text) => `${palette.dim(`${node} │`)} ${text}`);
+  const [mark, tone] = MARKS[line.type];
+  const type = palette[tone](`${mark} ${line.type.padEnd(TYPE_WIDTH)}`);
+  return [`${type} ${palette.bold(node)} ${neutralise(line.detail)}`.trimEnd()];
+}
+
+export function plainEnd(view: ProgressView, outcome: ProgressOutcome, atMs: number): string {
+  return `${clock(atMs)} ${describeEnd(view, outcome)}`;
+}
+
+export function terminalEnd(view: ProgressView, outcome: ProgressOutcome, color: boolean): string {
+  const [mark, tone] = END_MARKS[outcome];
+  return `${colors.createColors(color)[tone](mark)} ${describeEnd(view, outcome)}`;
+}
+
+export function plainSummary(view: ProgressView, atMs: number): string {
+  return `${clock(atMs)} ${neutralise(view.name)}: ${describeCounts(view).join(", ")}`;
+}
+
+function describeEnd(view: ProgressView, outcome: ProgressOutcome): string {
+  const counts = [`${view.completed}/${view.total} done`];
+  for (const count of ["failed", "skipped", "cancelled"] as const) {
+    if (view[count] > 0) counts.push(`${view[count]} ${count}`);
+  }
+  const { elapsedMs } = view;
+  const duration = elapsedMs < 10_000 ? `${(elapsedMs / 1_000).toFixed(1)}s` : formatDuration(elapsedMs);
+  return `${neutralise(view.name)} ${outcome}: ${counts.join(", ")} in ${duration}`;
+}
+
+function outputTexts(text: string): string[] {
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => neutralise(line.replaceAll("\t", "    ")));
+}
+
+/** Local time, as in the terminal's other logs. */
+function clock(atMs: number): string {
+  const at = new Date(atMs);
+  const [hours, minutes, seconds] = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) =>
+    String(part).padStart(2, "0"),
+  );
+  return `${hours}:${minutes}:${seconds}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+}

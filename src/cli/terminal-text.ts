@@ -1,0 +1,56 @@
+/** Text as a terminal shows it: safe to print, and measured in columns. */
+
+/** Control characters, and the marks that change the direction of text and can make it read as something else. */
+const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** Show what would act on the terminal: ids and output come from outside, and could rewrite the screen. */
+export function neutralise(text: string): string {
+  return text.replace(UNSAFE, (character) => {
+    const hex = character.charCodeAt(0).toString(16);
+    return hex.length <= 2 ? `\\x${hex.padStart(2, "0")}` : `\\u${hex.padStart(4, "0")}`;
+  });
+}
+
+const NARROW_TEXT = /^[ -~]*$/;
+const ZERO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u;
+// The blocks that are wide throughout (East Asian Width W and F), and what is an emoji by default.
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
+const EMOJI_SELECTOR = "\ufe0f";
+
+/**
+ * How many columns a text without escape sequences takes. Joined emoji count as their parts: terminals disagree,
+ * and a line that is a little short does no harm while one that wraps does.
+ */
+export function textWidth(text: string): number {
+  if (NARROW_TEXT.test(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+/** Cut to at most `width` columns. */
+export function fitText(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let fitted = "";
+  let room = width - 1;
+  if (room < 0) return "";
+  for (const character of text) {
+    room -= characterWidth(character);
+    if (room < 0) break;
+    fitted += character;
+  }
+  return `${fitted}…`;
+}
+
+/** Cut or fill to exactly `width` columns. */
+export function padText(text: string, width: number): string {
+  const fitted = fitText(text, width);
+  return fitted + " ".repeat(Math.max(0, width - textWidth(fitted)));
+}
+
+function characterWidth(character: string): number {
+  if (character === EMOJI_SELECTOR) return 1;
+  if (ZERO_WIDTH.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
