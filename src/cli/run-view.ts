@@ -1,0 +1,151 @@
+import colors from "picocolors";
+import type { LedgerEvent, RunOutcome } from "../ledger/index.ts";
+import type { LocalRun, Observer } from "../local/index.ts";
+import type { GraphFile } from "../protocol/index.ts";
+import { type Run, STATUS_NAMES, Status } from "../scheduler/index.ts";
+import { createProgress, type Progress, type ProgressLine, type ProgressView } from "./progress.ts";
+import { formatDuration } from "./progress-block.ts";
+
+/** Where a node stands, for the JSON result. */
+export interface NodeResult {
+  readonly id: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly worker: string | null;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly error: string | null;
+}
+
+/** Turns what happens in a run into the lines and the live block that its user sees. */
+export class RunView implements Observer {
+  readonly #progress: Progress;
+  readonly #total: number;
+  readonly #name: string;
+  readonly #began = Date.now();
+  readonly #startedAt = new Map<number, number>();
+  readonly #endedAt = new Map<number, number>();
+  readonly #errors = new Map<number, string>();
+  #local: LocalRun | undefined;
+
+  constructor(graph: GraphFile, options: { readonly quiet: boolean }) {
+    this.#total = graph.nodes.length;
+    this.#name = graph.name;
+    const { stderr, env } = process;
+    this.#progress = createProgress(stderr, {
+      color: colors.isColorSupported && (stderr.isTTY === true || "FORCE_COLOR" in env),
+      interactive: stderr.isTTY === true && env["TERM"] !== "dumb" && !env["CI"],
+      columns: 80,
+      rows: 24,
+      quiet: options.quiet,
+    });
+  }
+
+  get elapsedMs(): number {
+    return Date.now() - this.#began;
+  }
+
+  watch(local: LocalRun): void {
+    this.#local = local;
+  }
+
+  event(event: LedgerEvent, run: Run, now: number): void {
+    this.#note(event, now);
+    for (const line of this.#linesOf(event, run, now)) this.#progress.line(line);
+    this.#progress.update(this.#view());
+  }
+
+  output(node: string, _stream: "stdout" | "stderr", text: string): void {
+    this.#progress.line({ type: "output", node, detail: text, atMs: Date.now() });
+  }
+
+  end(outcome: RunOutcome | "held"): void {
+    this.#progress.end(this.#view(), outcome === "held" ? "failed" : outcome);
+  }
+
+  nodes(run: Run): NodeResult[] {
+    const workers = this.#local?.state?.fleet.workers;
+    return Array.from({ length: run.graph.size }, (_, node) => ({
+      id: run.graph.idOf(node),
+      status: STATUS_NAMES[run.statusOf(node)] as string,
+      attempts: run.attempt[node] as number,
+      worker: workers?.[run.worker[node] as number]?.id ?? null,
+      startedAt: this.#startedAt.get(node) ?? null,
+      endedAt: this.#endedAt.get(node) ?? null,
+      error: this.#errors.get(node) ?? null,
+    }));
+  }
+
+  #note(event: LedgerEvent, now: number): void {
+    if (!("node" in event) || !("startedAt" in event)) return;
+    this.#startedAt.set(event.node, event.startedAt);
+    if (event.kind === "AttemptStarted") return;
+    this.#endedAt.set(event.node, now);
+    if (event.kind === "AttemptFailed") this.#errors.set(event.node, event.message);
+    else if (event.kind === "AttemptTimedOut") this.#errors.set(event.node, "timed out");
+    else this.#errors.delete(event.node);
+  }
+
+  #linesOf(event: LedgerEvent, run: Run, now: number): ProgressLine[] {
+    const line = (type: ProgressLine["type"], node: number, detail: string): ProgressLine[] => [
+      { type, node: run.graph.idOf(node), detail, atMs: now },
+    ];
+    switch (event.kind) {
+      case "TaskAssigned": {
+        const worker = this.#local?.state?.worker(event.worker).id;
+        return line(
+          "started",
+          event.node,
+          `on ${worker}${event.attempt > 1 ? ` (attempt ${event.attempt})` : ""}`,
+        );
+      }
+      case "AttemptFinished":
+        return line("finished", event.node, `in ${formatSpan(now - event.startedAt)}`);
+      case "AttemptFailed":
+        return line("failed", event.node, event.message);
+      case "AttemptTimedOut":
+        return line("timed-out", event.node, `after ${formatSpan(run.graph.taskOf(event.node).timeoutMs)}`);
+      case "TaskRetried":
+        return line("retrying", event.node, `in ${formatSpan(event.dueAt - now)}`);
+      case "TaskCancelled":
+        return line("cancelled", event.node, "");
+      case "TasksSkipped":
+        return event.nodes.flatMap((node) =>
+          line("skipped", node, `${run.graph.idOf(event.node)} did not complete`),
+        );
+      default:
+        return [];
+    }
+  }
+
+  #view(): ProgressView {
+    const run = this.#local?.current;
+    const count = (...of: Status[]): number =>
+      of.reduce<number>((sum, status) => sum + (run?.count(status) ?? 0), 0);
+    return {
+      name: this.#name,
+      total: this.#total,
+      completed: count(Status.completed),
+      failed: count(Status.failed),
+      skipped: count(Status.skipped),
+      cancelled: count(Status.cancelled),
+      waiting: count(Status.waiting, Status.held),
+      ready: count(Status.ready, Status.delayed),
+      running: (this.#local?.active ?? []).map((active) => ({
+        id: active.node,
+        worker: active.worker,
+        attempt: active.attempt,
+        startedAtMs: active.startedAt - this.#began,
+        estimateMs: active.estimateMs,
+      })),
+      elapsedMs: this.elapsedMs,
+      remainingMs: this.#local?.remainingMs(),
+      cancelling: run?.cancelRequested ?? false,
+    };
+  }
+}
+
+/** Short spans with a fraction, longer ones in whole seconds. */
+function formatSpan(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(ms < 1000 ? 2 : 1)}s` : formatDuration(ms);
+}

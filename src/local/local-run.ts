@@ -1,0 +1,236 @@
+import { dirname, resolve } from "node:path";
+import { invariant } from "../core/index.ts";
+import { wireGraph } from "../graph/index.ts";
+import type { LedgerEvent, Report, RunOutcome, SchedulerConfig } from "../ledger/index.ts";
+import type { WorkerSpec } from "../placement/index.ts";
+import type { FileNode, GraphFile } from "../protocol/index.ts";
+import { type Run, type State, Status } from "../scheduler/index.ts";
+import { Driver } from "../server/index.ts";
+import type { Store } from "../store/index.ts";
+import { type RunningCommand, startWork } from "../worker/index.ts";
+import { alreadyDone, lastRun } from "./resume.ts";
+import { type Active, Tally } from "./tally.ts";
+
+export interface LocalRunOptions {
+  readonly graph: GraphFile;
+  /** Where the graph file lies: commands run in its directory. */
+  readonly file: string;
+  readonly store: Store;
+  readonly config: SchedulerConfig;
+  readonly workers: readonly WorkerSpec[];
+  /** The id of the run, given how many the ledger holds. */
+  readonly runId: (earlierRuns: number) => string;
+  readonly failFast: boolean;
+  /** Skip what the last run of the same name in the ledger completed. */
+  readonly resume: boolean;
+  /** How long a cancelled command may take to end by itself. */
+  readonly graceMs: number;
+  readonly observer: Observer;
+}
+
+/** What a run tells while it runs. */
+export interface Observer {
+  event(event: LedgerEvent, run: Run, now: number): void;
+  output(node: string, stream: "stdout" | "stderr", text: string): void;
+}
+
+/** When an attempt that still runs is recorded as started. */
+const STARTED_AFTER_MS = 1000;
+
+/** Runs one graph on this machine: the driver, its workers, and the processes that they start. */
+export class LocalRun {
+  readonly #options: LocalRunOptions;
+  readonly #works = new Map<string, FileNode>();
+  readonly #commands = new Map<number, { readonly command: RunningCommand; readonly active: Active }>();
+  readonly #tally = new Tally();
+  readonly #ended: Promise<RunOutcome | "held">;
+  #resolve: (outcome: RunOutcome | "held") => void = () => {};
+  #reject: (error: Error) => void = () => {};
+  #driver: Driver | undefined;
+  #run: Run | undefined;
+
+  constructor(options: LocalRunOptions) {
+    this.#options = options;
+    for (const node of options.graph.nodes) this.#works.set(node.spec.id, node);
+    this.#ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Resolves when the run has ended, or when nothing is left but what waits for a person. */
+  async run(): Promise<RunOutcome | "held"> {
+    const { store, config } = this.#options;
+    await using driver = await Driver.open({
+      store,
+      config,
+      clock: Date.now,
+      onCommitted: (events, now) => this.#onCommitted(events, now),
+      onFailed: (error) => {
+        this.kill();
+        this.#reject(error);
+      },
+    });
+    this.#driver = driver;
+    await this.#begin(driver);
+    return await this.#ended;
+  }
+
+  /** Asks everything to stop; the run ends when all of it has. */
+  cancel(): void {
+    if (!this.#run || !this.#driver) return;
+    this.#submitted(this.#driver.submit({ kind: "CancelRequested", run: this.#run.number, node: -1 }));
+  }
+
+  /** Ends all processes at once. */
+  kill(): void {
+    for (const { command } of this.#commands.values()) command.kill();
+  }
+
+  /** The run, once it is submitted. */
+  get current(): Run | undefined {
+    return this.#run;
+  }
+
+  get state(): State | undefined {
+    return this.#driver?.state;
+  }
+
+  get active(): readonly Active[] {
+    return [...this.#commands.values()].map(({ active }) => active);
+  }
+
+  remainingMs(): number | undefined {
+    return this.#tally.remainingMs(this.active, this.#options.workers.length, Date.now());
+  }
+
+  async #begin(driver: Driver): Promise<void> {
+    const { graph, workers, resume, failFast, runId } = this.#options;
+    const { state } = driver;
+    const earlier = resume ? lastRun(state, graph.name) : undefined;
+    const specs = graph.nodes.map((node) => node.spec);
+    const done = earlier ? alreadyDone(specs, earlier) : new Set<string>();
+    // What an earlier process left open can only be given up: its workers are gone with it.
+    for (const worker of state.fleet.workers) {
+      if (worker.status === "Unreachable") continue;
+      this.#submitted(driver.submit({ kind: "WorkerLost", worker: worker.number, code: "restart" }));
+    }
+    for (const run of state.runs.values()) {
+      if (run.outcome !== undefined) continue;
+      this.#submitted(driver.submit({ kind: "CancelRequested", run: run.number, node: -1 }));
+    }
+    for (const worker of workers) this.#submitted(driver.submit({ kind: "WorkerRegistered", worker }));
+    const reply = await driver.submit({
+      kind: "RunSubmitted",
+      runId: runId(state.nextRun),
+      name: graph.name,
+      agent: "local",
+      zone: "local",
+      onFailure: failFast ? "cancel" : "continue",
+      graph: wireGraph(specs.map((spec) => ({ ...spec, done: done.has(spec.id) }))),
+    });
+    invariant(reply.accepted, "a local run is accepted");
+  }
+
+  #onCommitted(events: readonly LedgerEvent[], now: number): void {
+    for (const event of events) {
+      if (event.kind === "RunSubmitted") {
+        this.#run = this.#driver?.state.runById(event.runId);
+        invariant(this.#run, "a submitted run is in the state");
+        this.#tally.begin(this.#run);
+      }
+      if (!this.#run || ("run" in event && event.run !== this.#run.number)) continue;
+      this.#tally.note(this.#run, event, now);
+      this.#options.observer.event(event, this.#run, now);
+      this.#takeEffect(this.#run, event);
+    }
+    if (this.#run && isStuck(this.#run)) this.#resolve("held");
+  }
+
+  #takeEffect(run: Run, event: LedgerEvent): void {
+    if (event.kind === "TaskAssigned") this.#start(run, event.node, event.attempt, event.worker);
+    else if (event.kind === "CancelSignalled") this.#commands.get(event.node)?.command.cancel();
+    else if (event.kind === "RunEnded") this.#resolve(event.outcome);
+  }
+
+  #start(run: Run, node: number, attempt: number, workerNumber: number): void {
+    const { graceMs, file, observer } = this.#options;
+    const id = run.graph.idOf(node);
+    const { work } = this.#works.get(id) as FileNode;
+    const task = run.graph.taskOf(node);
+    const worker = (this.#driver as Driver).state.worker(workerNumber).id;
+    const cwd = resolve(dirname(file), (work.kind === "command" && work.cwd) || ".");
+    const env = {
+      ...process.env,
+      ...(work.kind === "command" ? work.env : {}),
+      ...taskEnv(run.id, id, attempt, worker),
+    };
+    const startedAt = Date.now();
+    const command = startWork(work, {
+      cwd,
+      env: env as Record<string, string>,
+      timeoutMs: task.timeoutMs,
+      graceMs,
+      onOutput: (stream, text) => observer.output(id, stream, text),
+    });
+    const holdsUpMs = run.graph.holdsUpMs[node] as number;
+    const active: Active = { node: id, worker, attempt, startedAt, estimateMs: task.estimateMs, holdsUpMs };
+    this.#commands.set(node, { command, active });
+    const of = { run: run.number, node, attempt, startedAt };
+    const started = setTimeout(() => this.#report({ kind: "AttemptStarted", ...of }), STARTED_AFTER_MS);
+    void command.done.then((outcome) => {
+      clearTimeout(started);
+      this.#commands.delete(node);
+      this.#report(reportOf(outcome, of));
+    });
+  }
+
+  #report(report: Report): void {
+    if (this.#driver) this.#submitted(this.#driver.submit(report));
+  }
+
+  /** What cannot be committed fails the run through `onFailed`; the single answer says no more than that. */
+  #submitted(reply: Promise<unknown>): void {
+    reply.catch(() => {});
+  }
+}
+
+type Outcome = Awaited<RunningCommand["done"]>;
+
+function reportOf(
+  outcome: Outcome,
+  of: { run: number; node: number; attempt: number; startedAt: number },
+): Report {
+  switch (outcome.type) {
+    case "finished":
+      return {
+        kind: "AttemptFinished",
+        ...of,
+        resultHash: outcome.resultHash,
+        resultBytes: outcome.resultBytes,
+      };
+    case "failed":
+      return { kind: "AttemptFailed", ...of, code: outcome.code, message: outcome.message };
+    case "timed-out":
+      return { kind: "AttemptTimedOut", ...of };
+    case "cancelled":
+      return { kind: "AttemptCancelled", ...of };
+  }
+}
+
+function taskEnv(runId: string, node: string, attempt: number, worker: string): Record<string, string> {
+  return {
+    ORRERY_RUN_ID: runId,
+    ORRERY_NODE_ID: node,
+    ORRERY_ATTEMPT: String(attempt),
+    ORRERY_WORKER_ID: worker,
+  };
+}
+
+/** Only held nodes are left, and what hangs on them. */
+function isStuck(run: Run): boolean {
+  if (run.outcome !== undefined || run.count(Status.held) === 0) return false;
+  const { ready, delayed, assigned, running, cancelling } = Status;
+  const moving = [ready, delayed, assigned, running, cancelling];
+  return moving.every((status) => run.count(status) === 0);
+}

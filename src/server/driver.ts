@@ -1,0 +1,167 @@
+import { invariant } from "../core/index.ts";
+import { type Block, BlockWriter, GENESIS, type LedgerEvent, type SchedulerConfig } from "../ledger/index.ts";
+import {
+  nextWakeAt,
+  type Reply,
+  replayBlock,
+  restore,
+  type Snapshot,
+  State,
+  type Stimulus,
+  stateHash,
+  step,
+  takeSnapshot,
+} from "../scheduler/index.ts";
+import { type Store, StoreError } from "../store/index.ts";
+
+export interface DriverOptions {
+  readonly store: Store;
+  readonly config: SchedulerConfig;
+  /** Wall clock in milliseconds. */
+  readonly clock: () => number;
+  /** What a committed turn recorded: from here on it may have effects. */
+  readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
+  /** Nothing can be committed any more. The state is beyond what is stored and must not be used. */
+  readonly onFailed: (error: Error) => void;
+}
+
+const SNAPSHOT_EVERY = 100_000;
+/** Node fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+interface Waiting {
+  readonly stimulus: Stimulus;
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Turns the loop: gathers stimuli while a block is being committed, takes one turn with all of them, commits
+ * what it recorded, and only then answers and lets the effects out.
+ */
+export class Driver implements AsyncDisposable {
+  readonly #options: DriverOptions;
+  readonly #state: State;
+  readonly #epoch: number;
+  #waiting: Waiting[] = [];
+  #turning: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #snapshotSeq: number;
+  #closed = false;
+
+  private constructor(options: DriverOptions, state: State) {
+    this.#options = options;
+    this.#state = state;
+    this.#epoch = options.store.head.epoch + 1;
+    this.#snapshotSeq = state.seq;
+  }
+
+  /** Rebuilds the state from what is stored and goes on from there, under a new epoch. */
+  static async open(options: DriverOptions): Promise<Driver> {
+    const { store, config } = options;
+    const state = await recover(store);
+    const driver = new Driver(options, state);
+    if (JSON.stringify(state.config) !== JSON.stringify(config) || state.seq === 0) {
+      await driver.submit({ kind: "SchedulerConfigured", config });
+    }
+    return driver;
+  }
+
+  /** To be read only, and between turns only: right after an answer, or in `onCommitted`. */
+  get state(): State {
+    return this.#state;
+  }
+
+  /** The answer comes when the turn that took the stimulus is committed. */
+  submit(stimulus: Stimulus): Promise<Reply> {
+    if (this.#closed) return Promise.reject(new StoreError("unwritable", "the scheduler has stopped"));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ stimulus, resolve, reject });
+      this.#turn();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#turning;
+  }
+
+  #turn(): void {
+    this.#turning ??= this.#turns().finally(() => {
+      this.#turning = undefined;
+      // An answer may have led to a stimulus after the last turn looked for one.
+      if (this.#waiting.length > 0) this.#turn();
+      else this.#armTimer();
+    });
+  }
+
+  async #turns(): Promise<void> {
+    // Whatever else is submitted in the same moment belongs to the same turn.
+    await Promise.resolve();
+    do {
+      const taken = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#takeTurn(taken);
+      } catch (error) {
+        this.#fail(error as Error, taken);
+      }
+    } while (this.#waiting.length > 0);
+  }
+
+  async #takeTurn(taken: readonly Waiting[]): Promise<void> {
+    const { store, clock, onCommitted } = this.#options;
+    const now = Math.max(this.#state.now, Math.trunc(clock()));
+    const writer = new BlockWriter();
+    const events: LedgerEvent[] = [];
+    const stimuli = taken.map(({ stimulus }) => stimulus);
+    const replies = step(this.#state, now, stimuli, (event) => {
+      writer.add(event);
+      events.push(event);
+    });
+    if (writer.count > 0) {
+      await this.#commit(writer.seal(store.head, this.#epoch, now));
+      onCommitted(events, now);
+    }
+    for (const [at, { resolve }] of taken.entries()) resolve(replies[at] as Reply);
+  }
+
+  async #commit(block: Block): Promise<void> {
+    const { store } = this.#options;
+    const committed = await store.commit(block);
+    if (!committed) throw new StoreError("locked", "another process has written to this ledger");
+    if (this.#state.seq - this.#snapshotSeq < SNAPSHOT_EVERY) return;
+    this.#snapshotSeq = this.#state.seq;
+    await store.saveSnapshot({
+      head: store.head,
+      stateHash: stateHash(this.#state),
+      state: takeSnapshot(this.#state),
+    });
+  }
+
+  #fail(error: Error, taken: readonly Waiting[]): void {
+    this.#closed = true;
+    for (const { reject } of [...taken, ...this.#waiting]) reject(error);
+    this.#waiting = [];
+    this.#options.onFailed(error);
+  }
+
+  #armTimer(): void {
+    clearTimeout(this.#timer);
+    const wakeAt = this.#closed ? undefined : nextWakeAt(this.#state);
+    if (wakeAt === undefined) return;
+    const delayMs = Math.min(Math.max(wakeAt - this.#options.clock(), 1), MAX_TIMER_MS);
+    this.#timer = setTimeout(() => this.#turn(), delayMs);
+  }
+}
+
+async function recover(store: Store): Promise<State> {
+  const saved = await store.loadSnapshot();
+  let state = saved && saved.head.seq <= store.head.seq ? restore(saved.state as Snapshot) : new State();
+  if (saved && state.seq > 0 && stateHash(state) !== saved.stateHash) state = new State();
+  const after = saved && state.seq > 0 ? saved.head : GENESIS;
+  for await (const block of store.blocks(after)) replayBlock(state, block);
+  invariant(state.seq === store.head.seq, "replay ends where the ledger does");
+  return state;
+}

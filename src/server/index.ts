@@ -1,0 +1,1 @@
+export { Driver, type DriverOptions } from "./driver.ts";
