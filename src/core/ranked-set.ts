@@ -44,10 +44,11 @@ export class RankedSet {
   delete(rank: number): void {
     let bit = rank;
     for (const words of this.#levels) {
-      const word = (words[bit >>> 5] as number) & ~(1 << (bit & 31));
-      invariant(word !== words[bit >>> 5], "a deleted rank was there");
-      words[bit >>> 5] = word;
-      if (word !== 0) break;
+      const before = words[bit >>> 5] as number;
+      const mask = 1 << (bit & 31);
+      invariant((before & mask) !== 0, "a deleted rank was there");
+      words[bit >>> 5] = before & ~mask;
+      if ((before & ~mask) !== 0) break;
       bit >>>= 5;
     }
     this.#size--;

@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { crc32 as zlibCrc32 } from "node:zlib";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { crc32, hash32, mix32, sha256Hex, sha256HexOf } from "./index.ts";
+
+const SEED = { seed: 1, numRuns: 2_000 };
+const anyText = fc.oneof(
+  fc.string(),
+  fc.string({ unit: "binary" }),
+  fc.string({ unit: fc.constantFrom("a", "é", "\u{1f600}", "\ud800", "\udfff", "\0") }),
+);
+
+test("crc32 gives the check value of the standard", () => {
+  expect(crc32("123456789")).toBe(0xcbf43926);
+  expect(crc32("")).toBe(0);
+});
+
+test("crc32 is zlib's of the UTF-8 bytes, whatever the text and whatever it continues", () => {
+  fc.assert(
+    fc.property(anyText, fc.nat(0xffff_ffff), (text, previous) => {
+      expect(crc32(text)).toBe(zlibCrc32(text));
+      expect(crc32(text, previous)).toBe(zlibCrc32(text, previous));
+    }),
+    SEED,
+  );
+});
+
+test("a check that is continued is the check of both texts together", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (a, b) => {
+      expect(crc32(b, crc32(a))).toBe(crc32(a + b));
+    }),
+    SEED,
+  );
+});
+
+test("sha256 gives the digests of the standard", () => {
+  expect(sha256Hex("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  expect(sha256Hex("")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+});
+
+test("sha256 of many texts is that of the one they make", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "grapheme" })), (texts) => {
+      const expected = createHash("sha256").update(texts.join("")).digest("hex");
+      expect(sha256HexOf(texts)).toBe(expected);
+    }),
+    SEED,
+  );
+});
+
+test("[P-01] hashes that decide are pinned: the same on every machine and version", () => {
+  expect([0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff].map(mix32)).toEqual(PINNED.mix32);
+  expect(["", "a", "b", "node-1", "é", "\u{1f600}", "\ud800"].map((text) => hash32(text))).toEqual(
+    PINNED.hash32,
+  );
+  expect([hash32("a", 1), hash32("a", -1), hash32("a", 0x1_0000_0001)]).toEqual(PINNED.seeded);
+});
+
+test("mix32 sends different numbers to different numbers", () => {
+  const seen = new Set<number>();
+  const step = 65_537;
+  for (let value = 0, count = 0; count < 65_536; value += step, count++) seen.add(mix32(value));
+  expect(seen.size).toBe(65_536);
+});
+
+test("hash32 tells texts apart that differ in one unit, in their order or in their length", () => {
+  const texts = ["ab", "ba", "a", "aa", "aaa", "\0", "\0\0", "A", "ạ", "a\u0323"];
+  expect(new Set(texts.map((text) => hash32(text))).size).toBe(texts.length);
+});
+
+test("both hashes stay within 32 bits", () => {
+  fc.assert(
+    fc.property(anyText, fc.integer(), (text, seed) => {
+      for (const hashed of [hash32(text, seed), mix32(seed)]) {
+        expect(Number.isInteger(hashed) && hashed >= 0 && hashed <= 0xffff_ffff).toBe(true);
+      }
+    }),
+    SEED,
+  );
+});
+
+const PINNED = {
+  mix32: [0, 2261973619, 229111015, 1289417537, 3770504306, 2578835075],
+  hash32: [0, 4284332212, 3088128389, 3601276267, 3139497851, 855569517, 4103817060],
+  seeded: [1044034441, 3894541372, 1044034441],
+};
