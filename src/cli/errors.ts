@@ -22,9 +22,9 @@ export class NotFoundError extends CliError {
   }
 }
 
-/** A check or a run failed, and its report has been printed. */
+/** A check or a run failed. Where its report has been printed, nothing is left to say but the exit code. */
 export class CheckFailed extends CliError {
-  constructor() {
-    super("", 1);
+  constructor(message = "") {
+    super(message, 1);
   }
 }

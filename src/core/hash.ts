@@ -1,15 +1,7 @@
-import { Buffer } from "node:buffer";
-import { createHash, hash } from "node:crypto";
+import { hash } from "node:crypto";
 
 export function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");
-}
-
-/** The hash of texts as if they were one, without making that one. */
-export function sha256HexOf(texts: Iterable<string>): string {
-  const sha = createHash("sha256");
-  for (const text of texts) sha.update(text);
-  return sha.digest("hex");
 }
 
 const CRC_TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -28,7 +20,7 @@ export function crc32(text: string, previous = 0): number {
   let crc = ~previous;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    if (unit > 127) return crc32OfBytes(Buffer.from(text), previous);
+    if (unit > 127) return crc32OfBytes(new TextEncoder().encode(text), previous);
     crc = (CRC_TABLE[(crc ^ unit) & 255] as number) ^ (crc >>> 8);
   }
   return ~crc >>> 0;

@@ -1,6 +1,6 @@
 export * from "./bitset.ts";
 export { canonicalJson } from "./canonical.ts";
-export { crc32, hash32, mix32, sha256Hex, sha256HexOf } from "./hash.ts";
+export { crc32, hash32, mix32, sha256Hex } from "./hash.ts";
 export { Heap } from "./heap.ts";
 export {
   compareText,

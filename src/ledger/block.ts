@@ -60,6 +60,8 @@ export class BlockWriter {
   }
 }
 
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 export function hex8(value: number): string {
-  return (value + 0x1_0000_0000).toString(16).slice(1);
+  return `${HEX[value >>> 24]}${HEX[(value >>> 16) & 255]}${HEX[(value >>> 8) & 255]}${HEX[value & 255]}`;
 }

@@ -16,7 +16,9 @@ export class Candidates {
   rejected(): number[] {
     let length = this.#rejected.length;
     while (length > 0 && this.#rejected[length - 1] === 0) length--;
-    return Array.from(this.#rejected.subarray(0, length));
+    const counts: number[] = [];
+    for (let code = 0; code < length; code++) counts.push(this.#rejected[code] as number);
+    return counts;
   }
 
   find(fleet: Fleet, demand: Demand, key: TaskKey): void {
