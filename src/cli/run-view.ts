@@ -91,6 +91,9 @@ export class RunView implements Observer {
       { type, node: run.graph.idOf(node), detail, atMs: now },
     ];
     switch (event.kind) {
+      case "RunSubmitted":
+        this.#sayCarried(run);
+        return [];
       case "TaskAssigned": {
         const worker = this.#local?.state?.worker(event.worker).id;
         return line(
@@ -116,6 +119,14 @@ export class RunView implements Observer {
       default:
         return [];
     }
+  }
+
+  #sayCarried(run: Run): void {
+    const { length } = run.carried;
+    if (length > 0)
+      process.stderr.write(
+        `orrery: ${length} of ${run.graph.size} nodes are done already and are not run again\n`,
+      );
   }
 
   #view(): ProgressView {

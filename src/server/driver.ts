@@ -25,6 +25,7 @@ export interface DriverOptions {
   readonly onFailed: (error: Error) => void;
 }
 
+/** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
 const SNAPSHOT_EVERY = 100_000;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -131,7 +132,9 @@ export class Driver implements AsyncDisposable {
     const { store } = this.#options;
     const committed = await store.commit(block);
     if (!committed) throw new StoreError("locked", "another process has written to this ledger");
-    if (this.#state.seq - this.#snapshotSeq < SNAPSHOT_EVERY) return;
+    let nodes = 0;
+    for (const run of this.#state.runs.values()) nodes += run.graph.size;
+    if (this.#state.seq - this.#snapshotSeq < Math.max(SNAPSHOT_EVERY, nodes)) return;
     this.#snapshotSeq = this.#state.seq;
     await store.saveSnapshot({
       head: store.head,

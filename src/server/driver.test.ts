@@ -1,0 +1,185 @@
+import { expect, test } from "vitest";
+import type { Block, LedgerEvent } from "../ledger/index.ts";
+import { DEFAULT_CONFIG, Redecider, stateHash } from "../scheduler/index.ts";
+import { MemoryStore, type Store } from "../store/index.ts";
+import { Driver, type DriverOptions } from "./driver.ts";
+
+/** A memory store whose commits wait until they are let through, or fail. */
+class GatedStore extends MemoryStore {
+  readonly gates: ((how: "commit" | "refuse" | "throw") => void)[] = [];
+  gated = false;
+
+  override async commit(block: Block): Promise<boolean> {
+    if (!this.gated) return super.commit(block);
+    const how = await new Promise<"commit" | "refuse" | "throw">((resolve) => this.gates.push(resolve));
+    if (how === "throw") throw new Error("disk full");
+    return how === "commit" && super.commit(block);
+  }
+}
+
+const worker = {
+  id: "w1",
+  endpoint: "",
+  zone: "z",
+  zones: [],
+  executors: ["local"],
+  capabilities: [],
+  cpuMillicores: 1000,
+  memoryBytes: 0,
+  slots: 1,
+};
+
+const oneNode = {
+  kind: "RunSubmitted",
+  name: "one",
+  agent: "a",
+  zone: "z",
+  onFailure: "continue",
+  graph: {
+    specs: [["noop", "local", 1000, 0, 1000, 2, [], 2, 50, 0, 0]],
+    ids: ["only"],
+    spec: [0],
+    needs: [[]],
+    requests: [],
+    done: [],
+  },
+} as const;
+
+function openDriver(store: Store, overrides: Partial<DriverOptions> = {}): Promise<Driver> {
+  return Driver.open({
+    store,
+    config: DEFAULT_CONFIG,
+    clock: Date.now,
+    onCommitted: () => {},
+    onFailed: () => {},
+    ...overrides,
+  });
+}
+
+async function linesOf(store: Store): Promise<Block[]> {
+  const blocks: Block[] = [];
+  for await (const block of store.blocks()) blocks.push(block);
+  return blocks;
+}
+
+test("stimuli of one moment are one turn and one block", async () => {
+  const store = new MemoryStore();
+  await using driver = await openDriver(store);
+  await Promise.all([
+    driver.submit({ kind: "WorkerRegistered", worker }),
+    driver.submit({ ...oneNode, runId: "r1" }),
+    driver.submit({ ...oneNode, runId: "r2" }),
+  ]);
+  expect(await linesOf(store)).toHaveLength(2);
+});
+
+test("stimuli that come while a block is being committed wait for the next turn, together", async () => {
+  const store = new GatedStore();
+  await using driver = await openDriver(store);
+  store.gated = true;
+  const first = driver.submit({ kind: "WorkerRegistered", worker });
+  await settled();
+  const others = [1, 2, 3].map((n) => driver.submit({ ...oneNode, runId: `r${n}` }));
+  await settled();
+  expect(store.gates).toHaveLength(1);
+  store.gates.shift()?.("commit");
+  await first;
+  await settled();
+  expect(store.gates).toHaveLength(1);
+  store.gates.shift()?.("commit");
+  await Promise.all(others);
+  expect(await linesOf(store)).toHaveLength(3);
+});
+
+test("[P-02] nothing is answered and nothing takes effect before its block is committed", async () => {
+  const store = new GatedStore();
+  const seen: LedgerEvent["kind"][] = [];
+  await using driver = await openDriver(store, {
+    onCommitted: (events) => seen.push(...events.map((e) => e.kind)),
+  });
+  store.gated = true;
+  seen.length = 0;
+  let answered = false;
+  const answer = driver.submit({ kind: "WorkerRegistered", worker }).then(() => {
+    answered = true;
+  });
+  await settled();
+  expect({ answered, seen }).toEqual({ answered: false, seen: [] });
+  store.gates.shift()?.("commit");
+  await answer;
+  expect(seen).toEqual(["WorkerRegistered"]);
+});
+
+test.each(["refuse", "throw"] as const)(
+  "when a commit is not taken (%s), all that wait are told and nothing goes on",
+  async (how) => {
+    const store = new GatedStore();
+    const failures: Error[] = [];
+    await using driver = await openDriver(store, { onFailed: (error) => failures.push(error) });
+    store.gated = true;
+    const first = driver.submit({ kind: "WorkerRegistered", worker });
+    const lost = expect(first).rejects.toThrow();
+    await settled();
+    const second = expect(driver.submit({ ...oneNode, runId: "r1" })).rejects.toThrow();
+    store.gates.shift()?.(how);
+    await Promise.all([lost, second]);
+    expect(failures).toHaveLength(1);
+    await expect(driver.submit({ ...oneNode, runId: "r2" })).rejects.toThrow("has stopped");
+  },
+);
+
+test("a retry that falls due wakes the scheduler by itself", async () => {
+  const store = new MemoryStore();
+  const assigned: number[] = [];
+  await using driver = await openDriver(store, {
+    onCommitted: (events) => {
+      for (const event of events) if (event.kind === "TaskAssigned") assigned.push(event.attempt);
+    },
+  });
+  void driver.submit({ kind: "WorkerRegistered", worker });
+  await driver.submit({ ...oneNode, runId: "r1" });
+  await driver.submit({
+    kind: "AttemptFailed",
+    run: 0,
+    node: 0,
+    attempt: 1,
+    startedAt: 0,
+    code: "exit",
+    message: "",
+  });
+  expect(assigned).toEqual([1]);
+  await expect.poll(() => assigned, { timeout: 5000 }).toEqual([1, 2]);
+});
+
+test("[P-15] a driver that opens a store has the state that the last one left, and its ledger decides the same again", async () => {
+  const store = new MemoryStore();
+  let hash: string;
+  {
+    await using driver = await openDriver(store);
+    void driver.submit({ kind: "WorkerRegistered", worker });
+    await driver.submit({ ...oneNode, runId: "r1" });
+    hash = stateHash(driver.state);
+  }
+  await using again = await openDriver(store);
+  expect(stateHash(again.state)).toBe(hash);
+  await again.submit({ ...oneNode, runId: "r2" });
+  const redecider = new Redecider();
+  const blocks = await linesOf(store);
+  expect(blocks.map((block) => redecider.check(block))).toEqual(blocks.map(() => undefined));
+  expect(blocks.map((block) => block.epoch)).toEqual([1, 1, 2]);
+});
+
+test("time never runs backwards, whatever the clock does", async () => {
+  const store = new MemoryStore();
+  const times = [5000, 4000, 100, 6000];
+  await using driver = await openDriver(store, { clock: () => times.shift() ?? 6000 });
+  for (const runId of ["r1", "r2", "r3"]) await driver.submit({ ...oneNode, runId });
+  const nows = (await linesOf(store)).map((block) => block.now);
+  expect(nows).toEqual(nows.toSorted((a, b) => a - b));
+  expect(nows[0]).toBe(5000);
+});
+
+/** Lets everything run that does not wait for the outside. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,178 @@
+import { appendFile, mkdtemp, readFile, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Block, BlockWriter, GENESIS, type Head, headOf } from "../ledger/index.ts";
+import type { Store } from "./contract.ts";
+import { FileStore } from "./file.ts";
+import { headPath, LedgerFile } from "./ledger-file.ts";
+import { MemoryStore } from "./memory.ts";
+
+async function ledgerPath(): Promise<string> {
+  return join(await mkdtemp(join(tmpdir(), "orrery-store-")), "nested", "ledger.jsonl");
+}
+
+function blockOn(head: Head, count = 1, epoch = 1): Block {
+  const writer = new BlockWriter();
+  for (let at = 0; at < count; at++) writer.add({ kind: "CancelRequested", run: at, node: -1 });
+  return writer.seal(head, epoch, 1000 + head.seq);
+}
+
+async function fill(store: Store, blocks: number): Promise<Head[]> {
+  const heads: Head[] = [];
+  for (let at = 0; at < blocks; at++) {
+    const block = blockOn(store.head, 1 + (at % 3));
+    expect(await store.commit(block)).toBe(true);
+    heads.push(headOf(block));
+  }
+  return heads;
+}
+
+async function linesOf(store: Store, after?: Head): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const block of store.blocks(after)) lines.push(block.line);
+  return lines;
+}
+
+const STORES: Readonly<Record<string, () => Promise<Store>>> = {
+  memory: async () => new MemoryStore(),
+  file: async () => FileStore.open(await ledgerPath()),
+};
+
+describe.each(Object.entries(STORES))("the %s store", (_, open) => {
+  test("begins at genesis and gives back what was committed, in order", async () => {
+    await using store = await open();
+    expect(store.head).toEqual(GENESIS);
+    const first = blockOn(GENESIS, 2);
+    const second = blockOn(headOf(first));
+    expect(await store.commit(first)).toBe(true);
+    expect(await store.commit(second)).toBe(true);
+    expect(store.head).toEqual(headOf(second));
+    expect(await linesOf(store)).toEqual([first.line, second.line]);
+    expect(await linesOf(store, headOf(first))).toEqual([second.line]);
+  });
+
+  test("refuses a block that does not build on the head, and writes nothing", async () => {
+    await using store = await open();
+    await fill(store, 2);
+    const { head } = store;
+    expect(await store.commit(blockOn(GENESIS))).toBe(false);
+    expect(await store.commit(blockOn({ ...head, hash: GENESIS.hash }))).toBe(false);
+    expect(await store.commit(blockOn(head, 1, 0))).toBe(false);
+    expect(store.head).toEqual(head);
+    expect(await linesOf(store)).toHaveLength(2);
+  });
+
+  test("keeps the last snapshot", async () => {
+    await using store = await open();
+    expect(await store.loadSnapshot()).toBeUndefined();
+    await fill(store, 1);
+    await store.saveSnapshot({ head: store.head, stateHash: "a", state: { seq: 1 } });
+    await store.saveSnapshot({ head: store.head, stateHash: "b", state: { seq: 2 } });
+    expect(await store.loadSnapshot()).toEqual({ head: store.head, stateHash: "b", state: { seq: 2 } });
+  });
+});
+
+test("a ledger in a file goes on where it was closed", async () => {
+  const path = await ledgerPath();
+  let head: Head;
+  {
+    await using store = await FileStore.open(path);
+    head = (await fill(store, 3)).at(-1) as Head;
+  }
+  await using again = await FileStore.open(path);
+  expect(again.head).toEqual(head);
+  expect(again.droppedBytes).toBe(0);
+  await fill(again, 1);
+  expect(await linesOf(again)).toHaveLength(4);
+});
+
+test("[P-15] a block that a crash left unfinished is dropped, said, and written over", async () => {
+  const path = await ledgerPath();
+  {
+    await using store = await FileStore.open(path);
+    await fill(store, 3);
+    await appendFile(path, '{"v":1,"epoch":1,"se');
+  }
+  await using again = await FileStore.open(path);
+  expect(again.droppedBytes).toBe(20);
+  await fill(again, 1);
+  expect(await linesOf(again)).toHaveLength(4);
+});
+
+test("[P-15] a whole block that the head does not know yet is kept", async () => {
+  const path = await ledgerPath();
+  let next: Block;
+  {
+    await using store = await FileStore.open(path);
+    await fill(store, 2);
+    next = blockOn(store.head);
+  }
+  await appendFile(path, `${next.line}\n`);
+  await using again = await FileStore.open(path);
+  expect(again.head).toEqual(headOf(next));
+});
+
+test.each([
+  ["in the middle of its last line", (length: number) => length - 10],
+  ["by its last newline", (length: number) => length - 1],
+])("[P-15] a ledger that was cut %s is refused", async (_, to) => {
+  const path = await ledgerPath();
+  {
+    await using store = await FileStore.open(path);
+    await fill(store, 3);
+  }
+  await truncate(path, to((await readFile(path)).length));
+  await expect(FileStore.open(path)).rejects.toMatchObject({ code: "damaged" });
+});
+
+test("[P-15] a ledger that was cut at a line's end is refused, and the first missing event is named", async () => {
+  const path = await ledgerPath();
+  {
+    await using store = await FileStore.open(path);
+    await fill(store, 3);
+  }
+  const lines = (await readFile(path, "utf8")).split("\n");
+  await writeFile(path, `${lines.slice(0, 2).join("\n")}\n`);
+  const file = new LedgerFile(path);
+  for await (const _ of file.blocks());
+  expect(file.damage).toMatchObject({ code: "truncated", seq: 4 });
+  await expect(FileStore.open(path)).rejects.toMatchObject({ code: "damaged" });
+});
+
+test("[P-15] a head that names another block, or cannot be read, is damage", async () => {
+  const path = await ledgerPath();
+  {
+    await using store = await FileStore.open(path);
+    await fill(store, 3);
+  }
+  const head = await readFile(headPath(path), "utf8");
+  await writeFile(headPath(path), head.replace(/"hash":"./, '"hash":"g'));
+  await expect(FileStore.open(path)).rejects.toMatchObject({ code: "damaged" });
+  await writeFile(headPath(path), head.replace(/"hash":"[0-9a-f]{4}/, '"hash":"0000'));
+  await expect(FileStore.open(path)).rejects.toMatchObject({ code: "damaged" });
+});
+
+test("one process writes at a time; a lock whose owner is gone is taken over", async () => {
+  const path = await ledgerPath();
+  {
+    await using _ = await FileStore.open(path);
+    await expect(FileStore.open(path)).rejects.toMatchObject({ code: "locked" });
+  }
+  await writeFile(`${path}.lock`, "999999999\n");
+  await using store = await FileStore.open(path);
+  expect(store.head).toEqual(GENESIS);
+});
+
+test("a ledger without a head can be read, but its end is not vouched for", async () => {
+  const path = await ledgerPath();
+  const block = blockOn(GENESIS);
+  {
+    await using _ = await FileStore.open(path);
+  }
+  const lone = `${path}.lone`;
+  await writeFile(lone, `${block.line}\n{"v":1,`);
+  const file = new LedgerFile(lone);
+  for await (const _ of file.blocks());
+  expect(file).toMatchObject({ damage: undefined, keptHead: undefined, tornBytes: 7 });
+});
