@@ -1,0 +1,165 @@
+import fc from "fast-check";
+import type { WireGraph } from "../src/graph/index.ts";
+import type { EventKind, EventOf, LedgerEvent, SchedulerConfig } from "../src/ledger/index.ts";
+import type { Reason, WorkerSpec } from "../src/placement/index.ts";
+import { STRATEGIES } from "../src/placement/index.ts";
+
+/** Texts that are hard on a codec: brackets, quotes, escapes, emoji, halves of surrogate pairs. */
+const anyText = fc.oneof(
+  fc.string({ maxLength: 8 }),
+  fc.string({
+    unit: fc.constantFrom(...'[]{}",:\\\n\u2028é0', "\u{1f600}", "\ud83d", "\udc00"),
+    maxLength: 12,
+  }),
+);
+const anyIndex = fc.nat(2 ** 31 - 1);
+const anyTime = fc.oneof(fc.nat(), fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }));
+const anyBytes = fc.maxSafeNat();
+const anyTexts = fc.array(anyText, { maxLength: 3 });
+
+const anyConfig: fc.Arbitrary<SchedulerConfig> = fc.record({
+  strategy: fc.constantFrom(...STRATEGIES),
+  preferLocality: fc.boolean(),
+  maxQueuePerWorker: fc.nat(20),
+  seed: fc.integer(),
+  overloadedAtPermille: fc.nat(1_000),
+  relievedBelowPermille: fc.nat(1_000),
+  policyVersion: fc.constant(1),
+  maxNodes: anyIndex,
+  backlogLimit: anyIndex,
+  rejectThreshold: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+  reserveAfterMs: anyIndex,
+  maxBackoffMs: anyIndex,
+  keepEndedRuns: anyIndex,
+});
+
+const anyWorkerSpec: fc.Arbitrary<WorkerSpec> = fc.record({
+  id: anyText,
+  endpoint: anyText,
+  zone: anyText,
+  zones: anyTexts,
+  executors: anyTexts,
+  capabilities: anyTexts,
+  cpuMillicores: anyIndex,
+  memoryBytes: anyBytes,
+  slots: fc.nat(64),
+});
+
+const anyWireGraph: fc.Arbitrary<WireGraph> = fc.record({
+  specs: fc.array(
+    fc.tuple(
+      anyText,
+      anyText,
+      anyIndex,
+      anyBytes,
+      anyIndex,
+      fc.constantFrom(0, 1, 2, 3, 4),
+      anyTexts,
+      anyIndex,
+      anyIndex,
+      anyIndex,
+      fc.constantFrom(0, 1),
+    ),
+    { maxLength: 2 },
+  ),
+  ids: anyTexts,
+  spec: fc.array(anyIndex, { maxLength: 3 }),
+  needs: fc.array(fc.array(anyIndex, { maxLength: 2 }), { maxLength: 3 }),
+  requests: anyTexts,
+  done: fc.array(anyIndex, { maxLength: 2 }),
+});
+
+const anyReason: fc.Arbitrary<Reason> = fc.oneof(
+  fc.record({ type: fc.constant("OnlyWorkerAvailable") }),
+  fc.record({ type: fc.constant("ResourceFit"), availableCpu: anyIndex, requiredCpu: anyIndex }),
+  fc.record({ type: fc.constant("LeastLoaded"), queueDepth: anyIndex }),
+  fc.record({ type: fc.constant("RoundRobin"), index: anyIndex }),
+  fc.record({ type: fc.constant("Random"), hash: fc.nat(0xffff_ffff) }),
+  fc.record({
+    type: fc.constant("Affinity"),
+    because: fc.constantFrom("DataLocality", "PreviouslyExecuted", "SameZone"),
+  }),
+);
+
+const ofNode = { run: anyIndex, node: anyIndex };
+const ofAttempt = { ...ofNode, attempt: anyIndex };
+const ended = { ...ofAttempt, startedAt: anyTime };
+const kind = <Kind extends EventKind>(name: Kind) => ({ kind: fc.constant(name) });
+
+/** One arbitrary for every kind: a new kind does not compile until it is tested. */
+const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> } = {
+  SchedulerConfigured: fc.record({ ...kind("SchedulerConfigured"), config: anyConfig }),
+  RunSubmitted: fc.record({
+    ...kind("RunSubmitted"),
+    runId: anyText,
+    name: anyText,
+    agent: anyText,
+    zone: anyText,
+    onFailure: fc.constantFrom("continue", "cancel"),
+    graph: anyWireGraph,
+  }),
+  SubmissionsRefused: fc.record({
+    ...kind("SubmissionsRefused"),
+    agent: anyText,
+    code: fc.constantFrom("backlog", "backpressure"),
+    count: anyIndex,
+  }),
+  WorkerRegistered: fc.record({ ...kind("WorkerRegistered"), worker: anyWorkerSpec }),
+  WorkerLoadReported: fc.record({
+    ...kind("WorkerLoadReported"),
+    worker: anyIndex,
+    loadPermille: anyIndex,
+    saysOverloaded: fc.boolean(),
+  }),
+  DrainRequested: fc.record({ ...kind("DrainRequested"), worker: anyIndex }),
+  WorkerLost: fc.record({
+    ...kind("WorkerLost"),
+    worker: anyIndex,
+    code: fc.constantFrom("lease", "left", "restart"),
+  }),
+  AttemptStarted: fc.record({ ...kind("AttemptStarted"), ...ended }),
+  AttemptFinished: fc.record({
+    ...kind("AttemptFinished"),
+    ...ended,
+    resultHash: anyText,
+    resultBytes: anyBytes,
+  }),
+  AttemptFailed: fc.record({ ...kind("AttemptFailed"), ...ended, code: anyText, message: anyText }),
+  AttemptTimedOut: fc.record({ ...kind("AttemptTimedOut"), ...ended }),
+  AttemptLost: fc.record({ ...kind("AttemptLost"), ...ended }),
+  AttemptCancelled: fc.record({ ...kind("AttemptCancelled"), ...ended }),
+  ReportRefused: fc.record({
+    ...kind("ReportRefused"),
+    ...ofAttempt,
+    report: fc.constantFrom("AttemptStarted", "AttemptFinished", "AttemptFailed", "AttemptLost"),
+    code: fc.constantFrom("stale", "unknown"),
+  }),
+  CancelRequested: fc.record({ ...kind("CancelRequested"), run: anyIndex, node: fc.integer({ min: -1 }) }),
+  TaskAssigned: fc.record({
+    ...kind("TaskAssigned"),
+    ...ofAttempt,
+    worker: anyIndex,
+    reason: anyReason,
+    runnerUp: fc.integer({ min: -1, max: 1_000 }),
+    rejected: fc.array(fc.nat(1_000), { maxLength: 10 }),
+  }),
+  TaskRetried: fc.record({ ...kind("TaskRetried"), ...ofNode, dueAt: anyTime }),
+  TaskFailed: fc.record({ ...kind("TaskFailed"), ...ofNode, code: fc.constant("attempts") }),
+  TaskCancelled: fc.record({ ...kind("TaskCancelled"), ...ofNode }),
+  TasksSkipped: fc.record({ ...kind("TasksSkipped"), ...ofNode, nodes: fc.array(anyIndex) }),
+  CancelSignalled: fc.record({ ...kind("CancelSignalled"), ...ofAttempt }),
+  ReservationMade: fc.record({ ...kind("ReservationMade"), ...ofNode, worker: anyIndex, freeAt: anyTime }),
+  RunEnded: fc.record({
+    ...kind("RunEnded"),
+    run: anyIndex,
+    outcome: fc.constantFrom("completed", "failed", "cancelled"),
+  }),
+};
+
+export const EVENT_KINDS: readonly EventKind[] = Object.keys(ANY_OF_KIND) as EventKind[];
+
+export function anyEventOf(name: EventKind): fc.Arbitrary<LedgerEvent> {
+  return ANY_OF_KIND[name];
+}
+
+export const anyEvent: fc.Arbitrary<LedgerEvent> = fc.oneof(...Object.values(ANY_OF_KIND));
