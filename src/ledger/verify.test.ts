@@ -144,14 +144,14 @@ function withByte(line: number, anyOffset: number, change: (byte: number) => num
   bytes[offset] = change(bytes[offset] as number);
   const lines = bytes.toString("utf8").split("\n");
   if (lines.at(-1) === "") lines.pop();
-  const place = placeOf(line, offset);
+  const { seq, count } = (LEDGER[line] as Written).block;
   // A new line break leaves a line without its checks, and the next line joined to it hides them: then no
   // event of the block can be told from a bad one.
   const whole = offset < end && bytes[offset] !== 10;
   return {
     from: line,
     lines: [...lines, ...linesFrom(line + 2)],
-    place: whole ? place : { first: (LEDGER[line] as Written).block.seq, last: place.last },
+    place: whole ? placeOf(line, offset) : { first: seq, last: seq + count },
   };
 }
 
@@ -169,10 +169,7 @@ function placeOf(line: number, offset: number): Place {
   const firstCheck = at + ',"checks":"'.length;
   const check = Math.floor((offset - firstCheck) / 8);
   if (offset >= firstCheck && check < checks.length) return exactly(block.seq + check);
-  const lastEvent = block.seq + block.count - 1;
-  return offset >= Buffer.byteLength(block.line)
-    ? { first: block.seq, last: lastEvent + 1 }
-    : exactly(block.seq);
+  return exactly(block.seq);
 }
 
 function cutInside(line: number, which: number, anyStart: number, anyLength: number): Damaged {
