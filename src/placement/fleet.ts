@@ -1,9 +1,9 @@
-import { bitsetOf, clearBit, invariant, setBit, writeBit } from "../core/index.ts";
+import { bitsetOf, clearBit, hasBit, invariant, setBit, writeBit } from "../core/index.ts";
 import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
 import { byId, type Held, type TaskKey, Worker, type WorkerSpec } from "./worker.ts";
 
-/** How many changes of free resources are remembered for demands that look again. */
+/** How many changes are remembered for demands that look again. */
 const CHANGES = 4096;
 
 /**
@@ -23,7 +23,7 @@ export class Fleet {
   cursor: Worker | undefined;
   heldTotal = 0;
   reachable = 0;
-  /** Grows whenever some worker may have got room, so that what was blocked is worth another look. */
+  /** Counts how often some worker may have got room: only then is what was blocked worth another look. */
   relief = 0;
 
   membership = 0;
@@ -48,6 +48,8 @@ export class Fleet {
   #freeCpu: Float64Array = new Float64Array(0);
   #freeMemory: Float64Array = new Float64Array(0);
   #depths: Int32Array = new Int32Array(0);
+  /** The numbers of the workers that got room, by `relief`. */
+  readonly #relieved: Int32Array = new Int32Array(CHANGES);
   #stale = false;
 
   constructor(config: PlacementConfig) {
@@ -57,7 +59,6 @@ export class Fleet {
   configure(config: PlacementConfig): void {
     this.config = config;
     this.#stale = true;
-    this.relief++;
   }
 
   byId(id: string): Worker | undefined {
@@ -92,7 +93,6 @@ export class Fleet {
     }
     worker.registeredSeq = seq;
     this.#stale = true;
-    this.relief++;
     return worker;
   }
 
@@ -105,7 +105,6 @@ export class Fleet {
     this.heldTotal += worker.held.size;
     if (worker.reservedFor !== undefined) this.reservations.set(worker.reservedFor, worker);
     this.#stale = true;
-    this.relief++;
   }
 
   lose(worker: Worker): void {
@@ -125,12 +124,14 @@ export class Fleet {
   reportLoad(worker: Worker, loadPermille: number, saysOverloaded: boolean): void {
     worker.loadPermille = loadPermille;
     worker.saysOverloaded = saysOverloaded;
+    const wasOverloaded = worker.status === "Overloaded";
     if (worker.status === "Idle" || worker.status === "Busy" || worker.status === "Overloaded") {
       worker.moveTo(
         this.isOverloaded(worker, loadPermille, saysOverloaded) ? "Overloaded" : restingStatus(worker),
       );
     }
-    this.#reindex(worker);
+    if (wasOverloaded) this.#relieve(worker);
+    else this.#reindex(worker);
   }
 
   isOverloaded(worker: Worker, loadPermille: number, saysOverloaded: boolean): boolean {
@@ -155,8 +156,7 @@ export class Fleet {
     worker.freeMemory += held.memoryBytes;
     this.heldTotal--;
     if (worker.status === "Busy" && worker.held.size === 0) worker.moveTo("Idle");
-    this.relief++;
-    this.#reindex(worker);
+    this.#relieve(worker);
   }
 
   reserve(worker: Worker, key: TaskKey): void {
@@ -171,8 +171,7 @@ export class Fleet {
     if (!worker || key === undefined) return;
     worker.reservedFor = undefined;
     this.reservations.delete(key);
-    this.relief++;
-    this.#reindex(worker);
+    this.#relieve(worker);
   }
 
   noteExecuted(worker: Worker, type: string): void {
@@ -211,6 +210,28 @@ export class Fleet {
       }
     }
     demand.change = this.changeCount;
+  }
+
+  /**
+   * Whether a demand that no worker could meet at that count of relief may be met now: only workers that got
+   * room since then are looked at.
+   */
+  mayBeMet(demand: Demand, reliefThen: number): boolean {
+    this.settle();
+    if (demand.membership !== this.membership || this.relief - reliefThen > CHANGES) return true;
+    const { needs, serves } = demand;
+    for (let at = reliefThen; at < this.relief; at++) {
+      const ordinal = this.#ordinals[this.#relieved[at % CHANGES] as number] as number;
+      if ((this.#freeCpu[ordinal] as number) < needs.cpuMillicores) continue;
+      if ((this.#freeMemory[ordinal] as number) < needs.memoryBytes) continue;
+      if (hasBit(serves, ordinal) && hasBit(this.open, ordinal) && hasBit(this.roomy, ordinal)) return true;
+    }
+    return false;
+  }
+
+  #relieve(worker: Worker): void {
+    this.#relieved[this.relief++ % CHANGES] = worker.number;
+    this.#reindex(worker);
   }
 
   #refit(demand: Demand, ordinal: number): void {

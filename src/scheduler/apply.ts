@@ -166,7 +166,7 @@ function settle(state: State, run: Run, node: number, now: number): void {
 /** A task that will not run any more. */
 function leave(state: State, run: Run, node: number, to: Status, now: number): void {
   const from = run.statusOf(node);
-  if (from !== Status.settlingCancel) state.backlog--;
+  if (from !== Status.settling && from !== Status.settlingCancel) state.backlog--;
   if (from === Status.ready || from === Status.delayed) state.withdraw(run, node);
   state.fleet.unreserve(taskKey(run.number, node));
   run.move(node, to, state.seq, now);

@@ -7,6 +7,7 @@ import {
   nodeOfKey,
   runOfKey,
   type Subject,
+  type TaskKey,
   taskKey,
 } from "../placement/index.ts";
 import { type Group, goesFirst, type Lane } from "./group.ts";
@@ -48,16 +49,17 @@ function placeGroups(state: State, candidates: Candidates, emit: Emit): void {
   const { fleet } = state;
   const heads = new Heap<Lane>(goesFirst);
   for (const group of state.groups.values()) {
-    if (group.ready === 0 || group.blockedAt === fleet.relief) continue;
+    if (group.ready === 0) continue;
+    if (group.blockedAt !== -1 && !fleet.mayBeMet(group.demand, group.blockedAt)) {
+      group.blockedAt = fleet.relief;
+      continue;
+    }
     const lane = group.head();
     if (lane) heads.push(lane);
   }
   for (let lane = heads.pop(); lane; lane = heads.pop()) {
     const { group } = lane;
-    if (!tryPlace(state, group, lane.run, lane.first(), candidates, emit)) {
-      group.blockedAt = fleet.relief;
-      continue;
-    }
+    if (!tryPlace(state, group, lane.run, lane.first(), candidates, emit)) continue;
     const next = group.head();
     if (next) heads.push(next);
   }
@@ -73,6 +75,8 @@ function tryPlace(
 ): boolean {
   const { fleet } = state;
   candidates.find(fleet, group.demand, taskKey(run.number, node));
+  // Noted for every try: finding candidates brings the demand up to date, and only what is noted tells that it was.
+  group.blockedAt = candidates.count === 0 ? fleet.relief : -1;
   if (candidates.count === 0) return false;
   const rejected = candidates.rejected();
   const choice = choose(fleet, candidates, subjectOf(state, run, node));
@@ -102,28 +106,29 @@ export function subjectOf(state: State, run: Run, node: number): Subject {
 
 /**
  * Keep a worker free for what was passed over too long: one for each executor and zone, and only for the first
- * of a group. Without this, small tasks could fill every gap that a large one waits for.
+ * of a group. Without this, small tasks could fill every gap that a large one waits for. Where all needs are the
+ * same nothing can be passed over, and waiting long only means that there is much to do.
  */
 function makeReservations(state: State, now: number, emit: Emit): void {
   const { fleet } = state;
-  const taken = new Set<string>();
-  for (const key of fleet.reservations.keys()) taken.add(placeOf(state.run(runOfKey(key)), nodeOfKey(key)));
+  const open = new Set<string>();
+  for (const [place, needs] of state.places) if (needs.size > 1) open.add(place);
+  for (const key of fleet.reservations.keys()) open.delete(placeOf(state, key));
+  if (open.size === 0) return;
   const blocked: Lane[] = [];
   for (const group of state.groups.values()) {
-    const lane = group.ready > 0 ? group.head() : undefined;
+    const lane = group.ready > 0 && open.has(group.place) ? group.head() : undefined;
     if (lane && isOverdue(state, lane, now)) blocked.push(lane);
   }
   for (const lane of blocked.sort((a, b) => (goesFirst(a, b) ? -1 : 1))) {
-    const node = lane.first();
-    const place = placeOf(lane.run, node);
-    if (taken.has(place)) continue;
+    if (!open.has(lane.group.place)) continue;
     const opening = firstOpening(fleet, lane.group.demand.needs, now);
     if (!opening) continue;
-    taken.add(place);
+    open.delete(lane.group.place);
     emit({
       kind: "ReservationMade",
       run: lane.run.number,
-      node,
+      node: lane.first(),
       worker: opening.worker.number,
       freeAt: opening.freeAt,
     });
@@ -134,18 +139,18 @@ function isOverdue(state: State, lane: Lane, now: number): boolean {
   return now - (lane.run.since[lane.first()] as number) >= state.config.reserveAfterMs;
 }
 
-function placeOf(run: Run, node: number): string {
-  return JSON.stringify([run.graph.taskOf(node).executor, run.zone]);
+function placeOf(state: State, key: TaskKey): string {
+  return state.run(runOfKey(key)).laneOf(nodeOfKey(key)).group.place;
 }
 
-/** When a turn without stimuli could decide something: a retry falls due, or a reservation does. */
-export function nextWakeAt(state: State): number | undefined {
+/** When a turn without stimuli could decide something, after one at `after`: a retry or a reservation falls due. */
+export function nextWakeAt(state: State, after: number = state.now): number | undefined {
   let wake = state.nextDueAt() ?? Number.POSITIVE_INFINITY;
   for (const group of state.groups.values()) {
     const lane = group.ready > 0 ? group.head() : undefined;
-    if (!lane || state.fleet.reservations.has(taskKey(lane.run.number, lane.first()))) continue;
+    if (!lane || (state.places.get(group.place)?.size ?? 0) < 2) continue;
     const overdueAt = (lane.run.since[lane.first()] as number) + state.config.reserveAfterMs;
-    if (overdueAt > state.now) wake = Math.min(wake, overdueAt);
+    if (overdueAt > after) wake = Math.min(wake, overdueAt);
   }
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;
 }

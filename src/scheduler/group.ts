@@ -9,18 +9,24 @@ import type { Run } from "./run.ts";
  */
 export class Group {
   readonly key: string;
+  /** Its executor and zone: there is one reservation for each. */
+  readonly place: string;
+  /** Its needs, as a text to tell them apart by. */
+  readonly needsKey: string;
   readonly priority: Priority;
   readonly demand: Demand;
   /** Runs that have tasks of this group. A group without any is forgotten. */
   readonly lanes: Map<number, Lane> = new Map();
   ready = 0;
-  /** What the fleet's relief was when no worker could take the first: until it grows, none can. */
+  /** The fleet's count of relief when no worker could take the first; -1 when one could. */
   blockedAt = -1;
   /** Runs with something ready, and perhaps some that no longer have. */
   readonly #runs = new Heap<number>((a, b) => a < b);
 
-  constructor(key: string, priority: Priority, needs: Needs) {
-    this.key = key;
+  constructor(priority: Priority, needs: Needs) {
+    this.place = JSON.stringify([needs.executor, needs.zone]);
+    this.needsKey = JSON.stringify([this.place, needs.cpuMillicores, needs.memoryBytes, needs.capabilities]);
+    this.key = JSON.stringify([priority, this.needsKey]);
     this.priority = priority;
     this.demand = new Demand(needs);
   }

@@ -55,6 +55,8 @@ export class State {
   backlog = 0;
 
   readonly groups: Map<string, Group> = new Map();
+  /** For each executor and zone the different needs there, with how many groups have them. */
+  readonly places: Map<string, Map<string, number>> = new Map();
   readonly #numbers = new Map<string, number>();
   /** Delayed tasks by due time, and some that are delayed no longer. */
   readonly #due = new Heap<Due>((a, b) => (a.at === b.at ? a.key < b.key : a.at < b.at));
@@ -92,7 +94,7 @@ export class State {
   closeLanes(run: Run): void {
     for (const { group } of run.lanes()) {
       group.lanes.delete(run.number);
-      if (group.lanes.size === 0) this.groups.delete(group.key);
+      if (group.lanes.size === 0) this.#forgetGroup(group);
     }
   }
 
@@ -135,21 +137,23 @@ export class State {
 
   #groupFor(run: Run, spec: number): Group {
     const task = run.graph.specs[spec] as TaskSpec;
-    const needs = needsOf(task, run.zone);
-    const key = JSON.stringify([
-      task.priority,
-      needs.executor,
-      needs.zone,
-      needs.cpuMillicores,
-      needs.memoryBytes,
-      needs.capabilities,
-    ]);
-    let group = this.groups.get(key);
-    if (!group) {
-      group = new Group(key, task.priority, needs);
-      this.groups.set(key, group);
-    }
-    return group;
+    const made = new Group(task.priority, needsOf(task, run.zone));
+    const known = this.groups.get(made.key);
+    if (known) return known;
+    this.groups.set(made.key, made);
+    const needs = this.places.get(made.place) ?? new Map<string, number>();
+    needs.set(made.needsKey, (needs.get(made.needsKey) ?? 0) + 1);
+    this.places.set(made.place, needs);
+    return made;
+  }
+
+  #forgetGroup(group: Group): void {
+    this.groups.delete(group.key);
+    const needs = this.places.get(group.place) as Map<string, number>;
+    const left = (needs.get(group.needsKey) as number) - 1;
+    if (left > 0) needs.set(group.needsKey, left);
+    else needs.delete(group.needsKey);
+    if (needs.size === 0) this.places.delete(group.place);
   }
 }
 

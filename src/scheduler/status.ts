@@ -59,7 +59,8 @@ const NEXT: readonly number[] = bits({
   // attempt that it is about.
   [running]: [cancelling, settling, completed],
   [cancelling]: [settlingCancel, completed],
-  [settling]: [delayed, failed],
+  // Cancelled: another task that settles in the same turn has failed its run.
+  [settling]: [delayed, failed, cancelled],
   [settlingCancel]: [cancelled],
   [completed]: [],
   [failed]: [],

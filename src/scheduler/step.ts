@@ -194,7 +194,7 @@ class Turn {
   #cancelRest(run: Run): void {
     for (let node = 0; node < run.graph.size; node++) {
       if (isWaiting(run, node)) this.emit({ kind: "TaskCancelled", run: run.number, node });
-      else if (!isEnded(run.statusOf(node))) this.#cancelNode(run, node);
+      else if (isPlaced(run.statusOf(node))) this.#cancelNode(run, node);
     }
   }
 
@@ -202,7 +202,7 @@ class Turn {
   #settle(run: Run, node: number, lost: boolean): void {
     const task = run.graph.taskOf(node);
     const attempt = run.attempt[node] as number;
-    if (run.statusOf(node) === Status.settlingCancel) {
+    if (run.statusOf(node) === Status.settlingCancel || (attempt < task.maxAttempts && hasFailed(run))) {
       this.emit({ kind: "TaskCancelled", run: run.number, node });
       this.#skipDependents(run, node);
     } else if (attempt < task.maxAttempts) {
@@ -231,6 +231,11 @@ class Turn {
         : "failed";
     this.emit({ kind: "RunEnded", run: run.number, outcome });
   }
+}
+
+/** Whether nothing of the run shall begin any more, because one of its tasks has failed. */
+function hasFailed(run: Run): boolean {
+  return run.onFailure === "cancel" && run.count(Status.failed) > 0;
 }
 
 function isCurrent(run: Run | undefined, report: Reported): boolean {

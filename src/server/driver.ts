@@ -48,6 +48,8 @@ export class Driver implements AsyncDisposable {
   #turning: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #snapshotSeq: number;
+  /** When the last turn was, whether or not it recorded anything. */
+  #turnAt = 0;
   #closed = false;
 
   private constructor(options: DriverOptions, state: State) {
@@ -114,6 +116,7 @@ export class Driver implements AsyncDisposable {
   async #takeTurn(taken: readonly Waiting[]): Promise<void> {
     const { store, clock, onCommitted } = this.#options;
     const now = Math.max(this.#state.now, Math.trunc(clock()));
+    this.#turnAt = now;
     const writer = new BlockWriter();
     const events: LedgerEvent[] = [];
     const stimuli = taken.map(({ stimulus }) => stimulus);
@@ -152,7 +155,7 @@ export class Driver implements AsyncDisposable {
 
   #armTimer(): void {
     clearTimeout(this.#timer);
-    const wakeAt = this.#closed ? undefined : nextWakeAt(this.#state);
+    const wakeAt = this.#closed ? undefined : nextWakeAt(this.#state, this.#turnAt);
     if (wakeAt === undefined) return;
     const delayMs = Math.min(Math.max(wakeAt - this.#options.clock(), 1), MAX_TIMER_MS);
     this.#timer = setTimeout(() => this.#turn(), delayMs);
