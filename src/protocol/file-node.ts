@@ -1,0 +1,178 @@
+import { canonicalJson, sha256Hex } from "../core/index.ts";
+import type { NodeSpec, TaskSpec } from "../graph/index.ts";
+import type { Entry } from "./entries.ts";
+import type { Faults, Path } from "./faults.ts";
+import {
+  isMapping,
+  isRefusal,
+  type Mapping,
+  parseName,
+  parseText,
+  readSettings,
+  refuseUnknownKeys,
+  SETTING_KEYS,
+  type Settings,
+  STANDARD,
+} from "./node-settings.ts";
+import { refused, shown } from "./units.ts";
+
+/** What a worker is asked to do. */
+export type Work =
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      /** Undefined: the directory of the graph file. */
+      readonly cwd: string | undefined;
+      readonly env: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: "task"; readonly type: string; readonly payload: unknown };
+
+export interface FileNode {
+  readonly spec: NodeSpec;
+  readonly work: Work;
+  readonly line: number;
+}
+
+/** The type of the tasks that run a command, which no other task may take. */
+const COMMAND = "command";
+
+const NODE_KEYS: readonly string[] = ["id", "run", "task", "needs", ...SETTING_KEYS];
+const COMMAND_KEYS = ["env", "cwd"];
+const TASK_KEYS = ["payload"];
+
+const MAX_REQUEST_BYTES = 1024 * 1024;
+
+/** Reads nodes one after the other; equal task specifications become one object. */
+export class NodeReader {
+  readonly #defaults: Partial<Settings>;
+  readonly #faults: Faults;
+  readonly #specs = new Map<string, TaskSpec>();
+
+  constructor(defaults: Partial<Settings>, faults: Faults) {
+    this.#defaults = defaults;
+    this.#faults = faults;
+  }
+
+  /** The node, as far as it can be read, so that what is wrong between nodes is found in the same go. */
+  read({ id, path, value, line }: Entry): FileNode {
+    const map: Mapping = isMapping(value) ? value : {};
+    if (!isMapping(value)) {
+      this.#faults.atValue(
+        path,
+        `node ${JSON.stringify(id)} must be a map such as {run: "echo hello"}; got ${shown(value)}`,
+      );
+    } else this.#refuseKeys(map, id, path);
+    const own = readSettings(map, path, this.#faults);
+    const settings = { ...STANDARD, ...this.#defaults, ...own };
+    const work = isMapping(value) ? this.#work(map, id, path, settings, own) : NOTHING;
+    const type = work.kind === "task" ? work.type : COMMAND;
+    const needs = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], [...path, "needs"]) : [];
+    const spec = {
+      id,
+      needs,
+      task: this.#taskSpec(type, settings),
+      requestHash: this.#hash(work, id, path),
+      done: false,
+    };
+    return { spec, work, line };
+  }
+
+  #refuseKeys(map: Mapping, id: string, path: Path): void {
+    const isInList = typeof path.at(-1) === "number";
+    if (!isInList && Object.hasOwn(map, "id")) {
+      this.#faults.atKey(
+        [...path, "id"],
+        `id does not belong into node ${JSON.stringify(id)}, whose key is its id; remove it`,
+      );
+    }
+    refuseUnknownKeys(map, NODE_KEYS, path, `node ${JSON.stringify(id)}`, this.#faults);
+    for (const [keys, owner] of [
+      [COMMAND_KEYS, "run"],
+      [TASK_KEYS, "task"],
+    ] as const) {
+      if (Object.hasOwn(map, owner) || !(Object.hasOwn(map, "run") || Object.hasOwn(map, "task"))) continue;
+      for (const key of keys.filter((key) => Object.hasOwn(map, key))) {
+        this.#faults.atKey(
+          [...path, key],
+          `${key} only goes with ${owner}, which node ${JSON.stringify(id)} does not have; remove it`,
+        );
+      }
+    }
+  }
+
+  #work(map: Mapping, id: string, path: Path, settings: Settings, own: Partial<Settings>): Work {
+    const hasRun = Object.hasOwn(map, "run");
+    const hasTask = Object.hasOwn(map, "task");
+    if (hasRun && hasTask) {
+      this.#faults.atKey([...path, "task"], `node ${JSON.stringify(id)} has both run and task; remove one`);
+    } else if (!hasRun && !hasTask) {
+      this.#faults.atKey(
+        path,
+        `node ${JSON.stringify(id)} has neither run nor task; add run: "…" or task: "…"`,
+      );
+    } else if (hasRun) {
+      const command = this.#take("run", path, parseText(map["run"]));
+      const env = own.env && this.#defaults.env ? { ...this.#defaults.env, ...own.env } : settings.env;
+      return { kind: "command", command, cwd: settings.cwd, env };
+    } else {
+      const type = this.#take("task", path, parseName(map["task"]));
+      if (type === COMMAND) {
+        this.#faults.atValue(
+          [...path, "task"],
+          `task must not be "${COMMAND}", which is how commands run; write run: "…"`,
+        );
+      }
+      return { kind: "task", type, payload: settings.payload };
+    }
+    return NOTHING;
+  }
+
+  #needs(value: unknown, path: Path): string[] {
+    if (!Array.isArray(value)) {
+      const isOne = typeof value === "string" || typeof value === "number";
+      const need = isOne
+        ? parseName(value)
+        : refused("must be an id or a list of ids such as [fetch, clean]", value);
+      if (!isRefusal(need)) return [need];
+      this.#faults.atValue(path, `needs ${need.refusal}`);
+      return [];
+    }
+    const needs = new Set<string>();
+    for (const [index, item] of value.entries()) {
+      const need = parseName(item);
+      if (isRefusal(need)) this.#faults.atValue([...path, index], `an id in needs ${need.refusal}`);
+      else needs.add(need);
+    }
+    return [...needs];
+  }
+
+  #taskSpec(type: string, settings: Settings): TaskSpec {
+    const { env, cwd, payload, capabilities, ...rest } = settings;
+    // No name contains a line feed, so different specifications have different texts.
+    const text = [type, ...Object.values(rest), ...capabilities].join("\n");
+    const known = this.#specs.get(text);
+    if (known) return known;
+    const task = { type, ...rest, capabilities };
+    this.#specs.set(text, task);
+    return task;
+  }
+
+  #hash(work: Work, id: string, path: Path): string {
+    const request = canonicalJson(work);
+    if (request.length > MAX_REQUEST_BYTES / 4 && Buffer.byteLength(request) > MAX_REQUEST_BYTES) {
+      const what = work.kind === "task" ? "payload" : "run";
+      const message = `${what} of node ${JSON.stringify(id)} must fit into 1 MiB of JSON; keep large data in files and pass their names`;
+      this.#faults.atKey([...path, what], message);
+    }
+    return sha256Hex(request);
+  }
+
+  #take(key: string, path: Path, value: ReturnType<typeof parseText>): string {
+    if (!isRefusal(value)) return value;
+    this.#faults.atValue([...path, key], `${key} ${value.refusal}`);
+    return "";
+  }
+}
+
+/** Stands for the work of a node that is refused anyway. */
+const NOTHING: Work = { kind: "command", command: "", cwd: undefined, env: {} };
