@@ -1,0 +1,120 @@
+import { writeFileSync } from "node:fs";
+import {
+  type BatchReport,
+  BRANCHES,
+  FAULTS,
+  type Outcome,
+  type SeedFailure,
+  seedFailure,
+  simulate,
+  simulateSeeds,
+} from "../simulator/index.ts";
+import { NotFoundError } from "./errors.ts";
+import { fieldLines, tableLines } from "./layout.ts";
+import { type Palette, printJson, printLines, stdoutPalette } from "./output.ts";
+import { countOf, formatCount } from "./quantities.ts";
+import { neutralise } from "./terminal-text.ts";
+
+export interface SimulationOptions {
+  readonly json: boolean;
+  readonly verbose: boolean;
+  /** Where to write the ledger of the only seed. */
+  readonly ledger: string | undefined;
+}
+
+/** Plays the seeds and prints what came of it. Returns whether everything held. */
+export async function playSeeds(first: number, last: number, options: SimulationOptions): Promise<boolean> {
+  if (options.ledger !== undefined) writeLedger(options.ledger, simulate(first));
+  if (options.verbose && !options.json && first === last) await tellEvents(first);
+  const report = simulateSeeds(first, last, showProgress(last));
+  clearProgress();
+  if (options.json) await printJson(jsonOf(report));
+  else await printLines(render(report, options.verbose, stdoutPalette()));
+  return report.failure === undefined && report.missing.length === 0;
+}
+
+function writeLedger(path: string, outcome: Outcome): void {
+  try {
+    writeFileSync(path, outcome.lines.map((line) => `${line}\n`).join(""));
+  } catch (error) {
+    throw new NotFoundError(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+async function tellEvents(seed: number): Promise<void> {
+  const lines: string[] = [];
+  const outcome = simulate(seed, {
+    onEvent: (seq, now, text) => lines.push(`${seq} ${now} ${neutralise(text)}`),
+  });
+  const failure = seedFailure(outcome);
+  if (failure) lines.push("", neutralise(failure.stack.replaceAll("\n", " ⏎ ")));
+  await printLines([...lines, ""]);
+}
+
+function showProgress(last: number): (seed: number, report: BatchReport) => void {
+  if (!process.stderr.isTTY) return () => {};
+  return (seed, { events, tally }) => {
+    process.stderr.write(
+      `\r\x1b[Kseed ${seed} of ${last}, ${countOf(events, "event")}, ${countOf(tally.faults, "fault")}`,
+    );
+  };
+}
+
+function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
+}
+
+function jsonOf(report: BatchReport): unknown {
+  const { tally, failure, ...rest } = report;
+  const counts = Object.fromEntries([...FAULTS, ...BRANCHES].map((name) => [name, tally.of(name)]));
+  return {
+    ok: failure === undefined && report.missing.length === 0,
+    ...rest,
+    happenings: counts,
+    failure: failure ? { ...failure, command: commandFor(failure) } : null,
+  };
+}
+
+function render(report: BatchReport, verbose: boolean, palette: Palette): string[] {
+  const { failure, missing, tally } = report;
+  if (failure) return renderFailure(failure, palette);
+  const fields = fieldLines(
+    [
+      ["seeds", `${formatCount(report.seeds)} (${report.from} to ${report.to})`],
+      ["steps", formatCount(report.steps)],
+      ["events", formatCount(report.events)],
+      ["virtual hours", (report.virtualMs / 3_600_000).toFixed(1)],
+      ["faults", formatCount(tally.faults)],
+      ["played twice", `${formatCount(report.repeated)}, with the same ledger`],
+    ],
+    palette,
+  );
+  const title =
+    missing.length === 0
+      ? `${palette.green("✓")} every invariant held in ${countOf(report.seeds, "seed")}`
+      : `${palette.red("✗")} never happened in ${countOf(report.seeds, "seed")}: ${missing.join(", ")}`;
+  const names = verbose || report.seeds > 1 ? [...FAULTS, ...BRANCHES] : [];
+  const rows = names.map((name) => [name, formatCount(tally.of(name))]);
+  const table = tableLines([{ title: "happened" }, { title: "times", align: "right" }], rows, palette);
+  return [title, "", ...fields, ...(rows.length > 0 ? ["", ...table] : [])];
+}
+
+function renderFailure(failure: SeedFailure, palette: Palette): string[] {
+  return [
+    `${palette.red("✗")} seed ${failure.seed} broke ${palette.bold(failure.invariant)} in step ${formatCount(failure.step)}`,
+    "",
+    `  ${neutralise(failure.detail)}`,
+    "",
+    ...tableLines(
+      [{ title: "seq", align: "right" }, { title: "time", align: "right" }, { title: "event" }],
+      failure.window.map(({ seq, now, text }) => [String(seq), String(now), neutralise(text)]),
+      palette,
+    ),
+    "",
+    `  ${commandFor(failure)}`,
+  ];
+}
+
+function commandFor({ seed }: SeedFailure): string {
+  return `orrery simulate --seeds ${seed}..${seed} --verbose`;
+}

@@ -1,0 +1,103 @@
+import { isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
+import { eventsOf, type State } from "../scheduler/index.ts";
+import type { Turn } from "./driver.ts";
+import { checkDuties, compareStates } from "./duties.ts";
+import { checkReply, expectationOf } from "./expectation.ts";
+import { takeFact } from "./facts.ts";
+import { LedgerCheck } from "./ledger-check.ts";
+import { Model } from "./model.ts";
+import { Noticer } from "./noticer.ts";
+import type { Random } from "./random.ts";
+import type { Tally } from "./tally.ts";
+import { demand } from "./violation.ts";
+
+/**
+ * Holds every committed turn against the model: each stimulus has come to what it must come to, each decision
+ * may be made, none is missing, and the state says the same afterwards.
+ */
+export class Checker {
+  readonly model: Model = new Model();
+  readonly ledger: LedgerCheck;
+  readonly #noticer: Noticer;
+
+  constructor(random: Random, tally: Tally) {
+    this.ledger = new LedgerCheck(random, tally);
+    this.#noticer = new Noticer(this.model, tally);
+  }
+
+  check(turn: Turn, state: State): void {
+    const block = turn.block ? this.ledger.accept(turn.block.line) : undefined;
+    const events = block ? eventsOf(block).map(({ event }) => event) : [];
+    this.#follow(turn, events);
+    checkDuties(this.model, turn.now);
+    compareStates(this.model, state);
+    if (block) this.ledger.follow(block, state);
+  }
+
+  /** Walks stimuli and recorded events side by side. */
+  #follow(turn: Turn, events: readonly LedgerEvent[]): void {
+    const { model } = this;
+    const refusals: SubmissionsRefused[] = [];
+    const soFar = { reservationUsed: false };
+    let at = 0;
+    const take = () => {
+      const event = events[at++] as LedgerEvent;
+      this.#noticer.before(event);
+      takeFact(model, event, turn.now, soFar);
+    };
+    for (const [index, stimulus] of turn.stimuli.entries()) {
+      const expected = expectationOf(model, stimulus);
+      if (expected.type === "recorded") {
+        demandEvent(events[at], expected.event);
+        take();
+      } else if (expected.type === "refused submission") addRefusal(refusals, expected);
+      else if (stimulus.kind === "RunSubmitted") this.#noticer.repeated();
+      while (at < events.length && isConsequence(events[at] as LedgerEvent)) take();
+      const reply = turn.replies[index];
+      if (reply) checkReply(model, expected, reply);
+      if (reply?.accepted && reply.throttle) this.#noticer.throttled();
+    }
+    for (const refusal of refusals) {
+      demandEvent(events[at], refusal);
+      take();
+    }
+    while (at < events.length) {
+      const event = events[at] as LedgerEvent;
+      demand(
+        event.kind === "TaskAssigned" || event.kind === "ReservationMade",
+        "nothing-from-nowhere",
+        () => `${event.kind} was recorded without a cause`,
+      );
+      take();
+    }
+    this.#noticer.afterTurn(turn.now);
+  }
+}
+
+function demandEvent(event: LedgerEvent | undefined, expected: LedgerEvent): void {
+  demand(
+    event?.kind === expected.kind && JSON.stringify(event) === JSON.stringify(sorted(expected, event)),
+    "inputs-recorded",
+    () => `${JSON.stringify(expected)} should be recorded, ${JSON.stringify(event)} is`,
+  );
+}
+
+/** The expected event with its fields in the order of the recorded one. */
+function sorted(expected: LedgerEvent, like: LedgerEvent): unknown {
+  const from = expected as unknown as Record<string, unknown>;
+  return Object.fromEntries(Object.keys(like).map((key) => [key, from[key]]));
+}
+
+/** A decision that follows from a stimulus; the others come at the end of the turn. */
+function isConsequence(event: LedgerEvent): boolean {
+  return isDecision(event) && event.kind !== "TaskAssigned" && event.kind !== "ReservationMade";
+}
+
+function addRefusal(
+  refusals: SubmissionsRefused[],
+  { agent, code }: { readonly agent: string; readonly code: SubmissionsRefused["code"] },
+): void {
+  const at = refusals.findIndex((one) => one.agent === agent && one.code === code);
+  if (at < 0) refusals.push({ kind: "SubmissionsRefused", agent, code, count: 1 });
+  else refusals[at] = { kind: "SubmissionsRefused", agent, code, count: (refusals[at]?.count ?? 0) + 1 };
+}

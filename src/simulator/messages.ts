@@ -1,0 +1,43 @@
+import type { TaskSpec } from "../graph/index.ts";
+import type { Report } from "../ledger/index.ts";
+import type { WorkerSpec } from "../placement/index.ts";
+
+/** An attempt by its numbers in the ledger. */
+export interface AttemptName {
+  readonly run: number;
+  readonly node: number;
+  readonly attempt: number;
+}
+
+export function nameOf({ run, node, attempt }: AttemptName): string {
+  return `${run}/${node}#${attempt}`;
+}
+
+/** Every message carries the incarnation that it comes from or is meant for: a process knows nothing of the one before it. */
+export interface Heartbeat {
+  readonly id: string;
+  readonly incarnation: number;
+  readonly sentAtMs: number;
+  readonly loadPermille: number;
+  readonly saysOverloaded: boolean;
+  readonly attempts: readonly (AttemptName & { readonly startedAt: number })[];
+}
+
+/** What a worker can say to the server. */
+export interface ServerDoor {
+  register(spec: WorkerSpec, incarnation: number): void;
+  heartbeat(beat: Heartbeat): void;
+  report(id: string, incarnation: number, report: Report): void;
+  goodbye(id: string, incarnation: number): void;
+}
+
+/** What the server can say to a worker. */
+export interface WorkerDoor {
+  registered(incarnation: number): void;
+  /** The server has given the worker up: it has to register anew. */
+  expired(incarnation: number): void;
+  assign(incarnation: number, name: AttemptName, task: TaskSpec): void;
+  cancel(incarnation: number, name: AttemptName): void;
+  acknowledge(incarnation: number, report: Report): void;
+  drain(incarnation: number): void;
+}

@@ -1,0 +1,127 @@
+import type { LedgerEvent, ReportRefused } from "../ledger/index.ts";
+import { isDue, isPlaced, type Model } from "./model.ts";
+import type { Tally } from "./tally.ts";
+
+/** Counts the branches that the ledger shows to have been taken. Looks at events before they are applied. */
+export class Noticer {
+  readonly #model: Model;
+  readonly #tally: Tally;
+  readonly #configured = { times: 0 };
+
+  constructor(model: Model, tally: Tally) {
+    this.#model = model;
+    this.#tally = tally;
+  }
+
+  repeated(): void {
+    this.#tally.count("submission repeated");
+  }
+
+  throttled(): void {
+    this.#tally.count("throttled");
+  }
+
+  afterTurn(now: number): void {
+    for (const task of this.#model.offered) {
+      if (!isDue(task, now)) continue;
+      this.#tally.count("passed over");
+      return;
+    }
+  }
+
+  before(event: LedgerEvent): void {
+    const tally = this.#tally;
+    switch (event.kind) {
+      case "SchedulerConfigured":
+        if (this.#configured.times++ > 0) tally.count("reconfigured");
+        break;
+      case "SubmissionsRefused":
+        tally.count(`submission refused: ${event.code}`, event.count);
+        break;
+      case "WorkerRegistered":
+        this.#register(event.worker.id);
+        break;
+      case "WorkerLoadReported":
+        if (this.#model.workers[event.worker]?.standing === "overloaded") tally.count("worker relieved");
+        break;
+      case "WorkerLost":
+      case "DrainRequested":
+        if (this.#model.workers[event.worker]?.reservedFor) tally.count("reservation dropped");
+        break;
+      case "AttemptLost":
+        tally.count("attempt lost");
+        break;
+      case "AttemptTimedOut":
+        tally.count("attempt timed out");
+        break;
+      case "AttemptFinished":
+        if (this.#statusOf(event) === "cancelling") tally.count("cancelled too late");
+        break;
+      case "ReportRefused":
+        this.#refuse(event);
+        break;
+      case "CancelRequested":
+        if (event.node === -1) tally.count("run cancelled");
+        break;
+      case "TaskAssigned":
+        tally.count(
+          event.reason.type === "Affinity"
+            ? `reason Affinity ${event.reason.because}`
+            : `reason ${event.reason.type}`,
+        );
+        if (this.#model.workers.some(({ reservedFor }) => reservedFor && reservedFor === this.#task(event)))
+          tally.count("reservation used");
+        break;
+      case "TaskRetried":
+        tally.count("retried");
+        break;
+      case "TaskFailed":
+        tally.count("attempts exhausted");
+        if (this.#restIsStopped(event)) tally.count("rest cancelled after a failure");
+        break;
+      case "TaskCancelled":
+        tally.count(
+          this.#statusOf(event) === "settlingCancel" ? "running task cancelled" : "waiting task cancelled",
+        );
+        break;
+      case "TasksSkipped":
+        tally.count("dependents skipped", event.nodes.length);
+        break;
+      case "ReservationMade":
+        tally.count("reservation made");
+        break;
+      case "RunEnded":
+        if (this.#model.ended.length >= (this.#model.config?.keepEndedRuns ?? 0))
+          tally.count("run forgotten");
+        break;
+      default:
+    }
+  }
+
+  #register(id: string): void {
+    const known = this.#model.workers.find(({ spec }) => spec.id === id);
+    if (!known) return;
+    this.#tally.count("worker came back");
+    if (known.standing !== "unreachable") this.#tally.count("worker came back before its lease ended");
+  }
+
+  #refuse(event: ReportRefused): void {
+    const task = this.#task(event);
+    if (!task) this.#tally.count("unknown return refused");
+    else if (task.reported.has(event.attempt)) this.#tally.count("double return refused");
+    else this.#tally.count("late return refused");
+  }
+
+  #restIsStopped({ run }: { readonly run: number }): boolean {
+    const failed = this.#model.runs.get(run);
+    return failed?.onFailure === "cancel" && failed.tasks.some((task) => isPlaced(task));
+  }
+
+  #statusOf(name: { readonly run: number; readonly node: number }): string | undefined {
+    return this.#task(name)?.status;
+  }
+
+  #task({ run, node }: { readonly run: number; readonly node: number }) {
+    return this.#model.runs.get(run)?.tasks[node];
+  }
+}

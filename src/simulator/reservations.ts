@@ -1,0 +1,121 @@
+import type { ReservationMade } from "../ledger/index.ts";
+import { aboutTask, describeTask, isDue, type Model, type ModelTask, type ModelWorker } from "./model.ts";
+import { couldEverRun, outranks } from "./oracle.ts";
+import { demand } from "./violation.ts";
+
+/** A worker is kept free only for what has waited long enough, one for each executor and zone. */
+export function checkReservation(model: Model, task: ModelTask, event: ReservationMade, now: number): void {
+  const about = { ...aboutTask(task), worker: event.worker };
+  const broken = (what: string) => () => `${describeTask(task)}: ${what}`;
+  demand(isOverdue(model, task, now), "reservation-overdue", broken("has not waited long enough"), about);
+  demand(isMixed(model, task), "reservation-needed", broken("nothing else could pass it over"), about);
+  demand(!isReservedAt(model, task), "reservation-single", broken("a second one in its place"), about);
+  demand(firstOfItsKind(model, task, now) === task, "reservation-first", broken("others go first"), about);
+  const better = overdueTasks(model, now).find(
+    (other) => placeOf(other) === placeOf(task) && outranks(other, task) && openingFor(model, other, now),
+  );
+  demand(
+    better === undefined,
+    "reservation-order",
+    broken(`${better?.run.number}/${better?.node} goes first`),
+    about,
+  );
+  const opening = openingFor(model, task, now);
+  demand(
+    opening?.worker.number === event.worker && opening.freeAt === event.freeAt,
+    "reservation-opening",
+    broken(
+      `worker ${event.worker} at ${event.freeAt} is kept, first is ${opening?.worker.number} at ${opening?.freeAt}`,
+    ),
+    about,
+  );
+}
+
+/** After a turn: nothing that should have a worker kept free lacks it. */
+export function checkReservationsMade(model: Model, now: number): void {
+  for (const task of overdueTasks(model, now)) {
+    if (isReservedAt(model, task) || !isMixed(model, task)) continue;
+    const opening = openingFor(model, task, now);
+    demand(
+      opening === undefined,
+      "reservation-due",
+      () => `${describeTask(task)} waits since ${task.since} and no worker is kept free for it`,
+      aboutTask(task),
+    );
+  }
+}
+
+function overdueTasks(model: Model, now: number): ModelTask[] {
+  const firsts = new Map<string, ModelTask>();
+  for (const task of model.offered) {
+    if (!isDue(task, now)) continue;
+    const key = `${task.spec.priority} ${task.needsKey}`;
+    const first = firsts.get(key);
+    if (!first || outranks(task, first)) firsts.set(key, task);
+  }
+  return [...firsts.values()].filter((task) => isOverdue(model, task, now));
+}
+
+function firstOfItsKind(model: Model, task: ModelTask, now: number): ModelTask {
+  let first = task;
+  for (const other of model.offered) {
+    if (other.needsKey !== task.needsKey || other.spec.priority !== task.spec.priority) continue;
+    if (isDue(other, now) && outranks(other, first)) first = other;
+  }
+  return first;
+}
+
+function isOverdue(model: Model, task: ModelTask, now: number): boolean {
+  return isDue(task, now) && now - task.since >= (model.config?.reserveAfterMs ?? 0);
+}
+
+function isReservedAt(model: Model, task: ModelTask): boolean {
+  return model.workers.some(({ reservedFor }) => reservedFor && placeOf(reservedFor) === placeOf(task));
+}
+
+/** Whether open runs have different needs in its place: where all are the same, nothing passes another over. */
+function isMixed(model: Model, task: ModelTask): boolean {
+  for (const run of model.runs.values()) {
+    if (run.outcome !== undefined) continue;
+    for (const other of run.tasks) {
+      if (other.needsKey !== task.needsKey && placeOf(other) === placeOf(task)) return true;
+    }
+  }
+  return false;
+}
+
+function placeOf(task: ModelTask): string {
+  return JSON.stringify([task.spec.executor, task.run.zone]);
+}
+
+function openingFor(
+  model: Model,
+  task: ModelTask,
+  now: number,
+): { worker: ModelWorker; freeAt: number } | undefined {
+  const openings = model
+    .sortedWorkers()
+    .filter((worker) => worker.standing === "open" && !worker.reservedFor && couldEverRun(worker, task))
+    .map((worker) => ({ worker, freeAt: roomAt(model, worker, task, now) }));
+  return openings.reduce<(typeof openings)[number] | undefined>(
+    (best, one) => (best === undefined || one.freeAt < best.freeAt ? one : best),
+    undefined,
+  );
+}
+
+/** The first of the moments at which enough of what it holds should have ended. */
+function roomAt(model: Model, worker: ModelWorker, task: ModelTask, now: number): number {
+  const moments = [now, ...[...worker.held].map((held) => Math.max(now, held.expectedEndMs))];
+  for (const at of moments.sort((a, b) => a - b)) {
+    // Those that should end at one moment are counted one by one, as few of them as it takes.
+    const left = [...worker.held].filter((held) => Math.max(now, held.expectedEndMs) > at);
+    const cpu = left.reduce((sum, held) => sum + held.spec.cpuMillicores, 0);
+    const memory = left.reduce((sum, held) => sum + held.spec.memoryBytes, 0);
+    const fits =
+      worker.spec.cpuMillicores - cpu >= task.spec.cpuMillicores &&
+      worker.spec.memoryBytes - memory >= task.spec.memoryBytes &&
+      left.length < worker.spec.slots + (model.config?.maxQueuePerWorker ?? 0);
+    if (fits) return at;
+  }
+  return now;
+}

@@ -1,0 +1,148 @@
+import type { RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
+import { STRATEGIES, type WorkerSpec } from "../placement/index.ts";
+import { DEFAULT_CONFIG } from "../scheduler/index.ts";
+import { type Incident, randomIncidents } from "./incidents.ts";
+import type { Random } from "./random.ts";
+import {
+  CAPABILITIES,
+  EXECUTORS,
+  MOST_CPU,
+  MOST_MEMORY,
+  randomGraph,
+  randomId,
+  ZONES,
+} from "./random-graph.ts";
+
+/** All that a seed decides ahead; what happens on the way is drawn as it comes, from the same seed. */
+export interface Scenario {
+  readonly config: SchedulerConfig;
+  readonly workers: readonly PlannedWorker[];
+  readonly runs: readonly PlannedRun[];
+  readonly incidents: readonly Incident[];
+  readonly weather: Weather;
+  /** From here on nothing goes wrong any more. */
+  readonly calmAtMs: number;
+  /** Joins when it is calm, and can run all that can be run at all. */
+  readonly rescuer: WorkerSpec;
+}
+
+export interface PlannedWorker {
+  readonly spec: WorkerSpec;
+  readonly joinsAtMs: number;
+}
+
+export interface PlannedRun {
+  readonly event: RunSubmitted;
+  readonly atMs: number;
+}
+
+/** Chances of what may go wrong with any message or attempt until it is calm. */
+export interface Weather {
+  readonly lost: number;
+  readonly duplicated: number;
+  readonly slow: number;
+  readonly failing: number;
+  readonly stuck: number;
+}
+
+export function randomScenario(random: Random): Scenario {
+  const stormMs = random.int(10, 90) * 1_000;
+  const workers = randomWorkers(random.stream("workers"), stormMs);
+  const runs = randomRuns(random.stream("runs"), stormMs);
+  const config = randomConfig(random.stream("config"));
+  return {
+    config,
+    workers,
+    runs,
+    incidents: randomIncidents(random.stream("incidents"), {
+      stormMs,
+      workers: workers.length,
+      runSizes: runs.map(({ event }) => event.graph.ids.length),
+      config,
+    }),
+    weather: randomWeather(random.stream("weather")),
+    calmAtMs: stormMs + 1_000,
+    rescuer: {
+      ...randomWorkerSpec(random, "rescuer"),
+      zones: ZONES,
+      executors: EXECUTORS,
+      capabilities: CAPABILITIES,
+      cpuMillicores: MOST_CPU,
+      memoryBytes: MOST_MEMORY,
+    },
+  };
+}
+
+function randomConfig(random: Random): SchedulerConfig {
+  return {
+    ...DEFAULT_CONFIG,
+    strategy: random.pick(STRATEGIES),
+    preferLocality: random.chance(0.4),
+    maxQueuePerWorker: random.chance(0.3) ? 0 : random.int(0, 10),
+    seed: random.int(0, 2 ** 31),
+    backlogLimit: random.chance(0.25) ? random.int(5, 60) : DEFAULT_CONFIG.backlogLimit,
+    rejectThreshold: random.chance(0.25) ? random.int(1, 10) / 10 : null,
+    reserveAfterMs: random.pick([0, 200, 2_000, 10_000, 3_600_000]),
+    maxBackoffMs: random.pick([500, 5_000, 60_000]),
+    keepEndedRuns: random.chance(0.3) ? random.int(0, 2) : 100,
+  };
+}
+
+function randomWeather(random: Random): Weather {
+  const rough = random.chance(0.7);
+  return {
+    lost: rough ? random.int(0, 8) / 100 : 0,
+    duplicated: rough ? random.int(0, 8) / 100 : 0,
+    slow: rough ? random.int(0, 10) / 100 : 0,
+    failing: random.pick([0, 0.05, 0.2, 0.5]),
+    stuck: random.pick([0, 0, 0.2]),
+  };
+}
+
+function randomWorkers(random: Random, stormMs: number): PlannedWorker[] {
+  const count = random.chance(0.1) ? random.int(30, 40) : random.int(1, 12);
+  const ids = new Set<string>();
+  while (ids.size < count) ids.add(`w${randomId(random, random.int(0, 99))}`);
+  return [...ids].map((id) => ({
+    spec: randomWorkerSpec(random, id),
+    joinsAtMs: random.chance(0.7) ? random.int(0, 20) : random.int(0, stormMs),
+  }));
+}
+
+export function randomWorkerSpec(random: Random, id: string): WorkerSpec {
+  const generous = random.chance(0.6);
+  return {
+    id,
+    endpoint: "",
+    zone: random.pick(ZONES),
+    zones: random.some(ZONES, generous ? 0.9 : 0.3),
+    executors: random.some(EXECUTORS, generous ? 0.9 : 0.6),
+    capabilities: random.some(CAPABILITIES, generous ? 0.8 : 0.4),
+    cpuMillicores: random.pick([500, 1_000, 2_000, 4_000, 8_000]),
+    memoryBytes: random.pick([256, 1_024, 2_048, 8_192]) * 2 ** 20,
+    slots: random.int(1, 4),
+  };
+}
+
+function randomRuns(random: Random, stormMs: number): PlannedRun[] {
+  const troubled = random.chance(0.25);
+  return Array.from({ length: random.int(1, 5) }, (_, number): PlannedRun => {
+    const runId = `run-${randomId(random, number)}`;
+    return {
+      atMs: random.chance(0.3) ? random.int(30, 40) : random.int(0, Math.floor(stormMs * 0.8)),
+      event: {
+        kind: "RunSubmitted",
+        runId,
+        name: runId,
+        agent: random.pick(["ann", "Özil"]),
+        zone: random.pick(ZONES),
+        onFailure: random.chance(0.7) ? "continue" : "cancel",
+        graph: randomGraph(random, {
+          unsatisfiable: troubled ? 0.05 : 0,
+          held: troubled ? 0.05 : 0,
+          maxNodes: 60,
+        }),
+      },
+    };
+  });
+}

@@ -1,0 +1,273 @@
+import type { TaskSpec } from "../graph/index.ts";
+import type { Report } from "../ledger/index.ts";
+import type { WorkerSpec } from "../placement/index.ts";
+import type { Agenda } from "./agenda.ts";
+import { type AttemptName, nameOf, type ServerDoor, type WorkerDoor } from "./messages.ts";
+import type { Network } from "./network.ts";
+import type { Random } from "./random.ts";
+import { LONGEST_MS } from "./random-graph.ts";
+import type { Weather } from "./scenario.ts";
+import type { Tally } from "./tally.ts";
+
+export const HEARTBEAT_MS = 1_000;
+
+/** What a simulated worker lives in. */
+export interface Surroundings {
+  readonly agenda: Agenda;
+  readonly network: Network;
+  readonly random: Random;
+  readonly weather: Weather;
+  readonly tally: Tally;
+  readonly server: ServerDoor;
+  wallMs(): number;
+}
+
+interface Attempt {
+  readonly name: AttemptName;
+  readonly task: TaskSpec;
+  /** -1 while it is queued. */
+  startedAt: number;
+}
+
+interface Unheard {
+  readonly report: Report;
+  sentAtMs: number;
+}
+
+/**
+ * A worker process: it takes what it is given once, runs as many at a time as it has slots, says what became
+ * of it until the server has heard it, and can be killed, frozen or cut off at any moment.
+ */
+export class SimWorker implements WorkerDoor {
+  spec: WorkerSpec;
+  /** Grows with every start of the process. */
+  incarnation = 0;
+  #mode: "off" | "up" | "hung" = "off";
+  #cut = false;
+  #leaving = false;
+  #registered = false;
+  #loadPermille = 0;
+  #saysOverloaded = false;
+  readonly #held = new Map<string, Attempt>();
+  /** All that it was ever given since it started: a message that comes twice begins nothing twice. */
+  readonly #seen = new Set<string>();
+  readonly #unheard = new Map<string, Unheard>();
+  /** What happened to it while it was frozen. */
+  readonly #deferred: (() => void)[] = [];
+  readonly #in: Surroundings;
+
+  constructor(spec: WorkerSpec, surroundings: Surroundings) {
+    this.spec = spec;
+    this.#in = surroundings;
+  }
+
+  get isUp(): boolean {
+    return this.#mode !== "off";
+  }
+
+  get isLeaving(): boolean {
+    return this.#leaving;
+  }
+
+  start(spec: WorkerSpec = this.spec): void {
+    this.stop();
+    this.incarnation++;
+    this.spec = { ...spec, endpoint: `sim:${this.incarnation}` };
+    this.#mode = "up";
+    this.#beat();
+  }
+
+  /** The process ends, with all that it knew. */
+  stop(): void {
+    this.#mode = "off";
+    this.#leaving = false;
+    this.#registered = false;
+    this.#loadPermille = 0;
+    this.#saysOverloaded = false;
+    this.#held.clear();
+    this.#seen.clear();
+    this.#unheard.clear();
+    this.#deferred.length = 0;
+  }
+
+  hang(): void {
+    if (this.#mode === "up") this.#mode = "hung";
+  }
+
+  resume(): void {
+    if (this.#mode !== "hung") return;
+    this.#mode = "up";
+    for (const act of this.#deferred.splice(0)) act();
+  }
+
+  setCut(cut: boolean): void {
+    this.#cut = cut;
+  }
+
+  setLoad(loadPermille: number, saysOverloaded: boolean): void {
+    this.#loadPermille = loadPermille;
+    this.#saysOverloaded = saysOverloaded;
+  }
+
+  leave(): void {
+    if (this.#mode !== "up") return;
+    const { spec, incarnation } = this;
+    this.#say((server) => server.goodbye(spec.id, incarnation));
+    this.stop();
+  }
+
+  /** One of its attempts is gone without a trace, as when the process that ran it was killed. */
+  forget(): boolean {
+    const attempts = [...this.#held.values()];
+    if (attempts.length === 0) return false;
+    this.#held.delete(nameOf(this.#in.random.pick(attempts).name));
+    this.#startQueued();
+    return true;
+  }
+
+  registered(incarnation: number): void {
+    this.#alive(incarnation, () => {
+      this.#registered = true;
+    });
+  }
+
+  expired(incarnation: number): void {
+    this.#alive(incarnation, () => {
+      if (this.#registered) this.start();
+    });
+  }
+
+  assign(incarnation: number, name: AttemptName, task: TaskSpec): void {
+    this.#alive(incarnation, () => {
+      const key = nameOf(name);
+      if (this.#seen.has(key)) return;
+      this.#seen.add(key);
+      this.#held.set(key, { name, task, startedAt: -1 });
+      this.#startQueued();
+    });
+  }
+
+  cancel(incarnation: number, name: AttemptName): void {
+    this.#alive(incarnation, () => {
+      const attempt = this.#held.get(nameOf(name));
+      if (!attempt) return;
+      // Some tasks do not listen, and finish.
+      if (attempt.startedAt >= 0 && this.#in.random.chance(0.2)) return;
+      const delayMs = attempt.startedAt < 0 ? 0 : this.#in.random.int(0, 400);
+      this.#later(delayMs, () =>
+        this.#end(attempt, { kind: "AttemptCancelled", ...attempt.name, startedAt: attempt.startedAt }),
+      );
+    });
+  }
+
+  acknowledge(incarnation: number, report: Report): void {
+    this.#alive(incarnation, () => this.#unheard.delete(`${nameOf(report)} ${report.kind}`));
+  }
+
+  drain(incarnation: number): void {
+    this.#alive(incarnation, () => {
+      this.#leaving = true;
+    });
+  }
+
+  #beat(): void {
+    const { agenda, random } = this.#in;
+    const { spec, incarnation } = this;
+    if (this.#leaving && this.#held.size === 0 && this.#unheard.size === 0) {
+      this.leave();
+      return;
+    }
+    if (!this.#registered) this.#say((server) => server.register(spec, incarnation));
+    const beat = {
+      id: spec.id,
+      incarnation,
+      sentAtMs: agenda.nowMs,
+      loadPermille: this.#loadPermille,
+      saysOverloaded: this.#saysOverloaded,
+      attempts: [...this.#held.values()].map(({ name, startedAt }) => ({ ...name, startedAt })),
+    };
+    this.#say((server) => server.heartbeat(beat));
+    for (const unheard of this.#unheard.values()) {
+      if (agenda.nowMs - unheard.sentAtMs >= 2 * HEARTBEAT_MS) this.#tell(unheard);
+    }
+    this.#later(HEARTBEAT_MS + random.int(-50, 50), () => this.#beat());
+  }
+
+  #startQueued(): void {
+    let running = 0;
+    for (const { startedAt } of this.#held.values()) if (startedAt >= 0) running++;
+    for (const attempt of this.#held.values()) {
+      if (running >= this.spec.slots) return;
+      if (attempt.startedAt >= 0) continue;
+      running++;
+      this.#begin(attempt);
+    }
+  }
+
+  #begin(attempt: Attempt): void {
+    const { random, weather, network, tally } = this.#in;
+    attempt.startedAt = Math.max(0, this.#in.wallMs());
+    const { name, startedAt } = attempt;
+    this.#report({ kind: "AttemptStarted", ...name, startedAt });
+    if (attempt.task.timeoutMs > 0 && !network.calm && random.chance(weather.stuck)) {
+      tally.count("attempt stuck");
+      return;
+    }
+    const durationMs = random.chance(0.3)
+      ? random.int(1, LONGEST_MS)
+      : random.int(1, Math.max(2, Math.min(attempt.task.estimateMs, LONGEST_MS)));
+    const fails = random.chance(weather.failing);
+    this.#later(durationMs, () => {
+      if (fails) tally.count("attempt failed");
+      this.#end(
+        attempt,
+        fails
+          ? { kind: "AttemptFailed", ...name, startedAt, code: "exit", message: "exit code 1" }
+          : {
+              kind: "AttemptFinished",
+              ...name,
+              startedAt,
+              resultHash: "",
+              resultBytes: random.pick([0, 10, 1_000, 200_000]),
+            },
+      );
+    });
+  }
+
+  #end(attempt: Attempt, report: Report): void {
+    const key = nameOf(attempt.name);
+    if (this.#held.get(key) !== attempt) return;
+    this.#held.delete(key);
+    this.#report(report);
+    this.#startQueued();
+  }
+
+  #report(report: Report): void {
+    const unheard = { report, sentAtMs: 0 };
+    this.#unheard.set(`${nameOf(report)} ${report.kind}`, unheard);
+    this.#tell(unheard);
+  }
+
+  #tell(unheard: Unheard): void {
+    unheard.sentAtMs = this.#in.agenda.nowMs;
+    const { spec, incarnation } = this;
+    const { report } = unheard;
+    this.#say((server) => server.report(spec.id, incarnation, report));
+  }
+
+  #say(words: (server: ServerDoor) => void): void {
+    if (!this.#cut) this.#in.network.send(`from ${this.spec.id}`, () => words(this.#in.server));
+  }
+
+  #later(delayMs: number, act: () => void): void {
+    const { incarnation } = this;
+    this.#in.agenda.in(delayMs, () => this.#alive(incarnation, act));
+  }
+
+  /** What reaches a dead process is lost; what reaches a frozen one waits. */
+  #alive(incarnation: number, act: () => void): void {
+    if (incarnation !== this.incarnation || this.#mode === "off") return;
+    if (this.#mode === "hung") this.#deferred.push(() => this.#alive(incarnation, act));
+    else act();
+  }
+}

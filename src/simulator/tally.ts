@@ -1,0 +1,87 @@
+/** What must have happened in a large batch of seeds, or the batch has tested less than it claims. */
+export const FAULTS = [
+  "worker crashed",
+  "worker hung",
+  "worker cut off",
+  "worker overloaded",
+  "worker drained",
+  "worker left",
+  "attempt forgotten",
+  "attempt stuck",
+  "attempt failed",
+  "message lost",
+  "message duplicated",
+  "message reordered",
+  "server restarted",
+  "block lost",
+  "clock jumped back",
+  "clock jumped ahead",
+] as const;
+
+export const BRANCHES = [
+  "worker came back",
+  "worker came back before its lease ended",
+  "worker relieved",
+  "lease expired",
+  "attempt lost",
+  "attempt timed out",
+  "late return refused",
+  "double return refused",
+  "unknown return refused",
+  "retried",
+  "attempts exhausted",
+  "dependents skipped",
+  "waiting task cancelled",
+  "running task cancelled",
+  "cancelled too late",
+  "run cancelled",
+  "rest cancelled after a failure",
+  "reservation made",
+  "reservation used",
+  "reservation dropped",
+  "passed over",
+  "submission refused: backlog",
+  "submission refused: backpressure",
+  "submission repeated",
+  "throttled",
+  "reconfigured",
+  "run forgotten",
+  "reason OnlyWorkerAvailable",
+  "reason ResourceFit",
+  "reason LeastLoaded",
+  "reason RoundRobin",
+  "reason Random",
+  "reason Affinity DataLocality",
+  "reason Affinity PreviouslyExecuted",
+  "reason Affinity SameZone",
+  "held to the end",
+  "unsatisfiable to the end",
+  "snapshot continued",
+] as const;
+
+export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number];
+
+export class Tally {
+  readonly counts: Map<Happening, number> = new Map();
+
+  count(happening: Happening, times = 1): void {
+    this.counts.set(happening, (this.counts.get(happening) ?? 0) + times);
+  }
+
+  add(other: Tally): void {
+    for (const [happening, times] of other.counts) this.count(happening, times);
+  }
+
+  of(happening: Happening): number {
+    return this.counts.get(happening) ?? 0;
+  }
+
+  /** What never happened. */
+  missing(): Happening[] {
+    return [...FAULTS, ...BRANCHES].filter((happening) => this.of(happening) === 0);
+  }
+
+  get faults(): number {
+    return FAULTS.reduce((sum, fault) => sum + this.of(fault), 0);
+  }
+}

@@ -1,0 +1,206 @@
+import { nextWakeAt, type State } from "../scheduler/index.ts";
+import { Agenda } from "./agenda.ts";
+import { Checker } from "./checker.ts";
+import { Driver, type Turn } from "./driver.ts";
+import type { Incident } from "./incidents.ts";
+import { Network } from "./network.ts";
+import type { Random } from "./random.ts";
+import { type PlannedRun, randomScenario, randomWorkerSpec, type Scenario } from "./scenario.ts";
+import { Server } from "./server.ts";
+import { SimWorker, type Surroundings } from "./sim-worker.ts";
+import type { Tally } from "./tally.ts";
+import { demand } from "./violation.ts";
+
+/** Submissions that were refused are tried again this often. */
+const TRIES = 6;
+
+export type OnEvent = (seq: number, now: number, text: string) => void;
+
+/** Everything that a scenario sets in motion. */
+export class World {
+  readonly agenda: Agenda = new Agenda();
+  readonly driver: Driver;
+  readonly checker: Checker;
+  readonly scenario: Scenario;
+  readonly #random: Random;
+  readonly #tally: Tally;
+  readonly #network: Network;
+  readonly #server: Server;
+  readonly #workers: readonly SimWorker[];
+  readonly #accepted = new Set<string>();
+  readonly #onEvent: OnEvent | undefined;
+
+  constructor(random: Random, tally: Tally, onEvent: OnEvent | undefined) {
+    this.#onEvent = onEvent;
+    this.scenario = randomScenario(random.stream("scenario"));
+    this.#random = random.stream("world");
+    this.#tally = tally;
+    this.checker = new Checker(random.stream("checker"), tally);
+    this.#network = new Network(this.agenda, random.stream("network"), this.scenario.weather, tally);
+    this.driver = new Driver(this.agenda, random.stream("driver"), {
+      onCommitted: (turn, state) => this.#check(turn, state),
+      onEffects: (block) => this.#server.letOut(block),
+      onRestarted: (blockLost) => {
+        tally.count("server restarted");
+        if (blockLost) tally.count("block lost");
+        this.#server.begin(this.driver.blocks);
+      },
+    });
+    const byId = new Map<string, SimWorker>();
+    this.#server = new Server(this.driver, this.agenda, this.#network, byId, tally);
+    const surroundings: Surroundings = {
+      agenda: this.agenda,
+      network: this.#network,
+      random: random.stream("workers"),
+      weather: this.scenario.weather,
+      tally,
+      server: this.#server,
+      wallMs: () => this.driver.wallMs(),
+    };
+    const specs = [...this.scenario.workers.map(({ spec }) => spec), this.scenario.rescuer];
+    this.#workers = specs.map((spec) => new SimWorker(spec, surroundings));
+    for (const worker of this.#workers) byId.set(worker.spec.id, worker);
+    this.#plan();
+  }
+
+  get isCalm(): boolean {
+    return this.#network.calm;
+  }
+
+  #plan(): void {
+    const { scenario, agenda } = this;
+    this.driver.receive({ kind: "SchedulerConfigured", config: scenario.config });
+    for (const [index, { joinsAtMs }] of scenario.workers.entries()) {
+      agenda.at(joinsAtMs, () => this.#workers[index]?.start());
+    }
+    for (const run of scenario.runs) agenda.at(run.atMs, () => this.#submit(run, TRIES));
+    for (const incident of scenario.incidents) agenda.at(incident.atMs, () => this.#happen(incident));
+    agenda.at(scenario.calmAtMs, () => this.#calm());
+  }
+
+  #check(turn: Turn, state: State): void {
+    const { block } = turn;
+    if (block && this.#onEvent) {
+      const { events } = JSON.parse(block.line) as { events: unknown[] };
+      for (const [at, event] of events.entries())
+        this.#onEvent(block.seq + at, block.now, JSON.stringify(event));
+    }
+    this.checker.check(turn, state);
+    const wakeAt = nextWakeAt(state, turn.now);
+    demand(
+      wakeAt === undefined || wakeAt > turn.now,
+      "wakes-ahead",
+      () => `after a turn at ${turn.now} the next is wanted at ${wakeAt}`,
+    );
+  }
+
+  #submit(run: PlannedRun, tries: number): void {
+    const again = () => {
+      if (tries > 1 && !this.#accepted.has(run.event.runId)) this.#submit(run, tries - 1);
+    };
+    this.#network.send("client", () =>
+      this.driver.receive(run.event, (reply) => {
+        if (reply.accepted || reply.code === "duplicate-run") this.#accepted.add(run.event.runId);
+      }),
+    );
+    this.agenda.in(4_000, again);
+  }
+
+  #cancel(index: number, node: number): void {
+    const run = this.driver.state.runById(this.scenario.runs[index]?.event.runId ?? "")?.number;
+    if (run !== undefined) this.driver.receive({ kind: "CancelRequested", run, node });
+  }
+
+  #happen(incident: Incident): void {
+    switch (incident.type) {
+      case "cancel run":
+        this.#cancel(incident.run, -1);
+        return;
+      case "cancel node":
+        this.#cancel(incident.run, incident.node);
+        return;
+      case "submit again": {
+        const run = this.scenario.runs[incident.run];
+        if (run && this.#accepted.has(run.event.runId)) this.#submit(run, 1);
+        return;
+      }
+      case "restart server":
+        this.driver.restart(incident.inCommit);
+        return;
+      case "jump clock":
+        this.#tally.count(incident.byMs < 0 ? "clock jumped back" : "clock jumped ahead");
+        this.driver.jumpClock(incident.byMs);
+        return;
+      case "reconfigure":
+        this.driver.receive({ kind: "SchedulerConfigured", config: incident.config });
+        return;
+      default:
+        this.#strike(incident, this.#workers[incident.worker] as SimWorker);
+    }
+  }
+
+  #strike(incident: Extract<Incident, { worker: number }>, worker: SimWorker): void {
+    if (!worker.isUp) return;
+    switch (incident.type) {
+      case "crash":
+        this.#tally.count("worker crashed");
+        worker.stop();
+        this.#comeBack(worker, incident.backAfterMs);
+        break;
+      case "leave":
+        this.#tally.count("worker left");
+        worker.leave();
+        this.#comeBack(worker, incident.backAfterMs);
+        break;
+      case "drain":
+        this.#server.drain(worker.spec.id);
+        this.#comeBack(worker, incident.backAfterMs);
+        break;
+      case "hang":
+        this.#tally.count("worker hung");
+        worker.hang();
+        this.agenda.in(incident.forMs, () => worker.resume());
+        break;
+      case "cut":
+        this.#tally.count("worker cut off");
+        worker.setCut(true);
+        this.agenda.in(incident.forMs, () => worker.setCut(false));
+        break;
+      case "overload":
+        this.#overload(worker, incident.forMs);
+        break;
+      case "forget":
+        if (worker.forget()) this.#tally.count("attempt forgotten");
+        break;
+    }
+  }
+
+  /** Over the mark, then between the two marks, then below both; or on its own word. */
+  #overload(worker: SimWorker, forMs: number): void {
+    this.#tally.count("worker overloaded");
+    const says = this.#random.chance(0.3);
+    worker.setLoad(says ? 100 : this.#random.int(950, 1_000), says);
+    this.agenda.in(Math.floor(forMs / 2), () => worker.setLoad(this.#random.int(800, 949), false));
+    this.agenda.in(forMs, () => worker.setLoad(this.#random.int(0, 799), false));
+  }
+
+  #comeBack(worker: SimWorker, afterMs: number): void {
+    this.agenda.in(afterMs, () => {
+      if (worker.isUp) return;
+      const other = this.#random.chance(0.3);
+      worker.start(other ? randomWorkerSpec(this.#random, worker.spec.id) : worker.spec);
+    });
+  }
+
+  /** Whoever is well goes on as before; the others begin anew. */
+  #calm(): void {
+    this.#network.calm = true;
+    for (const worker of this.#workers) {
+      worker.setCut(false);
+      worker.setLoad(0, false);
+      worker.resume();
+      const draining = this.driver.state.fleet.byId(worker.spec.id)?.status === "Draining";
+      if (!worker.isUp || draining || worker.isLeaving) worker.start();
+    }
+  }
+}
