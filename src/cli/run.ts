@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError, Option } from "commander";
-import { STRATEGIES, type Strategy } from "../placement/index.ts";
+import { Command, Option } from "commander";
+import type { Strategy } from "../placement/index.ts";
 import { CheckFailed, CliError } from "./errors.ts";
+import { wholeNumber } from "./option-values.ts";
 
 export interface RunOptions {
   readonly workers?: number;
@@ -12,6 +13,14 @@ export interface RunOptions {
   readonly quiet: boolean;
   readonly json: boolean;
 }
+
+/** Named here once more, so that showing the help loads nothing of the scheduler. */
+const STRATEGIES: Readonly<Record<Strategy, true>> = {
+  "round-robin": true,
+  "least-loaded": true,
+  random: true,
+  affinity: true,
+};
 
 export function runCommand(): Command {
   return new Command("run")
@@ -26,7 +35,9 @@ export function runCommand(): Command {
       wholeNumber(1, 1024),
     )
     .addOption(
-      new Option("--strategy <name>", "how workers are chosen").choices(STRATEGIES).default("least-loaded"),
+      new Option("--strategy <name>", "how workers are chosen")
+        .choices(Object.keys(STRATEGIES))
+        .default("least-loaded"),
     )
     .option(
       "--seed <n>",
@@ -55,12 +66,3 @@ Examples:
   orrery run build.yaml                    run it on all cores
   orrery run build.yaml --resume           go on where it stopped, or failed
   orrery run build.yaml -w 4 --json | jq   four at once, the result as JSON`;
-
-export function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value >= min && value <= max))
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-    return value;
-  };
-}
