@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { WireGraph } from "../src/graph/index.ts";
 import type { EventKind, EventOf, LedgerEvent, SchedulerConfig } from "../src/ledger/index.ts";
 import type { Reason, WorkerSpec } from "../src/placement/index.ts";
-import { STRATEGIES } from "../src/placement/index.ts";
+import { STRATEGIES } from "./builders.ts";
 
 /** Texts that are hard on a codec: brackets, quotes, escapes, emoji, halves of surrogate pairs. */
 const anyText = fc.oneof(

@@ -15,7 +15,7 @@ import {
   type SchedulerConfig,
   type WorkerRegistered,
 } from "../src/ledger/index.ts";
-import type { WorkerSpec } from "../src/placement/index.ts";
+import type { Strategy, WorkerSpec } from "../src/placement/index.ts";
 import {
   DEFAULT_CONFIG,
   type Reply,
@@ -28,6 +28,14 @@ import {
 } from "../src/scheduler/index.ts";
 
 export const HOUR_MS = 3_600_000;
+
+/** All of them: a new one does not compile until it is named here. */
+export const STRATEGIES: readonly Strategy[] = Object.keys({
+  "round-robin": true,
+  "least-loaded": true,
+  random: true,
+  affinity: true,
+} satisfies Record<Strategy, true>) as Strategy[];
 
 export type NodeOptions = Partial<TaskSpec> & Partial<Pick<NodeSpec, "needs" | "requestHash" | "done">>;
 
