@@ -5,6 +5,7 @@ import { checkDuties, compareStates } from "./duties.ts";
 import { checkReply, expectationOf } from "./expectation.ts";
 import { takeFact } from "./facts.ts";
 import { LedgerCheck } from "./ledger-check.ts";
+import { checkReasons } from "./liveness.ts";
 import { Model } from "./model.ts";
 import { Noticer } from "./noticer.ts";
 import type { Random } from "./random.ts";
@@ -31,6 +32,7 @@ export class Checker {
     this.#follow(turn, events);
     checkDuties(this.model, turn.now);
     compareStates(this.model, state);
+    checkReasons(this.model, state);
     if (block) this.ledger.follow(block, state);
   }
 

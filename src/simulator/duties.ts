@@ -1,5 +1,4 @@
 import { STATUS_NAMES, type State } from "../scheduler/index.ts";
-import { isToStopAll } from "./facts.ts";
 import {
   aboutTask,
   describeTask,
@@ -12,6 +11,7 @@ import {
 } from "./model.ts";
 import { hasPlace } from "./oracle.ts";
 import { checkReservationsMade } from "./reservations.ts";
+import { isToStopAll } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
 /** What must have been done by the end of a turn. */

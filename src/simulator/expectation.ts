@@ -1,7 +1,8 @@
 import type { LedgerEvent, Report, SubmissionsRefused } from "../ledger/index.ts";
 import type { Reply, Stimulus } from "../scheduler/index.ts";
-import { isCurrent, isOverloaded } from "./facts.ts";
+import { isOverloaded } from "./facts.ts";
 import { isEnded, type Model } from "./model.ts";
+import { isCurrent } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
 /** What must become of a stimulus, in the model as it stands. */

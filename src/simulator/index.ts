@@ -1,3 +1,3 @@
-export { type BatchReport, type SeedFailure, type SeenEvent, seedFailure, simulateSeeds } from "./batch.ts";
-export { type Failure, type Outcome, type SimulateOptions, simulate } from "./simulate.ts";
-export { BRANCHES, FAULTS, type Happening, Tally } from "./tally.ts";
+export { type BatchReport, type SeedFailure, seedFailure, simulateSeeds } from "./batch.ts";
+export { type Outcome, simulate } from "./simulate.ts";
+export { BRANCHES, FAULTS } from "./tally.ts";

@@ -1,12 +1,16 @@
-import { type Block, ChainVerifier, GENESIS, type Head, headOf } from "../ledger/index.ts";
+import { type Block, ChainVerifier, GENESIS, type Head, headOf, type TaskAssigned } from "../ledger/index.ts";
+import { REJECTIONS } from "../placement/index.ts";
 import {
+  apply,
+  eventsOf,
   Redecider,
-  replayBlock,
+  renderRecord,
   restore,
   type Snapshot,
   State,
   stateHash,
   takeSnapshot,
+  whyHere,
 } from "../scheduler/index.ts";
 import type { Random } from "./random.ts";
 import type { Tally } from "./tally.ts";
@@ -24,6 +28,7 @@ export class LedgerCheck {
   readonly #shadow = new State();
   readonly #random: Random;
   readonly #tally: Tally;
+  #ledgerId = "";
   #blocks = 0;
   #saved: { readonly text: string; readonly head: Head; readonly block: number } | undefined;
 
@@ -46,7 +51,7 @@ export class LedgerCheck {
   }
 
   follow(block: Block, state: State): void {
-    replayBlock(this.#shadow, block);
+    this.#replay(block);
     this.#blocks++;
     if (this.#blocks % BLOCKS_PER_HASH === 0) this.#compare(state);
     // Each block is the chosen one with the same chance, however many there will be.
@@ -70,10 +75,44 @@ export class LedgerCheck {
     if (blocks.length > block) this.#tally.count("snapshot continued");
   }
 
+  /** Event by event, because what can be asked about one is asked in the state before it. */
+  #replay(block: Block): void {
+    const shadow = this.#shadow;
+    if (this.#ledgerId === "") this.#ledgerId = block.hash;
+    for (const recorded of eventsOf(block)) {
+      const { event, seq, now } = recorded;
+      if (event.kind === "TaskAssigned") checkTable(shadow, event);
+      const record = renderRecord(shadow, recorded, this.#ledgerId);
+      demand(
+        record.logicalTime === seq && record.time === now && record.kind === event.kind,
+        "record",
+        () => `event ${seq} is rendered as ${JSON.stringify(record)}`,
+      );
+      apply(shadow, event, now);
+    }
+  }
+
   #compare(state: State): void {
     const [live, shadow] = [stateHash(state), stateHash(this.#shadow)];
     demand(live === shadow, "replay", () => `replaying gives the state ${shadow}, not ${live}`);
   }
+}
+
+/** The full table of candidates, derived by replaying, says what the event says. */
+function checkTable(state: State, event: TaskAssigned): void {
+  const rows = whyHere(state, state.run(event.run), event.node);
+  const idOf = (number: number) => state.fleet.workers[number]?.id;
+  const first = rows.find(({ rank }) => rank === 1)?.worker;
+  const second = rows.find(({ rank }) => rank === 2)?.worker;
+  const rejected = REJECTIONS.map((code) => rows.filter(({ rejection }) => rejection === code).length);
+  demand(
+    first === idOf(event.worker) &&
+      second === idOf(event.runnerUp) &&
+      rejected.every((count, code) => count === (event.rejected[code] ?? 0)),
+    "table",
+    () => `the table of task ${event.run}/${event.node} says ${JSON.stringify(rows)}`,
+    event,
+  );
 }
 
 function decideAgain(redecider: Redecider, blocks: readonly Block[], hash: string, invariant: string): void {

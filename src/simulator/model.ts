@@ -2,6 +2,7 @@ import { type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import type { StatusName } from "../scheduler/index.ts";
+import { demand } from "./violation.ts";
 
 /**
  * What must be true, kept the plain way: built only from recorded events, with no index and no code of the
@@ -31,6 +32,24 @@ export class Model {
   runById(id: string): ModelRun | undefined {
     for (const run of this.runs.values()) if (run.id === id) return run;
     return undefined;
+  }
+
+  runAt(number: number): ModelRun {
+    const run = this.runs.get(number);
+    demand(run !== undefined, "known-run", () => `run ${number} is not known`, { run: number });
+    return run;
+  }
+
+  taskAt({ run, node }: { readonly run: number; readonly node: number }): ModelTask {
+    const task = this.runAt(run).tasks[node];
+    demand(task !== undefined, "known-task", () => `run ${run} has no node ${node}`, { run });
+    return task;
+  }
+
+  workerAt(number: number): ModelWorker {
+    const worker = this.workers[number];
+    demand(worker !== undefined, "known-worker", () => `worker ${number} never registered`);
+    return worker;
   }
 
   get usage(): number {

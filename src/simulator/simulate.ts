@@ -1,5 +1,5 @@
 import { InvariantError } from "../core/index.ts";
-import { checkReasons, checkStuck, failLiveness, isSettled, longestMs } from "./liveness.ts";
+import { countStuck, failLiveness, isSettled, longestMs } from "./liveness.ts";
 import { Random } from "./random.ts";
 import { Tally } from "./tally.ts";
 import { type About, Violation } from "./violation.ts";
@@ -61,8 +61,7 @@ function play(world: World, tally: Tally): void {
     agenda.advance();
     if (agenda.nowMs > deadlineMs) failLiveness(checker.model, driver.state);
   }
-  checkReasons(checker.model, driver.state);
-  checkStuck(checker.model, driver.state, tally);
+  countStuck(checker.model, tally);
   checker.ledger.atEnd(driver.blocks, driver.state);
 }
 
