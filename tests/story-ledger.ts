@@ -63,11 +63,8 @@ export function tellStory(until: "half" | "end" = "end"): Loop {
   loop.turn(5_100, { kind: "WorkerLost", worker: lost, code: "lease" });
   loop.turn(5_400);
   loop.turn(6_000, joins("worker-2", worker));
-  loop.turn(
-    6_800,
-    { ...loop.finished("run-1", "test"), startedAt: 5_450 },
-    { ...loop.finished("run-1", "lint"), startedAt: -1 },
-  );
+  loop.turn(6_500, { ...loop.finished("run-1", "lint"), startedAt: -1 });
+  loop.turn(6_800, { ...loop.finished("run-1", "test"), startedAt: 5_450 });
   loop.turn(7_500, { ...loop.failed("run-1", "deploy"), message: "exit code 1: no route to host" });
   loop.turn(
     8_000,

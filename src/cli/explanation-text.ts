@@ -1,0 +1,207 @@
+import type { Assignment, CancelCause, Candidate, Explanation, Failure, Happening } from "./explanation.ts";
+import { fieldLines, hangingLines, tableLines } from "./layout.ts";
+import type { Palette } from "./output.ts";
+import { formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
+import { neutralise } from "./terminal-text.ts";
+import {
+  describeDecider,
+  describeEnd,
+  describeReason,
+  describeRejected,
+  describeRejection,
+  describeWait,
+  STATUS_WORDS,
+} from "./words.ts";
+
+export function renderExplanation(answer: Explanation, columns: number, palette: Palette): string[] {
+  const lines = [titleOf(answer, columns, palette), palette.dim(contextOf(answer)), ""];
+  if (answer.waiting.length > 0) lines.push(...waitLines(answer, columns), "");
+  else if (answer.assignment) lines.push(...assignmentLines(answer, answer.assignment, palette), "");
+  if (answer.earlierAttempts.length > 0) lines.push(...earlierLines(answer, columns, palette), "");
+  if (answer.aftermath.length > 0) lines.push(...aftermathLines(answer, columns, palette), "");
+  return lines.slice(0, -1);
+}
+
+/** The answer for programs: the same data, with its sentence. */
+export function explanationJson(answer: Explanation): unknown {
+  const { waiting, assignment, aftermath, now } = answer;
+  return {
+    ...answer,
+    sentence: sentenceOf(answer),
+    waiting: waiting.map((reason) => ({ ...reason, sentence: describeWait(reason, now) })),
+    assignment: assignment && {
+      ...assignment,
+      sentence: describeReason(assignment.reason),
+      candidates: assignment.candidates.map(({ rank, rejection, ...row }) => ({
+        rank: rank ?? null,
+        rejection: rejection ?? null,
+        ...row,
+      })),
+    },
+    aftermath: aftermath.map((happening) => ({
+      ...happening,
+      sentence: describeHappening(happening, answer),
+    })),
+  };
+}
+
+function titleOf(answer: Explanation, columns: number, { bold }: Palette): string {
+  const wrapped = hangingLines("", sentenceOf(answer), columns).join("\n");
+  return wrapped.replace(neutralise(answer.node), (name) => bold(name));
+}
+
+function sentenceOf(answer: Explanation): string {
+  const node = neutralise(answer.node);
+  const { status, assignment, waiting, aftermath } = answer;
+  const last = aftermath.findLast(({ type }) => type === "skipped" || type === "cancelled");
+  if (waiting.length > 0) return `${node} does not run yet: it is ${STATUS_WORDS[status]}.`;
+  if (answer.carried) return `${node} did not run: an earlier run had completed it.`;
+  if (status === "skipped" && last?.type === "skipped") {
+    return `${node} was skipped because ${neutralise(last.because.node)}, which it needs, did not complete.`;
+  }
+  if (status === "cancelled" && last?.type === "cancelled" && !assignment) {
+    return `${node} was cancelled before it ran: ${describeCancelCause(last.because)}.`;
+  }
+  if (!assignment) return `${node} is ${STATUS_WORDS[status]}.`;
+  return `${node} was given to ${neutralise(assignment.worker)} because ${describeReason(assignment.reason)}.`;
+}
+
+function contextOf({ run, seq, now, status }: Explanation): string {
+  const name = run.name === "" || run.name === run.id ? "" : `${neutralise(run.name)}, `;
+  return `${name}run ${neutralise(run.id)}: ${STATUS_WORDS[status]} as of event ${formatCount(seq)}, ${formatMs(now - run.submittedAt)} into the run`;
+}
+
+function waitLines({ waiting, now }: Explanation, columns: number): string[] {
+  const [primary = "", ...others] = waiting.map((reason) => describeWait(reason, now));
+  const lines = hangingLines("  ", primary, columns);
+  if (others.length > 0) lines.push("", "  Also:");
+  for (const other of others) lines.push(...hangingLines("  - ", other, columns));
+  return lines;
+}
+
+function assignmentLines(answer: Explanation, assignment: Assignment, palette: Palette): string[] {
+  const { candidates, runnerUp } = assignment;
+  const accepted = candidates.filter(({ rank }) => rank !== undefined).length;
+  const rejected = describeRejected(assignment.rejected);
+  const fields: (readonly [string, string])[] = [
+    [
+      "decided",
+      `event ${formatCount(assignment.seq)}, ${since(answer, assignment.at)}, ${formatTime(assignment.at)}`,
+    ],
+    ["attempt", formatCount(assignment.attempt)],
+    ["strategy", assignment.strategy],
+    [
+      "candidates",
+      `${formatCount(accepted)} of ${formatCount(candidates.length)}${rejected && `; ${rejected}`}`,
+    ],
+    ["runner-up", runnerUp === null ? "none" : neutralise(runnerUp)],
+    ["decided by", describeDecider(assignment.decider)],
+  ];
+  return [...fieldLines(fields, palette), "", ...candidateLines(assignment, palette)];
+}
+
+function candidateLines({ candidates, needs, strategy }: Assignment, palette: Palette): string[] {
+  const columns = [
+    { title: "rank", align: "right" },
+    { title: "worker" },
+    { title: "status" },
+    { title: "holds", align: "right" },
+    { title: "free cpu", align: "right" },
+    { title: "free memory", align: "right" },
+    ...(strategy === "random" ? [{ title: "score", align: "right" } as const] : []),
+    { title: "" },
+  ] as const;
+  const rows = candidates.map((candidate) => [
+    candidate.rank === undefined ? "-" : String(candidate.rank),
+    neutralise(candidate.worker),
+    candidate.status,
+    formatCount(candidate.queueDepth),
+    formatCores(candidate.freeCpu),
+    formatBytes(candidate.freeMemory),
+    ...(strategy === "random" ? [formatCount(candidate.score)] : []),
+    verdictOf(candidate, needs),
+  ]);
+  return tableLines(columns, rows, palette).map((line) => `  ${line}`);
+}
+
+function verdictOf(candidate: Candidate, needs: Assignment["needs"]): string {
+  if (candidate.rejection)
+    return `rejected: ${describeRejection(candidate.rejection, { ...candidate, needs })}`;
+  if (candidate.rank === 1) return "chosen";
+  return candidate.rank === 2 ? "runner-up" : "";
+}
+
+function earlierLines({ earlierAttempts }: Explanation, columns: number, { dim }: Palette): string[] {
+  return [
+    dim("  Earlier attempts"),
+    ...earlierAttempts.flatMap(({ seq, attempt, worker, outcome, error }) => {
+      const before = `  ${attempt} on ${neutralise(worker)}  event ${formatCount(seq)}  `;
+      return hangingLines(before, describeEnd(outcome, error), columns);
+    }),
+  ];
+}
+
+function aftermathLines(answer: Explanation, columns: number, { dim }: Palette): string[] {
+  const rows = answer.aftermath.map((happening) => ({
+    when: since(answer, happening.at),
+    event: `event ${formatCount(happening.seq)}`,
+    text: describeHappening(happening, answer),
+  }));
+  const whenWidth = Math.max(...rows.map(({ when }) => when.length));
+  const eventWidth = Math.max(...rows.map(({ event }) => event.length));
+  return [
+    dim(answer.assignment && answer.waiting.length === 0 ? "  What came of it" : "  What happened"),
+    ...rows.flatMap(({ when, event, text }) =>
+      hangingLines(`  ${when.padStart(whenWidth)}  ${event.padEnd(eventWidth)}  `, text, columns),
+    ),
+  ];
+}
+
+/** Relative to the start of the run. */
+function since({ run }: Explanation, at: number): string {
+  return `+${formatMs(at - run.submittedAt)}`;
+}
+
+function describeHappening(happening: Happening, answer: Explanation): string {
+  switch (happening.type) {
+    case "started":
+      return "started";
+    case "ended":
+      return describeEnd(happening.outcome, happening.error);
+    case "retried":
+      return happening.dueAt <= happening.at
+        ? "to be tried again at once"
+        : `to be tried again, due ${since(answer, happening.dueAt)}`;
+    case "reserved":
+      return `${neutralise(happening.worker)} is kept free for it`;
+    case "cancel-requested":
+      return "its cancellation was requested";
+    case "cancel-signalled":
+      return "its worker was told to stop it";
+    case "failed":
+      return "failed for good: no attempt is left";
+    case "cancelled":
+      return `cancelled: ${describeCancelCause(happening.because)}`;
+    case "skipped": {
+      const { node, failure } = happening.because;
+      return `skipped: ${neutralise(node)} ${failure ? describeFailure(failure) : "was cancelled"}`;
+    }
+  }
+}
+
+function describeFailure({ outcome, error, seq }: Failure): string {
+  return `${describeEnd(outcome, error)} (event ${formatCount(seq)})`;
+}
+
+function describeCancelCause(cause: CancelCause): string {
+  switch (cause.type) {
+    case "run-cancelled":
+      return `the run was cancelled (event ${formatCount(cause.seq)})`;
+    case "node-cancelled":
+      return `that was requested (event ${formatCount(cause.seq)})`;
+    case "node-failed":
+      return `${neutralise(cause.node)} failed (event ${formatCount(cause.seq)}), and this run stops at the first failure`;
+    case "unknown":
+      return "the ledger does not say why";
+  }
+}

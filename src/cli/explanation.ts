@@ -1,0 +1,385 @@
+/**
+ * Answers why a node ran where it did, or why it does not run yet, by replaying to that moment.
+ *
+ * The table of candidates needs the state just before the assignment, so it is taken while the ledger is
+ * replayed, for every assignment of the node; the last one is kept.
+ */
+
+import type { LedgerEvent, RunSubmitted, TaskAssigned } from "../ledger/index.ts";
+import {
+  type CandidateRow,
+  type Needs,
+  nodeOfKey,
+  REJECTIONS,
+  type Reason,
+  type Rejection,
+  runOfKey,
+  taskKey,
+} from "../placement/index.ts";
+import {
+  apply,
+  eventsOf,
+  isWaiting,
+  type Recorded,
+  type Run,
+  STATUS_NAMES,
+  State,
+  Status,
+  type StatusName,
+  type WaitReason,
+  whyHere,
+  whyNotYet,
+} from "../scheduler/index.ts";
+import { decide } from "./decider.ts";
+import { NotFoundError, UsageError } from "./errors.ts";
+import { type AttemptOutcome, outcomeOf } from "./history.ts";
+import { soundBlocks } from "./ledger-reading.ts";
+import { nearNames } from "./near-names.ts";
+import { neutralise } from "./terminal-text.ts";
+import type { Decider } from "./words.ts";
+
+export interface Explanation {
+  readonly run: { readonly id: string; readonly name: string; readonly submittedAt: number };
+  readonly node: string;
+  /** The event that the question is about: it was asked of the moment after it. */
+  readonly seq: number;
+  readonly now: number;
+  readonly status: StatusName;
+  /** Completed in an earlier run and taken over. */
+  readonly carried: boolean;
+  /** Why not yet, the primary reason first; empty for a node that does not wait. */
+  readonly waiting: readonly WaitReason[];
+  /** Why here; null for a node that was never assigned. */
+  readonly assignment: Assignment | null;
+  readonly earlierAttempts: readonly EarlierAttempt[];
+  /** What happened to the node since it was assigned, or ever if it never was. */
+  readonly aftermath: readonly Happening[];
+}
+
+export interface EarlierAttempt {
+  readonly seq: number;
+  readonly attempt: number;
+  readonly worker: string;
+  readonly outcome: AttemptOutcome;
+  readonly error: Failure["error"];
+}
+
+export interface Assignment {
+  readonly seq: number;
+  readonly at: number;
+  readonly attempt: number;
+  readonly worker: string;
+  readonly reason: Reason;
+  readonly runnerUp: string | null;
+  readonly strategy: string;
+  readonly decider: Decider;
+  readonly needs: Needs;
+  readonly rejected: Readonly<Partial<Record<Rejection, number>>>;
+  /** The chosen one first, then the others by rank, then the rejected by id. */
+  readonly candidates: readonly Candidate[];
+}
+
+export interface Candidate extends CandidateRow {
+  /** Capabilities that it lacks. */
+  readonly missing: readonly string[];
+  /** The node that it was kept free for. */
+  readonly reservedFor: string | null;
+}
+
+/** Something that happened to the node, or that was decided about it. */
+export type Happening = { readonly seq: number; readonly at: number } & (
+  | { readonly type: "started" }
+  | { readonly type: "ended"; readonly outcome: AttemptOutcome; readonly error: Failure["error"] }
+  | { readonly type: "retried"; readonly dueAt: number }
+  | { readonly type: "reserved"; readonly worker: string }
+  | { readonly type: "cancel-signalled" | "cancel-requested" }
+  | { readonly type: "failed" }
+  | { readonly type: "cancelled"; readonly because: CancelCause }
+  | {
+      readonly type: "skipped";
+      readonly because: { readonly node: string; readonly failure: Failure | null };
+    }
+);
+
+export interface Failure {
+  readonly seq: number;
+  readonly outcome: AttemptOutcome;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+export type CancelCause =
+  | { readonly type: "run-cancelled" | "node-cancelled"; readonly seq: number }
+  | { readonly type: "node-failed"; readonly node: string; readonly seq: number }
+  | { readonly type: "unknown" };
+
+export interface Question {
+  readonly run?: string;
+  readonly at?: number;
+}
+
+export async function explain(path: string, node: string, question: Question): Promise<Explanation> {
+  const at = question.at ?? Number.POSITIVE_INFINITY;
+  const state = new State();
+  let watch: Watch | undefined;
+  let answer: Explanation | undefined;
+  for await (const block of soundBlocks(path)) {
+    for (const recorded of eventsOf(block)) {
+      const { event, seq, now } = recorded;
+      watch?.take(state, recorded);
+      apply(state, event, now);
+      if (seq <= at && event.kind === "RunSubmitted") watch = watchFor(state, event, node, question) ?? watch;
+      if (seq === at) {
+        answer = watch?.answer(state);
+        watch?.stopAtEnd();
+      }
+    }
+    // The answer is of that moment, but what came of an assignment may stand behind it.
+    if (block.seq + block.count > at && (!watch || watch.stopped)) break;
+  }
+  if (question.at !== undefined && state.seq < question.at) {
+    throw new UsageError(`there is no event ${question.at}: ${path} ends at ${state.seq}`);
+  }
+  if (!watch) throw await notFound(path, node, question);
+  return { ...(answer ?? watch.answer(state)), aftermath: watch.happenings };
+}
+
+function watchFor(state: State, event: RunSubmitted, node: string, { run }: Question): Watch | undefined {
+  if (run !== undefined && event.runId !== run) return undefined;
+  const index = event.graph.ids.indexOf(node);
+  return index === -1 ? undefined : new Watch(state.run(state.nextRun - 1), index);
+}
+
+async function notFound(path: string, node: string, { run, at }: Question): Promise<NotFoundError> {
+  const nodes = new Set<string>();
+  const runs = new Set<string>();
+  for await (const block of soundBlocks(path)) {
+    for (const { event, seq } of eventsOf(block)) {
+      if (event.kind !== "RunSubmitted" || seq > (at ?? seq)) continue;
+      runs.add(event.runId);
+      if (run === undefined || event.runId === run) for (const id of event.graph.ids) nodes.add(id);
+    }
+  }
+  const when = at === undefined ? "" : ` at event ${at}`;
+  if (run !== undefined && !runs.has(run)) {
+    return new NotFoundError(`${path} has no run ${neutralise(run)}${when}${suggest(nearNames(run, runs))}`);
+  }
+  const where = run === undefined ? `no run of ${path}` : `run ${neutralise(run)}`;
+  const has = run === undefined ? `${where} has a node` : `${where} has no node`;
+  return new NotFoundError(`${has} ${neutralise(node)}${when}${suggest(nearNames(node, nodes))}`);
+}
+
+function suggest(names: readonly string[]): string {
+  return names.length === 0 ? "" : `; did you mean ${names.map(neutralise).join(", ")}?`;
+}
+
+/** Follows one node of one run. */
+class Watch {
+  readonly happenings: Happening[] = [];
+  stopped = false;
+  readonly #run: Run;
+  readonly #node: number;
+  #assignment: Assignment | undefined;
+  readonly #earlier: EarlierAttempt[] = [];
+  #onWorker = false;
+  #stopping = false;
+  readonly #failures = new Map<number, Failure>();
+  #cancelRequest: Extract<CancelCause, { seq: number }> | undefined;
+
+  constructor(run: Run, node: number) {
+    this.#run = run;
+    this.#node = node;
+  }
+
+  /** Follow the attempt that is under way to its end and what was decided then, and nothing beyond. */
+  stopAtEnd(): void {
+    this.#stopping = true;
+    const status = this.#run.statusOf(this.#node);
+    const undecided = status === Status.settling || status === Status.settlingCancel;
+    this.stopped = !this.#onWorker && !undecided;
+  }
+
+  /** Takes an event in the state before it. */
+  take(state: State, recorded: Recorded): void {
+    const { event, seq, now } = recorded;
+    // A decision about the end stands in the same block, at the same time.
+    if (this.#stopping && !this.#onWorker && now !== state.now) this.stopped = true;
+    if (this.stopped) return;
+    if (event.kind === "WorkerLost" || event.kind === "WorkerRegistered")
+      this.#interrupt(state, event, seq, now);
+    if (!("run" in event) || event.run !== this.#run.number) return;
+    this.#noteCauses(recorded);
+    if (event.kind === "TasksSkipped") {
+      if (!event.nodes.includes(this.#node)) return;
+      const failure = this.#failures.get(event.node) ?? null;
+      this.#happen({ type: "skipped", seq, at: now, because: { node: this.#idOf(event.node), failure } });
+    } else if ("node" in event && event.node === this.#node) this.#takeOwn(state, event, seq, now);
+  }
+
+  answer(state: State): Explanation {
+    const { id, name, submittedAt, graph } = this.#run;
+    const inState = state.runs.get(this.#run.number) === this.#run;
+    return {
+      run: { id, name, submittedAt },
+      node: graph.idOf(this.#node),
+      seq: state.seq,
+      now: state.now,
+      status: STATUS_NAMES[this.#run.statusOf(this.#node)] as StatusName,
+      carried: this.#run.carried.includes(this.#node),
+      waiting: inState && isWaiting(this.#run, this.#node) ? whyNotYet(state, this.#run, this.#node) : [],
+      assignment: this.#assignment ?? null,
+      earlierAttempts: [...this.#earlier],
+      aftermath: this.happenings,
+    };
+  }
+
+  #takeOwn(state: State, event: LedgerEvent, seq: number, at: number): void {
+    switch (event.kind) {
+      case "TaskAssigned":
+        this.#assign(state, event, seq, at);
+        break;
+      case "AttemptStarted":
+        this.#happen({ type: "started", seq, at: Math.min(event.startedAt, at) });
+        break;
+      case "AttemptFinished":
+      case "AttemptFailed":
+      case "AttemptTimedOut":
+      case "AttemptLost":
+      case "AttemptCancelled": {
+        const error = event.kind === "AttemptFailed" ? { code: event.code, message: event.message } : null;
+        this.#happen({ type: "ended", seq, at, outcome: outcomeOf(event.kind), error });
+        break;
+      }
+      case "TaskRetried":
+        this.#happen({ type: "retried", seq, at, dueAt: event.dueAt });
+        break;
+      case "ReservationMade":
+        this.#happen({ type: "reserved", seq, at, worker: state.worker(event.worker).id });
+        break;
+      case "CancelRequested":
+        this.#happen({ type: "cancel-requested", seq, at });
+        break;
+      case "CancelSignalled":
+        this.#happen({ type: "cancel-signalled", seq, at });
+        break;
+      case "TaskFailed":
+        this.#happen({ type: "failed", seq, at });
+        break;
+      case "TaskCancelled":
+        this.#happen({ type: "cancelled", seq, at, because: this.#cancelRequest ?? { type: "unknown" } });
+        break;
+      default:
+        break;
+    }
+  }
+
+  #assign(state: State, event: TaskAssigned, seq: number, at: number): void {
+    if (this.#stopping) {
+      this.stopped = true;
+      return;
+    }
+    if (this.#assignment) this.#earlier.push(earlierAttempt(this.#assignment, this.happenings));
+    this.#assignment = assignmentOf(state, this.#run, event, seq, at);
+    this.happenings.length = 0;
+    this.#onWorker = true;
+  }
+
+  #happen(happening: Happening): void {
+    this.happenings.push(happening);
+    if (happening.type === "ended") this.#onWorker = false;
+  }
+
+  /** What a cancellation or a skip may be put down to. */
+  #noteCauses({ event, seq }: Recorded): void {
+    switch (event.kind) {
+      case "AttemptFailed":
+        this.#failures.set(event.node, {
+          seq,
+          outcome: "failed",
+          error: { code: event.code, message: event.message },
+        });
+        break;
+      case "AttemptTimedOut":
+      case "AttemptLost":
+        this.#failures.set(event.node, { seq, outcome: outcomeOf(event.kind), error: null });
+        break;
+      case "CancelRequested":
+        if (event.node === -1) this.#cancelRequest = { type: "run-cancelled", seq };
+        else if (event.node === this.#node) this.#cancelRequest = { type: "node-cancelled", seq };
+        break;
+      case "TaskCancelled":
+        // What hangs on it is skipped for that, not for a failure that it got over.
+        this.#failures.delete(event.node);
+        break;
+      case "TaskFailed":
+        if (this.#run.onFailure === "cancel") {
+          this.#cancelRequest ??= { type: "node-failed", node: this.#idOf(event.node), seq };
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** A worker that is lost, or registers again, takes its attempts with it, without an event for each. */
+  #interrupt(state: State, event: LedgerEvent, seq: number, at: number): void {
+    const worker =
+      event.kind === "WorkerLost"
+        ? state.worker(event.worker)
+        : event.kind === "WorkerRegistered"
+          ? state.fleet.byId(event.worker.id)
+          : undefined;
+    for (const key of worker?.held.keys() ?? []) {
+      if (runOfKey(key) !== this.#run.number) continue;
+      const node = nodeOfKey(key);
+      this.#failures.set(node, { seq, outcome: "lost", error: null });
+      if (node === this.#node) this.#happen({ type: "ended", seq, at, outcome: "lost", error: null });
+    }
+  }
+
+  #idOf(node: number): string {
+    return this.#run.graph.idOf(node);
+  }
+}
+
+function earlierAttempt(assignment: Assignment, happenings: readonly Happening[]): EarlierAttempt {
+  const { seq, attempt, worker } = assignment;
+  const end = happenings.find((happening) => happening.type === "ended");
+  return { seq, attempt, worker, outcome: end?.outcome ?? "open", error: end?.error ?? null };
+}
+
+function assignmentOf(state: State, run: Run, event: TaskAssigned, seq: number, at: number): Assignment {
+  const { executor, capabilities, cpuMillicores, memoryBytes } = run.graph.taskOf(event.node);
+  const needs = { executor, zone: run.zone, capabilities, cpuMillicores, memoryBytes };
+  const rows = whyHere(state, run, event.node).map((row) => candidateOf(state, run, event.node, needs, row));
+  const rejected: Partial<Record<Rejection, number>> = {};
+  for (const [index, count] of event.rejected.entries()) {
+    if (count > 0) rejected[REJECTIONS[index] as Rejection] = count;
+  }
+  return {
+    seq,
+    at,
+    attempt: event.attempt,
+    worker: state.worker(event.worker).id,
+    reason: event.reason,
+    runnerUp: state.fleet.workers[event.runnerUp]?.id ?? null,
+    strategy: state.config.strategy,
+    decider: decide(state.config, rows),
+    needs,
+    rejected,
+    candidates: rows.toSorted((a, b) => (a.rank ?? rows.length + 1) - (b.rank ?? rows.length + 1)),
+  };
+}
+
+function candidateOf(state: State, run: Run, node: number, needs: Needs, row: CandidateRow): Candidate {
+  const worker = state.fleet.byId(row.worker);
+  const reserved = worker?.reservedFor;
+  const held = worker?.spec.capabilities ?? [];
+  return {
+    ...row,
+    missing: needs.capabilities.filter((capability) => !held.includes(capability)),
+    reservedFor:
+      reserved === undefined || reserved === taskKey(run.number, node)
+        ? null
+        : state.run(runOfKey(reserved)).graph.idOf(nodeOfKey(reserved)),
+  };
+}

@@ -1,0 +1,42 @@
+import { Command, Option } from "commander";
+import { wholeNumber } from "./option-values.ts";
+
+export interface GanttOptions {
+  readonly run?: string;
+  readonly by?: "node" | "worker";
+  readonly width?: number;
+  readonly json?: true;
+}
+
+export function ganttCommand(): Command {
+  return new Command("gantt")
+    .summary("draw what ran when")
+    .description("Draw what ran when: a chart of a run, by node or by worker.")
+    .argument("<ledger>", "the ledger file")
+    .option("--run <id>", "the run (default: the last one)")
+    .addOption(
+      new Option("--by <what>", "a row for each (default: node up to 40 nodes, else worker)").choices([
+        "node",
+        "worker",
+      ]),
+    )
+    .option(
+      "--width <n>",
+      "how many columns (default: those of the terminal, else 100)",
+      wholeNumber(40, 1_000),
+    )
+    .option("--json", "print the rows as JSON")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  orrery gantt nightly.ledger\n  orrery gantt nightly.ledger --by worker --width 160",
+    )
+    .action(async (path: string, options: GanttOptions) => {
+      const { readHistory } = await import("./history.ts");
+      const { chartOf } = await import("./gantt-rows.ts");
+      const { drawChart } = await import("./gantt-chart.ts");
+      const { printJson, printLines, stdoutColumns, stdoutPalette } = await import("./output.ts");
+      const chart = chartOf(await readHistory(path), path, options);
+      if (options.json) await printJson(chart);
+      else await printLines(drawChart(chart, options.width ?? stdoutColumns(), stdoutPalette()));
+    });
+}

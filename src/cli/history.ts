@@ -1,0 +1,232 @@
+/**
+ * What happened, told from the events alone: the runs, and every attempt with its beginning and end.
+ *
+ * No state is rebuilt for it. Decoded events are dropped as soon as they are read; what stays is one small
+ * object per attempt.
+ */
+
+import type { WireGraph } from "../graph/index.ts";
+import type { Report, RunOutcome, TaskAssigned } from "../ledger/index.ts";
+import { type Reason, type TaskKey, taskKey } from "../placement/index.ts";
+import { eventsOf, type Recorded } from "../scheduler/index.ts";
+import { soundBlocks } from "./ledger-reading.ts";
+
+/** `open`: it has not ended where the ledger ends. */
+export type AttemptOutcome = "finished" | "failed" | "timed-out" | "lost" | "cancelled" | "open";
+
+export interface Attempt {
+  readonly run: number;
+  readonly node: number;
+  readonly attempt: number;
+  readonly worker: number;
+  readonly seq: number;
+  readonly reason: Reason;
+  readonly assignedAt: number;
+  /** By the worker's word if it is known, else when it was assigned. Never outside of assignment and end. */
+  startedAt: number;
+  /** The ledger's last time for those that are open. */
+  endedAt: number;
+  outcome: AttemptOutcome;
+  error: { readonly code: string; readonly message: string } | undefined;
+}
+
+export interface RunStory {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  readonly graph: WireGraph;
+  readonly submittedAt: number;
+  endedAt: number | undefined;
+  outcome: RunOutcome | undefined;
+  /** Nodes that ended without completing. */
+  readonly fates: Map<number, "failed" | "cancelled" | "skipped">;
+}
+
+/** Something worth a mark on a time line. */
+export type Mark = { readonly at: number; readonly seq: number } & (
+  | { readonly type: "retried"; readonly attempt: Attempt; readonly dueAt: number }
+  | { readonly type: "worker-lost" | "worker-joined"; readonly worker: number }
+  | {
+      readonly type: "reserved";
+      readonly run: number;
+      readonly node: number;
+      readonly worker: number;
+      readonly freeAt: number;
+    }
+);
+
+export class History {
+  readonly runs: RunStory[] = [];
+  /** Ids by number. */
+  readonly workers: string[] = [];
+  /** In the order in which they were assigned. */
+  readonly attempts: Attempt[] = [];
+  readonly marks: Mark[] = [];
+  firstAt = 0;
+  lastAt = 0;
+  readonly #last = new Map<TaskKey, Attempt>();
+  readonly #workerNumbers = new Map<string, number>();
+  readonly #open = new Map<number, Set<Attempt>>();
+
+  take({ event, seq, now }: Recorded): void {
+    if (seq === 1) this.firstAt = now;
+    this.lastAt = now;
+    switch (event.kind) {
+      case "RunSubmitted": {
+        const { runId: id, name, graph } = event;
+        const number = this.runs.length;
+        const run = { number, id, name, graph, submittedAt: now, endedAt: undefined, outcome: undefined };
+        this.runs.push({ ...run, fates: new Map() });
+        break;
+      }
+      case "WorkerRegistered":
+        this.marks.push({ type: "worker-joined", at: now, seq, worker: this.#join(event.worker.id, now) });
+        break;
+      case "WorkerLost":
+        this.#lose(event.worker, now);
+        this.marks.push({ type: "worker-lost", at: now, seq, worker: event.worker });
+        break;
+      case "TaskAssigned":
+        this.#assign(event, seq, now);
+        break;
+      case "AttemptStarted":
+        this.#start(this.#last.get(taskKey(event.run, event.node)), event.startedAt, now);
+        break;
+      case "AttemptFinished":
+      case "AttemptFailed":
+      case "AttemptTimedOut":
+      case "AttemptLost":
+      case "AttemptCancelled":
+        this.#end(event, now);
+        break;
+      case "TaskRetried": {
+        const attempt = this.#last.get(taskKey(event.run, event.node));
+        if (attempt) this.marks.push({ type: "retried", at: now, seq, attempt, dueAt: event.dueAt });
+        break;
+      }
+      case "ReservationMade":
+        this.marks.push({ ...event, type: "reserved", at: now, seq });
+        break;
+      case "TaskFailed":
+        this.runs[event.run]?.fates.set(event.node, "failed");
+        break;
+      case "TaskCancelled":
+        this.runs[event.run]?.fates.set(event.node, "cancelled");
+        break;
+      case "TasksSkipped":
+        for (const node of event.nodes) this.runs[event.run]?.fates.set(node, "skipped");
+        break;
+      case "RunEnded": {
+        const run = this.runs[event.run];
+        if (run) Object.assign(run, { outcome: event.outcome, endedAt: now });
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  /** Ends, for the telling, what has not ended. */
+  close(): void {
+    for (const open of this.#open.values()) for (const attempt of open) attempt.endedAt = this.lastAt;
+  }
+
+  #join(id: string, now: number): number {
+    const known = this.#workerNumbers.get(id);
+    if (known !== undefined) {
+      this.#lose(known, now);
+      return known;
+    }
+    const number = this.workers.push(id) - 1;
+    this.#workerNumbers.set(id, number);
+    return number;
+  }
+
+  #lose(worker: number, now: number): void {
+    for (const attempt of this.#open.get(worker) ?? []) this.#finish(attempt, "lost", now);
+  }
+
+  #assign({ run, node, attempt, worker, reason }: TaskAssigned, seq: number, now: number): void {
+    const one: Attempt = {
+      run,
+      node,
+      attempt,
+      worker,
+      seq,
+      reason,
+      assignedAt: now,
+      startedAt: now,
+      endedAt: now,
+      outcome: "open",
+      error: undefined,
+    };
+    this.attempts.push(one);
+    this.#last.set(taskKey(run, node), one);
+    const open = this.#open.get(worker);
+    if (open) open.add(one);
+    else this.#open.set(worker, new Set([one]));
+  }
+
+  #start(attempt: Attempt | undefined, startedAt: number, now: number): void {
+    // Workers have clocks of their own: an attempt is not shown before its assignment or beyond its end.
+    if (attempt && startedAt >= 0) {
+      attempt.startedAt = Math.min(Math.max(startedAt, attempt.assignedAt), now);
+    }
+  }
+
+  #end(report: Report, now: number): void {
+    const attempt = this.#last.get(taskKey(report.run, report.node));
+    if (!attempt) return;
+    this.#start(attempt, report.startedAt, now);
+    if (report.kind === "AttemptFailed") attempt.error = { code: report.code, message: report.message };
+    if (report.kind === "AttemptFinished") this.#last.delete(taskKey(report.run, report.node));
+    this.#finish(attempt, outcomeOf(report.kind), now);
+  }
+
+  #finish(attempt: Attempt, outcome: AttemptOutcome, now: number): void {
+    attempt.outcome = outcome;
+    attempt.endedAt = now;
+    this.#open.get(attempt.worker)?.delete(attempt);
+  }
+}
+
+export function outcomeOf(kind: Report["kind"]): AttemptOutcome {
+  switch (kind) {
+    case "AttemptStarted":
+      return "open";
+    case "AttemptFinished":
+      return "finished";
+    case "AttemptFailed":
+      return "failed";
+    case "AttemptTimedOut":
+      return "timed-out";
+    case "AttemptLost":
+      return "lost";
+    case "AttemptCancelled":
+      return "cancelled";
+  }
+}
+
+export async function readHistory(path: string): Promise<History> {
+  const history = new History();
+  for await (const block of soundBlocks(path)) {
+    for (const recorded of eventsOf(block)) history.take(recorded);
+  }
+  history.close();
+  return history;
+}
+
+/** Gives overlapping attempts of a worker different lanes, as few as there can be. */
+export function packLanes(attempts: readonly Attempt[]): Map<Attempt, number> {
+  const lanes = new Map<Attempt, number>();
+  const freeAt = new Map<number, number[]>();
+  for (const attempt of attempts.toSorted((a, b) => a.startedAt - b.startedAt || a.seq - b.seq)) {
+    const of = freeAt.get(attempt.worker) ?? [];
+    freeAt.set(attempt.worker, of);
+    const free = of.findIndex((at) => at <= attempt.startedAt);
+    const lane = free === -1 ? of.length : free;
+    of[lane] = attempt.endedAt;
+    lanes.set(attempt, lane);
+  }
+  return lanes;
+}

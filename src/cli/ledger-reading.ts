@@ -1,0 +1,87 @@
+/** Reads a ledger for a command: says how far it has come, and stops where it cannot be trusted. */
+
+import { open } from "node:fs/promises";
+import type { Block } from "../ledger/index.ts";
+import type { Snapshot } from "../scheduler/index.ts";
+import { LedgerFile, readSnapshot } from "../store/index.ts";
+import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
+import { warn } from "./output.ts";
+import { countOf, formatCount } from "./quantities.ts";
+
+/** Before this nobody wonders whether it hangs. */
+const PATIENCE_MS = 500;
+const FRAME_MS = 100;
+const CLEAR_LINE = "\r\x1b[K";
+
+export interface OpenLedger {
+  readonly file: LedgerFile;
+  readonly bytes: number;
+}
+
+export async function openLedger(path: string): Promise<OpenLedger> {
+  let found: { readonly bytes: number; readonly directory: boolean };
+  try {
+    const handle = await open(path);
+    const stats = await handle.stat();
+    await handle.close();
+    found = { bytes: stats.size, directory: stats.isDirectory() };
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") throw new NotFoundError(`${path}: no such file`);
+    throw new UsageError(`${path} cannot be read: ${message}`);
+  }
+  if (found.directory) throw new UsageError(`${path} is a directory; name the ledger file in it`);
+  return { file: new LedgerFile(path), bytes: found.bytes };
+}
+
+/** The blocks up to the first damage, which the caller looks at; on a terminal, with a percentage if it takes long. */
+export async function* blocksWithProgress({ file, bytes }: OpenLedger): AsyncGenerator<Block> {
+  const beganMs = performance.now();
+  let shownMs = beganMs + PATIENCE_MS - FRAME_MS;
+  let shown = false;
+  try {
+    for await (const block of file.blocks()) {
+      yield block;
+      if (!process.stderr.isTTY || performance.now() - shownMs < FRAME_MS) continue;
+      shownMs = performance.now();
+      shown = true;
+      const percent = Math.floor((100 * file.soundBytes) / Math.max(1, bytes));
+      process.stderr.write(`${CLEAR_LINE}reading ${percent}% (event ${formatCount(file.head.seq)})`);
+    }
+  } finally {
+    if (shown) process.stderr.write(CLEAR_LINE);
+  }
+}
+
+/** The blocks of a ledger that has to be sound, as far as it is read. */
+export async function* soundBlocks(path: string): AsyncGenerator<Block> {
+  const ledger = await openLedger(path);
+  yield* blocksWithProgress(ledger);
+  const { damage, tornBytes } = ledger.file;
+  if (damage) {
+    throw new CheckFailed(
+      `${path}: damaged at event ${formatCount(damage.seq)} (${damage.code}): ${damage.detail}\n` +
+        `what stands before it can be trusted; orrery verify ${path} says more`,
+    );
+  }
+  if (tornBytes > 0) warn(`${path}: ${describeTorn(tornBytes)}`);
+}
+
+export function describeTorn(bytes: number): string {
+  return `the last block was never finished (a crash); the next run drops its ${countOf(bytes, "byte")}`;
+}
+
+export interface PlacedSnapshot {
+  readonly head: { readonly epoch: number; readonly seq: number; readonly hash: string };
+  readonly stateHash: string;
+  readonly state: Snapshot;
+}
+
+/** The snapshot beside a ledger if it has the form of one. Whether it is true is for the caller to check. */
+export async function placedSnapshot(path: string): Promise<PlacedSnapshot | undefined> {
+  const saved = (await readSnapshot(path)) as Partial<PlacedSnapshot> | null | undefined;
+  const { head, stateHash, state } = saved ?? {};
+  if (typeof head?.seq !== "number" || typeof head.hash !== "string") return undefined;
+  if (typeof stateHash !== "string" || typeof state !== "object" || state === null) return undefined;
+  return { head, stateHash, state };
+}

@@ -1,0 +1,40 @@
+/** Where a command's words go: data to stdout, everything else to stderr. */
+
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+import colors from "picocolors";
+
+export type Palette = ReturnType<typeof colors.createColors>;
+
+const COLUMNS_ELSEWHERE = 100;
+
+/** Resolves when the stream can take more, so that a slow reader bounds what is held for it. */
+export async function write(stream: Writable, text: string): Promise<void> {
+  if (!stream.write(text)) await once(stream, "drain");
+}
+
+function print(text: string): Promise<void> {
+  return write(process.stdout, text);
+}
+
+export function printLines(lines: readonly string[]): Promise<void> {
+  return print(`${lines.join("\n")}\n`);
+}
+
+export function printJson(value: unknown): Promise<void> {
+  return print(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+export function warn(text: string): void {
+  process.stderr.write(`warning: ${text}\n`);
+}
+
+/** Of stdout. A pipe gets colours only when they are asked for, also in CI. */
+export function stdoutPalette(): Palette {
+  const wanted = process.stdout.isTTY || process.env["FORCE_COLOR"] !== undefined;
+  return colors.createColors(wanted && colors.isColorSupported);
+}
+
+export function stdoutColumns(): number {
+  return process.stdout.isTTY ? process.stdout.columns : COLUMNS_ELSEWHERE;
+}

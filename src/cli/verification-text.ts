@@ -1,0 +1,96 @@
+import { fieldLines } from "./layout.ts";
+import { describeTorn } from "./ledger-reading.ts";
+import type { Palette } from "./output.ts";
+import { countOf, formatCount } from "./quantities.ts";
+import { neutralise } from "./terminal-text.ts";
+import type { Difference, LocatedDamage, Verification } from "./verification.ts";
+
+export function renderVerification(result: Verification, palette: Palette): string[] {
+  const name = palette.bold(neutralise(result.ledger));
+  const { damage, redecided } = result;
+  const title = damage
+    ? `${palette.red("✗")} ${name} is damaged: event ${formatCount(damage.seq)} is the first bad one`
+    : redecided?.difference
+      ? `${palette.red("✗")} ${name} is intact, but event ${formatCount(redecided.difference.seq)} would be decided otherwise`
+      : `${palette.green("✓")} ${name} is sound`;
+  return [
+    title,
+    "",
+    ...fieldLines(damage ? damageFields(result, damage) : countFields(result), palette),
+    ...(redecided?.difference ? ["", ...differenceLines(redecided.difference, palette)] : []),
+  ];
+}
+
+export function warningsOf(result: Verification): string[] {
+  const warnings: string[] = [];
+  const { headFile, tornBytes, redecided } = result;
+  if (!headFile && result.blocks > 0)
+    warnings.push("there is no head file beside the ledger: the end cannot be checked");
+  if (tornBytes > 0 && result.damage?.code !== "not a block") warnings.push(describeTorn(tornBytes));
+  if (redecided && redecided.policyVersion.ledger !== redecided.policyVersion.program) {
+    const { ledger, program } = redecided.policyVersion;
+    warnings.push(
+      `the ledger was decided by policy ${ledger}, this program has policy ${program}: other decisions are no damage`,
+    );
+  }
+  return warnings;
+}
+
+type Field = readonly [name: string, value: string];
+
+function countFields(result: Verification): Field[] {
+  const { snapshot, redecided } = result;
+  return [
+    ["blocks", formatCount(result.blocks)],
+    ["events", formatCount(result.events)],
+    ["head", `${formatCount(result.head.seq)}  ${result.head.hash}`],
+    ["chain", result.headFile ? "ok" : "ok, but the end cannot be checked"],
+    ["state", result.stateHash ?? ""],
+    ["snapshot", snapshot ? `ok, at event ${formatCount(snapshot.seq)}` : "none"],
+    ...(redecided && !redecided.difference
+      ? [["decisions", `${formatCount(redecided.decisions)} decided again, all the same`] as const]
+      : []),
+  ];
+}
+
+function damageFields(result: Verification, damage: LocatedDamage): Field[] {
+  const { head, blocks } = result;
+  return [
+    ["what", damage.code],
+    ["detail", neutralise(damage.detail)],
+    [
+      "where",
+      damage.line === null ? `after line ${formatCount(blocks)}` : `line ${formatCount(damage.line)}`,
+    ],
+    ["sound", `${countOf(Math.min(head.seq, damage.seq - 1), "event")} before it`],
+    ["to do", adviceFor(result, damage)],
+  ];
+}
+
+function adviceFor({ ledger }: Verification, { seq, code }: LocatedDamage): string {
+  const path = neutralise(ledger);
+  switch (code) {
+    case "empty":
+      return "nothing was recorded here, or the file was emptied: restore it from a copy";
+    case "snapshot differs":
+      return `restore the ledger from a copy if its end is missing; else delete ${path}.snapshot, which only saves time`;
+    case "cannot be replayed":
+      return "the chain holds, so it was written like this: read it with the version that wrote it";
+    default:
+      return seq === 1
+        ? "restore it from a copy, if it is a ledger at all: a line of JSON for each block"
+        : `restore it from a copy; to see the sound part: orrery replay ${path} --to ${seq - 1}`;
+  }
+}
+
+function differenceLines({ seq, line, recorded, decided, failure }: Difference, palette: Palette): string[] {
+  const show = (event: unknown): string => (event ? neutralise(JSON.stringify(event)) : "nothing");
+  return fieldLines(
+    [
+      ["event", `${formatCount(seq)}, line ${formatCount(line)}`],
+      ["recorded", show(recorded)],
+      failure === null ? ["decided", show(decided)] : ["failure", neutralise(failure)],
+    ],
+    palette,
+  );
+}

@@ -1,0 +1,222 @@
+/**
+ * The one place where codes become sentences. Ids come from outside and are neutralised here, so what these
+ * functions return is safe to print.
+ */
+
+import type { RunOutcome } from "../ledger/index.ts";
+import type { Needs, Reason, Rejection } from "../placement/index.ts";
+import type { StatusName, WaitReason } from "../scheduler/index.ts";
+import type { AttemptOutcome } from "./history.ts";
+import { countOf, formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
+import { neutralise } from "./terminal-text.ts";
+
+/** Why this worker, to follow "because". */
+export function describeReason(reason: Reason): string {
+  switch (reason.type) {
+    case "OnlyWorkerAvailable":
+      return "it was the only worker available";
+    case "ResourceFit":
+      return `it was the only available worker with room (${coresOf(reason.availableCpu)} free, ${formatCores(reason.requiredCpu)} needed)`;
+    case "LeastLoaded":
+      return `no candidate held fewer tasks (${reason.queueDepth === 0 ? "it held none" : `it held ${formatCount(reason.queueDepth)}`})`;
+    case "RoundRobin":
+      return `it was next in turn (number ${formatCount(reason.index + 1)} by id)`;
+    case "Random":
+      return `it drew the highest score for this node (${formatCount(reason.hash)})`;
+    case "Affinity":
+      return AFFINITY[reason.because];
+  }
+}
+
+const AFFINITY: Record<Extract<Reason, { type: "Affinity" }>["because"], string> = {
+  DataLocality: "it holds more of the data that the task reads",
+  PreviouslyExecuted: "it has completed tasks of this type before",
+  SameZone: "its home is the task's zone",
+};
+
+/** What set the chosen worker apart from the runner-up. */
+export type Criterion =
+  | "only candidate"
+  | "input data"
+  | "type completed before"
+  | "home zone"
+  | "queue depth"
+  | "turn"
+  | "score"
+  | "worker id";
+
+export interface Decider {
+  readonly criterion: Criterion;
+  /** The value of the chosen worker and of the runner-up, where they are numbers. */
+  readonly chosen: number | null;
+  readonly runnerUp: number | null;
+  /** What was equal before the id decided. */
+  readonly tiedOn: Criterion | null;
+}
+
+export function describeDecider(decider: Decider): string {
+  const { chosen, runnerUp } = decider;
+  switch (decider.criterion) {
+    case "only candidate":
+      return "there was no other candidate";
+    case "input data":
+      return `input data held (${formatBytes(chosen ?? 0)} against ${formatBytes(runnerUp ?? 0)})`;
+    case "type completed before":
+      return "having completed this type of task, which the runner-up had not";
+    case "home zone":
+      return "being at home in the task's zone, which the runner-up is not";
+    case "queue depth":
+      return `tasks held (${formatCount(chosen ?? 0)} against ${formatCount(runnerUp ?? 0)})`;
+    case "turn":
+      return "the turn, which goes by worker id";
+    case "score":
+      return `the score (${formatCount(chosen ?? 0)} against ${formatCount(runnerUp ?? 0)})`;
+    case "worker id":
+      return decider.tiedOn === "queue depth"
+        ? `the tie-break: both held ${countOf(chosen ?? 0, "task")}, and the smaller id goes first`
+        : "the tie-break: both scored the same, and the smaller id goes first";
+  }
+}
+
+/** What is known about a rejection besides its code. */
+export interface RejectionFacts {
+  readonly needs: Needs;
+  readonly freeCpu: number;
+  readonly freeMemory: number;
+  readonly queueDepth: number;
+  readonly missing: readonly string[];
+  readonly reservedFor: string | null;
+}
+
+/** Why a worker was rejected, to follow "rejected:". */
+export function describeRejection(code: Rejection, facts: RejectionFacts): string {
+  const { needs } = facts;
+  switch (code) {
+    case "executor":
+      return `does not serve executor ${neutralise(needs.executor)}`;
+    case "zone":
+      return `not for zone ${neutralise(needs.zone)}`;
+    case "capability":
+      return `lacks ${facts.missing.map(neutralise).join(", ")}`;
+    case "unreachable":
+      return "lost";
+    case "draining":
+      return "draining";
+    case "overloaded":
+      return "overloaded";
+    case "queue":
+      return `full, holds ${countOf(facts.queueDepth, "task")}`;
+    case "reserved":
+      return `kept free for ${facts.reservedFor === null ? "another task" : neutralise(facts.reservedFor)}`;
+    case "cpu":
+      return `cpu, needs ${formatCores(needs.cpuMillicores)}`;
+    case "memory":
+      return `memory, needs ${formatBytes(needs.memoryBytes)}`;
+  }
+}
+
+const REJECTED_WORKERS: Record<Rejection, (count: number) => string> = {
+  executor: (count) => `${verb(count, "does", "do")} not serve its executor`,
+  zone: (count) => `${verb(count, "is", "are")} not for its zone`,
+  capability: (count) => `${verb(count, "lacks", "lack")} a capability`,
+  unreachable: (count) => `${verb(count, "is", "are")} lost`,
+  draining: (count) => `${verb(count, "is", "are")} draining`,
+  overloaded: (count) => `${verb(count, "is", "are")} overloaded`,
+  queue: (count) => `${verb(count, "is", "are")} full`,
+  reserved: (count) => `${verb(count, "is", "are")} kept free for other tasks`,
+  cpu: (count) => `${verb(count, "has", "have")} too little cpu`,
+  memory: (count) => `${verb(count, "has", "have")} too little memory`,
+};
+
+function verb(count: number, one: string, many: string): string {
+  return count === 1 ? one : many;
+}
+
+/** "2 have too little cpu, 1 is draining". */
+export function describeRejected(rejected: Readonly<Partial<Record<Rejection, number>>>): string {
+  return (Object.entries(rejected) as [Rejection, number][])
+    .filter(([, count]) => count > 0)
+    .map(([code, count]) => `${formatCount(count)} ${REJECTED_WORKERS[code](count)}`)
+    .join(", ");
+}
+
+/** Why a task does not run yet, as a sentence. `now` is the time that the question is about. */
+export function describeWait(reason: WaitReason, now: number): string {
+  switch (reason.code) {
+    case "Unsatisfiable":
+      return reason.workers === 0
+        ? "No worker has registered yet."
+        : `No worker known could ever run it: of ${countOf(reason.workers, "worker")}, ${describeRejected(reason.rejected)}.`;
+    case "Held":
+      return reason.by === "person"
+        ? "It is held until a person releases it."
+        : "Every worker that could run it is draining.";
+    case "NotDue":
+      return `Attempt ${reason.attempt} is due in ${formatMs(Math.max(0, reason.dueAt - now))}, at ${formatTime(reason.dueAt)}.`;
+    case "Dependencies":
+      return `It needs ${countOf(reason.total, "node")} that ${verb(reason.total, "has", "have")} not completed: ${listDependencies(reason)}.`;
+    case "Admission":
+      return `The limit ${neutralise(reason.limit)} is reached.`;
+    case "Capacity":
+      return `No worker has room for it now: ${describeRejected(reason.rejected)}.${
+        reason.reservedWorker === undefined
+          ? ""
+          : ` ${neutralise(reason.reservedWorker)} is kept free for it.`
+      }`;
+    case "Outranked":
+      return `${countOf(reason.ahead, "ready task")} ${verb(reason.ahead, "goes", "go")} before it, first ${neutralise(reason.next)}.`;
+    case "Pending":
+      return "Nothing holds it up: the next turn places it.";
+  }
+}
+
+function listDependencies({ open, total }: Extract<WaitReason, { code: "Dependencies" }>): string {
+  const listed = open.map(({ node, status }) => `${neutralise(node)} (${STATUS_WORDS[status]})`);
+  if (total > open.length) listed.push(`and ${formatCount(total - open.length)} more`);
+  return listed.join(", ");
+}
+
+export const STATUS_WORDS: Record<StatusName, string> = {
+  waiting: "waiting",
+  held: "held",
+  ready: "ready",
+  delayed: "waiting to retry",
+  assigned: "assigned",
+  running: "running",
+  cancelling: "being cancelled",
+  settling: "being decided",
+  settlingCancel: "being cancelled",
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+  skipped: "skipped",
+};
+
+export const OUTCOME_WORDS: Record<RunOutcome, string> = {
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+/** How an attempt ended, with what it said where it failed. */
+export function describeEnd(
+  outcome: AttemptOutcome,
+  error: { code: string; message: string } | null,
+): string {
+  const said =
+    error === null ? "" : `: ${neutralise([error.code, error.message].filter(Boolean).join(": "))}`;
+  return `${ATTEMPT_WORDS[outcome]}${said}`;
+}
+
+const ATTEMPT_WORDS: Record<AttemptOutcome, string> = {
+  finished: "finished",
+  failed: "failed",
+  "timed-out": "ran longer than its time limit",
+  lost: "was lost with its worker",
+  cancelled: "was cancelled",
+  open: "has not ended",
+};
+
+function coresOf(millicores: number): string {
+  return `${formatCores(millicores)} ${millicores === 1_000 ? "core" : "cores"}`;
+}
