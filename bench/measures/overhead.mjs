@@ -1,0 +1,123 @@
+// What scheduling costs per task: from a list of nodes to the end of their run, ledger included. The ledger
+// is written to a file while the clock stands, so that it can be verified afterwards.
+
+import { wireGraph } from "../../dist/graph/index.js";
+import { fingerprint, needsOf, nodesOf } from "../graphs.mjs";
+import { LedgerWriter } from "../ledger-writer.mjs";
+import { Loop, plainWorkers, submission } from "../loop.mjs";
+
+/** @typedef {import("../graphs.mjs").Shape} Shape */
+/** @typedef {import("../../dist/ledger/index.js").Block} Block */
+
+/**
+ * @typedef {object} OverheadJob
+ * @property {"overhead"} measure
+ * @property {Shape} shape
+ * @property {number} size
+ * @property {number} workers
+ * @property {number} warmUpMs
+ * @property {string} ledger
+ */
+
+/**
+ * @typedef {object} MemoryJob
+ * @property {"memory"} measure
+ * @property {Shape} shape
+ * @property {number} size
+ * @property {number} workers
+ */
+
+const WARM_UP_SIZE = 10_000;
+
+/**
+ * @param {OverheadJob} job
+ * @returns {{ usPerTask: number, submitUsPerTask: number, fingerprint: number, head: string }}
+ */
+export function measureOverhead({ shape, size, workers, warmUpMs, ledger }) {
+  const small = needsOf(shape, Math.min(size, WARM_UP_SIZE));
+  for (let ms = 0; ms < warmUpMs; ) ms += timeRun(small, workers, () => {}).ms;
+  const needs = needsOf(shape, size);
+  const writer = new LedgerWriter(ledger);
+  const { ms, submitMs, head } = timeRun(needs, workers, (block) => writer.add(block));
+  writer.close();
+  return {
+    usPerTask: (ms / needs.length) * 1_000,
+    submitUsPerTask: (submitMs / needs.length) * 1_000,
+    fingerprint: fingerprint(needs),
+    head,
+  };
+}
+
+/**
+ * @param {import("../graphs.mjs").Needs} needs
+ * @param {number} workers
+ * @param {(block: Block) => void} keep
+ */
+function timeRun(needs, workers, keep) {
+  /** @type {Block[]} */
+  const blocks = [];
+  const keepAll = () => {
+    for (const block of blocks) keep(block);
+    blocks.length = 0;
+  };
+  const loop = new Loop({}, plainWorkers(workers), (block) => blocks.push(block));
+  const nodes = nodesOf(needs);
+  global.gc?.();
+  const started = performance.now();
+  loop.turn([submission(wireGraph(nodes))]);
+  const submitMs = performance.now() - started;
+  let ms = submitMs;
+  while (loop.running.length > 0) {
+    keepAll();
+    const resumed = performance.now();
+    loop.finishAll();
+    ms += performance.now() - resumed;
+  }
+  keepAll();
+  if (loop.state.runs.get(0)?.outcome !== "completed") throw new Error("the run did not complete");
+  return { ms, submitMs, head: loop.head.hash };
+}
+
+/**
+ * What the state takes per task, once when nothing but the first tasks has begun and once when all have ended;
+ * and by how much the process has grown, which is all that can be asked of a peer. Nothing is warmed up, so
+ * compiled code counts too.
+ *
+ * @param {MemoryJob} job
+ * @returns {{ waitingBytes: number, endBytes: number, endRssBytes: number }}
+ */
+export function measureMemory({ shape, size, workers }) {
+  const before = usedBytes();
+  const rssBefore = process.memoryUsage.rss();
+  const loop = new Loop({}, plainWorkers(workers), () => {});
+  submit(loop, shape, size);
+  const waiting = usedBytes();
+  while (loop.running.length > 0) loop.finishAll();
+  const end = usedBytes();
+  const tasks = loop.state.runs.get(0)?.graph.size ?? Number.NaN;
+  return {
+    waitingBytes: (waiting - before) / tasks,
+    endBytes: (end - before) / tasks,
+    endRssBytes: (process.memoryUsage.rss() - rssBefore) / tasks,
+  };
+}
+
+/**
+ * Apart, so that nothing of the submission is still on the stack when memory is looked at.
+ *
+ * @param {Loop} loop
+ * @param {Shape} shape
+ * @param {number} size
+ */
+function submit(loop, shape, size) {
+  loop.turn([submission(wireGraph(nodesOf(needsOf(shape, size))))]);
+}
+
+/** After a collection. `external` includes array buffers. */
+function usedBytes() {
+  if (!global.gc) throw new Error("needs --expose-gc");
+  global.gc();
+  global.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
