@@ -1,11 +1,14 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { headPath } from "../dist/store/index.js";
 
 /** @typedef {import("../dist/ledger/index.js").Block} Block */
+/** @typedef {import("../dist/ledger/index.js").Head} Head */
 
 const CHUNK = 1 << 20;
 
 /** Writes blocks to a file in large pieces, outside of what is timed. */
 export class LedgerWriter {
+  #path;
   #file;
   /** @type {string[]} */
   #lines = [];
@@ -13,6 +16,7 @@ export class LedgerWriter {
 
   /** @param {string} path */
   constructor(path) {
+    this.#path = path;
     this.#file = openSync(path, "w");
   }
 
@@ -23,9 +27,15 @@ export class LedgerWriter {
     if (this.#length >= CHUNK) this.#flush();
   }
 
-  close() {
+  /**
+   * Puts the head beside the blocks, so that a missing end is noticed.
+   *
+   * @param {Head} head
+   */
+  close({ epoch, seq, hash }) {
     this.#flush();
     closeSync(this.#file);
+    writeFileSync(headPath(this.#path), `{"v":1,"epoch":${epoch},"seq":${seq},"hash":"${hash}"}\n`);
   }
 
   #flush() {

@@ -62,7 +62,7 @@ export function measureLatency({ strategy, kinds, overdue, workers, ready, warmU
   }
   const left = loop.state.runs.get(0)?.count(Status.ready) ?? 0;
   if (left < ready) throw new Error(`only ${left} of ${ready} tasks were still ready at the end`);
-  writer.close();
+  writer.close(loop.head);
   return { single: spread(single), filling: spread(filling), head: loop.head.hash };
 }
 

@@ -39,12 +39,12 @@ export function measureOverhead({ shape, size, workers, warmUpMs, ledger }) {
   const needs = needsOf(shape, size);
   const writer = new LedgerWriter(ledger);
   const { ms, submitMs, head } = timeRun(needs, workers, (block) => writer.add(block));
-  writer.close();
+  writer.close(head);
   return {
     usPerTask: (ms / needs.length) * 1_000,
     submitUsPerTask: (submitMs / needs.length) * 1_000,
     fingerprint: fingerprint(needs),
-    head,
+    head: head.hash,
   };
 }
 
@@ -75,7 +75,7 @@ function timeRun(needs, workers, keep) {
   }
   keepAll();
   if (loop.state.runs.get(0)?.outcome !== "completed") throw new Error("the run did not complete");
-  return { ms, submitMs, head: loop.head.hash };
+  return { ms, submitMs, head: loop.head };
 }
 
 /**
