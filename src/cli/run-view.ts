@@ -114,7 +114,7 @@ export class RunView implements Observer {
         return line("cancelled", event.node, "");
       case "TasksSkipped":
         return event.nodes.flatMap((node) =>
-          line("skipped", node, `${run.graph.idOf(event.node)} did not complete`),
+          line("skipped", node, `because ${run.graph.idOf(event.node)} did not complete`),
         );
       default:
         return [];

@@ -141,8 +141,8 @@ export class LocalRun {
       }
       if (!this.#run || ("run" in event && event.run !== this.#run.number)) continue;
       this.#tally.note(this.#run, event, now);
-      this.#options.observer.event(event, this.#run, now);
       this.#takeEffect(this.#run, event);
+      this.#options.observer.event(event, this.#run, now);
     }
     if (this.#run && isStuck(this.#run)) this.#resolve("held");
   }

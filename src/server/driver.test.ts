@@ -179,6 +179,54 @@ test("time never runs backwards, whatever the clock does", async () => {
   expect(nows[0]).toBe(5000);
 });
 
+test("[P-15] a long ledger is opened from its last snapshot, to the same state", async () => {
+  const store = new MemoryStore();
+  const size = 51_000;
+  const graph = {
+    ...oneNode.graph,
+    ids: Array.from({ length: size }, (_, node) => `n${node}`),
+    spec: new Array<number>(size).fill(0),
+    needs: Array.from({ length: size }, () => []),
+  };
+  let hash: string;
+  {
+    await using driver = await openDriver(store, {
+      onCommitted: (events) => {
+        for (const event of events) {
+          if (event.kind !== "TaskAssigned") continue;
+          const { run, node, attempt } = event;
+          void driver.submit({
+            kind: "AttemptFinished",
+            run,
+            node,
+            attempt,
+            startedAt: 0,
+            resultHash: "",
+            resultBytes: 0,
+          });
+        }
+        if (events.some((event) => event.kind === "RunEnded")) ended();
+      },
+    });
+    let ended = (): void => {};
+    const end = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    void driver.submit({
+      kind: "WorkerRegistered",
+      worker: { ...worker, cpuMillicores: 1_000_000, slots: 1000 },
+    });
+    await driver.submit({ ...oneNode, runId: "r1", graph });
+    await end;
+    hash = stateHash(driver.state);
+  }
+  const snapshot = await store.loadSnapshot();
+  expect(snapshot?.head.seq).toBeGreaterThan(100_000);
+  expect(snapshot?.head.seq).toBeLessThan(store.head.seq);
+  await using again = await openDriver(store);
+  expect(stateHash(again.state)).toBe(hash);
+});
+
 /** Lets everything run that does not wait for the outside. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
