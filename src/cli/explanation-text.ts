@@ -6,6 +6,7 @@ import { neutralise } from "./terminal-text.ts";
 import {
   describeDecider,
   describeEnd,
+  describeNeeds,
   describeReason,
   describeRejected,
   describeRejection,
@@ -14,9 +15,13 @@ import {
 } from "./words.ts";
 
 export function renderExplanation(answer: Explanation, columns: number, palette: Palette): string[] {
-  const lines = [titleOf(answer, columns, palette), palette.dim(contextOf(answer)), ""];
+  const lines = [
+    titleOf(answer, columns, palette),
+    ...hangingLines("", contextOf(answer), columns).map(palette.dim),
+    "",
+  ];
   if (answer.waiting.length > 0) lines.push(...waitLines(answer, columns), "");
-  else if (answer.assignment) lines.push(...assignmentLines(answer, answer.assignment, palette), "");
+  else if (answer.assignment) lines.push(...assignmentLines(answer, answer.assignment, columns, palette), "");
   if (answer.earlierAttempts.length > 0) lines.push(...earlierLines(answer, columns, palette), "");
   if (answer.aftermath.length > 0) lines.push(...aftermathLines(answer, columns, palette), "");
   return lines.slice(0, -1);
@@ -79,7 +84,12 @@ function waitLines({ waiting, now }: Explanation, columns: number): string[] {
   return lines;
 }
 
-function assignmentLines(answer: Explanation, assignment: Assignment, palette: Palette): string[] {
+function assignmentLines(
+  answer: Explanation,
+  assignment: Assignment,
+  columns: number,
+  palette: Palette,
+): string[] {
   const { candidates, runnerUp } = assignment;
   const accepted = candidates.filter(({ rank }) => rank !== undefined).length;
   const rejected = describeRejected(assignment.rejected);
@@ -89,6 +99,7 @@ function assignmentLines(answer: Explanation, assignment: Assignment, palette: P
       `event ${formatCount(assignment.seq)}, ${since(answer, assignment.at)}, ${formatTime(assignment.at)}`,
     ],
     ["attempt", formatCount(assignment.attempt)],
+    ["needs", describeNeeds(assignment.needs)],
     ["strategy", assignment.strategy],
     [
       "candidates",
@@ -97,7 +108,7 @@ function assignmentLines(answer: Explanation, assignment: Assignment, palette: P
     ["runner-up", runnerUp === null ? "none" : neutralise(runnerUp)],
     ["decided by", describeDecider(assignment.decider)],
   ];
-  return [...fieldLines(fields, palette), "", ...candidateLines(assignment, palette)];
+  return [...fieldLines(fields, palette, columns), "", ...candidateLines(assignment, palette)];
 }
 
 function candidateLines({ candidates, needs, strategy }: Assignment, palette: Palette): string[] {
@@ -107,7 +118,7 @@ function candidateLines({ candidates, needs, strategy }: Assignment, palette: Pa
     { title: "status" },
     { title: "holds", align: "right" },
     { title: "free cpu", align: "right" },
-    { title: "free memory", align: "right" },
+    { title: "free mem", align: "right" },
     ...(strategy === "random" ? [{ title: "score", align: "right" } as const] : []),
     { title: "" },
   ] as const;

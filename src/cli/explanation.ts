@@ -160,6 +160,7 @@ async function notFound(path: string, node: string, { run, at }: Question): Prom
     }
   }
   const when = at === undefined ? "" : ` at event ${at}`;
+  if (runs.size === 0) return new NotFoundError(`${path} has no run${when}`);
   if (run !== undefined && !runs.has(run)) {
     return new NotFoundError(`${path} has no run ${neutralise(run)}${when}${suggest(nearNames(run, runs))}`);
   }

@@ -8,7 +8,7 @@ export function exportCommand(): Command {
     .option("--json", "lines of JSON, which is the only form there is")
     .addHelpText(
       "after",
-      "\nExamples:\n  orrery export nightly.ledger > nightly.jsonl\n  orrery export nightly.ledger | jq 'select(.kind == \"TaskAssigned\")'",
+      "\nExamples:\n  orrery export build.jsonl > records.jsonl\n  orrery export build.jsonl | jq 'select(.kind == \"TaskAssigned\")'",
     )
     .action(async (path: string) => {
       const { writeRecordLines } = await import("./records.ts");

@@ -28,7 +28,7 @@ export function ganttCommand(): Command {
     .option("--json", "print the rows as JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  orrery gantt nightly.ledger\n  orrery gantt nightly.ledger --by worker --width 160",
+      "\nExamples:\n  orrery gantt build.jsonl\n  orrery gantt build.jsonl --by worker --width 160",
     )
     .action(async (path: string, options: GanttOptions) => {
       const { readHistory } = await import("./history.ts");

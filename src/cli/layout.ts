@@ -3,13 +3,18 @@
 import type { Palette } from "./output.ts";
 import { padText, textWidth } from "./terminal-text.ts";
 
-/** Names in a column of their own, values beside them. */
+/** Names in a column of their own, values beside them, wrapped where they are long. */
 export function fieldLines(
   fields: readonly (readonly [name: string, value: string])[],
   { dim }: Palette,
+  columns: number = Number.POSITIVE_INFINITY,
 ): string[] {
   const width = Math.max(0, ...fields.map(([name]) => textWidth(name)));
-  return fields.map(([name, value]) => `  ${dim(padText(name, width))}  ${value}`.trimEnd());
+  const indent = " ".repeat(width + 4);
+  return fields.flatMap(([name, value]) => {
+    const [first = "", ...rest] = hangingLines(indent, value, columns);
+    return [`  ${dim(padText(name, width))}  ${first.slice(indent.length)}`.trimEnd(), ...rest];
+  });
 }
 
 export interface Column {

@@ -35,14 +35,14 @@ export async function openLedger(path: string): Promise<OpenLedger> {
 }
 
 /** The blocks up to the first damage, which the caller looks at; on a terminal, with a percentage if it takes long. */
-export async function* blocksWithProgress({ file, bytes }: OpenLedger): AsyncGenerator<Block> {
+export async function* blocksWithProgress({ file, bytes }: OpenLedger, quiet = false): AsyncGenerator<Block> {
   const beganMs = performance.now();
   let shownMs = beganMs + PATIENCE_MS - FRAME_MS;
   let shown = false;
   try {
     for await (const block of file.blocks()) {
       yield block;
-      if (!process.stderr.isTTY || performance.now() - shownMs < FRAME_MS) continue;
+      if (quiet || !process.stderr.isTTY || performance.now() - shownMs < FRAME_MS) continue;
       shownMs = performance.now();
       shown = true;
       const percent = Math.floor((100 * file.soundBytes) / Math.max(1, bytes));
@@ -53,10 +53,10 @@ export async function* blocksWithProgress({ file, bytes }: OpenLedger): AsyncGen
   }
 }
 
-/** The blocks of a ledger that has to be sound, as far as it is read. */
-export async function* soundBlocks(path: string): AsyncGenerator<Block> {
+/** The blocks of a ledger that has to be sound, as far as it is read; quietly, where the output itself goes by. */
+export async function* soundBlocks(path: string, quiet = false): AsyncGenerator<Block> {
   const ledger = await openLedger(path);
-  yield* blocksWithProgress(ledger);
+  yield* blocksWithProgress(ledger, quiet);
   const { damage, tornBytes } = ledger.file;
   if (damage) {
     throw new CheckFailed(

@@ -7,10 +7,10 @@ import { write } from "./output.ts";
 const CHUNK_LENGTH = 65_536;
 
 /** The full record of every event, in order. Each is rendered in the state just before it. */
-async function* recordsOf(path: string): AsyncGenerator<EventRecord> {
+async function* recordsOf(path: string, quiet: boolean): AsyncGenerator<EventRecord> {
   const state = new State();
   let ledgerId: string | undefined;
-  for await (const block of soundBlocks(path)) {
+  for await (const block of soundBlocks(path, quiet)) {
     ledgerId ??= block.hash;
     for (const recorded of eventsOf(block)) {
       yield renderRecord(state, recorded, ledgerId);
@@ -34,9 +34,10 @@ export async function writeRecordArray(path: string, stream: Writable): Promise<
 }
 
 async function writeRecords(path: string, stream: Writable, form: (text: string) => string): Promise<void> {
+  const quiet = stream === process.stdout && process.stdout.isTTY;
   let chunk = "";
   try {
-    for await (const record of recordsOf(path)) {
+    for await (const record of recordsOf(path, quiet)) {
       chunk += form(JSON.stringify(record));
       if (chunk.length < CHUNK_LENGTH) continue;
       await write(stream, chunk);

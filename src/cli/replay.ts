@@ -11,15 +11,15 @@ export function replayCommand(): Command {
     .option("--json", "print the state as JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  orrery replay nightly.ledger\n  orrery replay nightly.ledger --to 1200 --json",
+      "\nExamples:\n  orrery replay build.jsonl\n  orrery replay build.jsonl --to 1200 --json",
     )
     .action(async (path: string, options: { to?: number; nodes?: true; json?: true }) => {
       const { replayTo, summarize } = await import("./state-summary.ts");
       const { renderSummary } = await import("./state-text.ts");
-      const { printJson, printLines, stdoutPalette } = await import("./output.ts");
+      const { printJson, printLines, stdoutColumns, stdoutPalette } = await import("./output.ts");
       const { state } = await replayTo(path, options.to);
       const summary = summarize(state, options.nodes === true);
       if (options.json) await printJson(summary);
-      else await printLines(renderSummary(path, summary, stdoutPalette()));
+      else await printLines(renderSummary(path, summary, stdoutColumns(), stdoutPalette()));
     });
 }

@@ -10,7 +10,12 @@ import { OUTCOME_WORDS, STATUS_WORDS } from "./words.ts";
 const HELD_SHOWN = 3;
 const NAME_WIDTH = 32;
 
-export function renderSummary(ledger: string, summary: StateSummary, palette: Palette): string[] {
+export function renderSummary(
+  ledger: string,
+  summary: StateSummary,
+  columns: number,
+  palette: Palette,
+): string[] {
   const lines = [`${palette.bold(neutralise(ledger))} after event ${formatCount(summary.seq)}`, ""];
   const fields: (readonly [string, string])[] = [
     ["time", formatTime(summary.now)],
@@ -21,7 +26,7 @@ export function renderSummary(ledger: string, summary: StateSummary, palette: Pa
   if (summary.refusedSubmissions > 0) {
     fields.push(["refused", countOf(summary.refusedSubmissions, "submission")]);
   }
-  lines.push(...fieldLines(fields, palette));
+  lines.push(...fieldLines(fields, palette, columns));
   lines.push(...section("Workers", workerLines(summary.workers, palette), palette));
   lines.push(...section("Runs", runLines(summary, palette), palette));
   for (const run of summary.runs) {

@@ -14,7 +14,7 @@ export function traceCommand(): Command {
     .option("--out <file>", "write to a file instead of stdout")
     .addHelpText(
       "after",
-      "\nExamples:\n  orrery trace nightly.ledger --out nightly.trace.json\n  orrery trace nightly.ledger --format json | jq '.[0]'",
+      "\nExamples:\n  orrery trace build.jsonl --out build.trace.json\n  orrery trace build.jsonl --format json | jq '.[0]'",
     )
     .action(async (path: string, options: { format: "chrome" | "json"; json?: true; out?: string }) => {
       const { writeTrace } = await import("./trace-file.ts");

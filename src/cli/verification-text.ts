@@ -5,7 +5,7 @@ import { countOf, formatCount } from "./quantities.ts";
 import { neutralise } from "./terminal-text.ts";
 import type { Difference, LocatedDamage, Verification } from "./verification.ts";
 
-export function renderVerification(result: Verification, palette: Palette): string[] {
+export function renderVerification(result: Verification, columns: number, palette: Palette): string[] {
   const name = palette.bold(neutralise(result.ledger));
   const { damage, redecided } = result;
   const title = damage
@@ -16,8 +16,8 @@ export function renderVerification(result: Verification, palette: Palette): stri
   return [
     title,
     "",
-    ...fieldLines(damage ? damageFields(result, damage) : countFields(result), palette),
-    ...(redecided?.difference ? ["", ...differenceLines(redecided.difference, palette)] : []),
+    ...fieldLines(damage ? damageFields(result, damage) : countFields(result), palette, columns),
+    ...(redecided?.difference ? ["", ...differenceLines(redecided.difference, columns, palette)] : []),
   ];
 }
 
@@ -55,13 +55,12 @@ function countFields(result: Verification): Field[] {
 
 function damageFields(result: Verification, damage: LocatedDamage): Field[] {
   const { head, blocks } = result;
+  const where =
+    damage.line === null ? `after line ${formatCount(blocks)}` : `line ${formatCount(damage.line)}`;
   return [
     ["what", damage.code],
     ["detail", neutralise(damage.detail)],
-    [
-      "where",
-      damage.line === null ? `after line ${formatCount(blocks)}` : `line ${formatCount(damage.line)}`,
-    ],
+    ...(damage.code === "empty" ? [] : [["where", where] as const]),
     ["sound", `${countOf(Math.min(head.seq, damage.seq - 1), "event")} before it`],
     ["to do", adviceFor(result, damage)],
   ];
@@ -83,7 +82,11 @@ function adviceFor({ ledger }: Verification, { seq, code }: LocatedDamage): stri
   }
 }
 
-function differenceLines({ seq, line, recorded, decided, failure }: Difference, palette: Palette): string[] {
+function differenceLines(
+  { seq, line, recorded, decided, failure }: Difference,
+  columns: number,
+  palette: Palette,
+): string[] {
   const show = (event: unknown): string => (event ? neutralise(JSON.stringify(event)) : "nothing");
   return fieldLines(
     [
@@ -92,5 +95,6 @@ function differenceLines({ seq, line, recorded, decided, failure }: Difference, 
       failure === null ? ["decided", show(decided)] : ["failure", neutralise(failure)],
     ],
     palette,
+    columns,
   );
 }

@@ -12,16 +12,16 @@ export function verifyCommand(): Command {
     .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
-      "\nExit code: 0 if it is sound, 1 if not, 3 if there is no such file.\n\nExamples:\n  orrery verify nightly.ledger\n  orrery verify nightly.ledger --redecide --json",
+      "\nExit code: 0 if it is sound, 1 if not, 3 if there is no such file.\n\nExamples:\n  orrery verify build.jsonl\n  orrery verify build.jsonl --redecide --json",
     )
     .action(async (path: string, options: { redecide?: true; json?: true }) => {
       const { verifyLedger } = await import("./verification.ts");
       const { renderVerification, warningsOf } = await import("./verification-text.ts");
-      const { printJson, printLines, stdoutPalette, warn } = await import("./output.ts");
+      const { printJson, printLines, stdoutColumns, stdoutPalette, warn } = await import("./output.ts");
       const result = await verifyLedger(path, options.redecide === true);
       for (const warning of warningsOf(result)) warn(warning);
       if (options.json) await printJson(result);
-      else await printLines(renderVerification(result, stdoutPalette()));
+      else await printLines(renderVerification(result, stdoutColumns(), stdoutPalette()));
       if (!result.ok) throw new CheckFailed();
     });
 }

@@ -97,15 +97,16 @@ nightly, run run-1: completed as of event 30, 7.1s into the run
 
   decided     event 18, +3.4s, 1970-01-01T00:00:05.400Z
   attempt     2
+  needs       1 core, 64 MiB, executor shell, zone here
   strategy    least-loaded
   candidates  1 of 3; 1 is lost, 1 has too little memory
   runner-up   none
   decided by  there was no other candidate
 
-  rank  worker    status       holds  free cpu  free memory
-     1  worker-1  Busy             1         3      448 MiB  chosen
-     -  tiny      Idle             0         1       16 MiB  rejected: memory, needs 64 MiB
-     -  worker-2  Unreachable      0         4      512 MiB  rejected: lost
+  rank  worker    status       holds  free cpu  free mem
+     1  worker-1  Busy             1         3   448 MiB  chosen
+     -  tiny      Idle             0         1    16 MiB  rejected: too little memory
+     -  worker-2  Unreachable      0         4   512 MiB  rejected: lost
 
   Earlier attempts
   1 on worker-1  event 12  failed: exit: exit code 1

@@ -14,7 +14,7 @@ export function whyCommand(): Command {
     .option("--json", "print the answer as JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  orrery why nightly.ledger report\n  orrery why nightly.ledger report --at 120 --json",
+      "\nExamples:\n  orrery why build.jsonl report\n  orrery why build.jsonl report --at 120 --json",
     )
     .action(async (path: string, node: string, options: { run?: string; at?: number; json?: true }) => {
       const { explain } = await import("./explanation.ts");

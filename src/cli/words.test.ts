@@ -4,6 +4,7 @@ import type { WaitReason } from "../scheduler/index.ts";
 import {
   type Criterion,
   describeDecider,
+  describeNeeds,
   describeReason,
   describeRejected,
   describeRejection,
@@ -19,8 +20,6 @@ const needs = {
 };
 const facts = {
   needs,
-  freeCpu: 500,
-  freeMemory: 0,
   queueDepth: 3,
   missing: ["cuda"],
   reservedFor: "big",
@@ -60,13 +59,17 @@ describe("every code has its words:", () => {
       "overloaded",
       "full, holds 3 tasks",
       "kept free for big",
-      "cpu, needs 1.5",
-      "memory, needs 3 GiB",
+      "too little cpu",
+      "too little memory",
     ]);
     expect(describeRejected(Object.fromEntries(REJECTIONS.map((code, at) => [code, at % 2])))).toBe(
       "1 is not for its zone, 1 is lost, 1 is overloaded, 1 is kept free for other tasks, 1 has too little memory",
     );
     expect(describeRejected({ cpu: 1_200, draining: 2 })).toBe("1,200 have too little cpu, 2 are draining");
+  });
+
+  test("needs", () => {
+    expect(describeNeeds(needs)).toBe("1.5 cores, 3 GiB, executor gpu\\x1b, zone eu, cuda, avx");
   });
 
   test("reasons to wait", () => {

@@ -73,16 +73,22 @@ export function describeDecider(decider: Decider): string {
       return `the score (${formatCount(chosen ?? 0)} against ${formatCount(runnerUp ?? 0)})`;
     case "worker id":
       return decider.tiedOn === "queue depth"
-        ? `the tie-break: both held ${countOf(chosen ?? 0, "task")}, and the smaller id goes first`
+        ? `the tie-break: ${chosen ? `both held ${countOf(chosen, "task")}` : "neither held a task"}, and the smaller id goes first`
         : "the tie-break: both scored the same, and the smaller id goes first";
   }
+}
+
+/** "1 core, 64 MiB, executor shell, zone eu, cuda". */
+export function describeNeeds(needs: Needs): string {
+  const { cpuMillicores, memoryBytes, executor, zone, capabilities } = needs;
+  const memory = memoryBytes > 0 ? [formatBytes(memoryBytes)] : [];
+  const words = [coresOf(cpuMillicores), ...memory, `executor ${executor}`, `zone ${zone}`, ...capabilities];
+  return words.map(neutralise).join(", ");
 }
 
 /** What is known about a rejection besides its code. */
 export interface RejectionFacts {
   readonly needs: Needs;
-  readonly freeCpu: number;
-  readonly freeMemory: number;
   readonly queueDepth: number;
   readonly missing: readonly string[];
   readonly reservedFor: string | null;
@@ -109,9 +115,9 @@ export function describeRejection(code: Rejection, facts: RejectionFacts): strin
     case "reserved":
       return `kept free for ${facts.reservedFor === null ? "another task" : neutralise(facts.reservedFor)}`;
     case "cpu":
-      return `cpu, needs ${formatCores(needs.cpuMillicores)}`;
+      return "too little cpu";
     case "memory":
-      return `memory, needs ${formatBytes(needs.memoryBytes)}`;
+      return "too little memory";
   }
 }
 
