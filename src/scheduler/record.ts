@@ -35,7 +35,7 @@ export interface CapabilityCheck {
 export function renderRecord(state: State, recorded: Recorded, ledgerId: string): EventRecord {
   const { event, seq, now, block } = recorded;
   const run = "run" in event ? state.runs.get(event.run) : undefined;
-  const node = run && "node" in event && event.node >= 0 ? event.node : undefined;
+  const node = run && "node" in event && run.status[event.node] !== undefined ? event.node : undefined;
   const payload = payloadOf(state, event, run, node, seq);
   const parent = parentSeq(state, event, run, node);
   return {
