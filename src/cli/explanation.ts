@@ -16,6 +16,7 @@ import {
   runOfKey,
   taskKey,
 } from "../placement/index.ts";
+import { closest } from "../protocol/index.ts";
 import {
   apply,
   eventsOf,
@@ -34,7 +35,6 @@ import { decide } from "./decider.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
 import { type AttemptOutcome, outcomeOf } from "./history.ts";
 import { soundBlocks } from "./ledger-reading.ts";
-import { nearNames } from "./near-names.ts";
 import { neutralise } from "./terminal-text.ts";
 import type { Decider } from "./words.ts";
 
@@ -162,15 +162,15 @@ async function notFound(path: string, node: string, { run, at }: Question): Prom
   const when = at === undefined ? "" : ` at event ${at}`;
   if (runs.size === 0) return new NotFoundError(`${path} has no run${when}`);
   if (run !== undefined && !runs.has(run)) {
-    return new NotFoundError(`${path} has no run ${neutralise(run)}${when}${suggest(nearNames(run, runs))}`);
+    return new NotFoundError(`${path} has no run ${neutralise(run)}${when}${suggest(closest(run, runs))}`);
   }
   const where = run === undefined ? `no run of ${path}` : `run ${neutralise(run)}`;
   const has = run === undefined ? `${where} has a node` : `${where} has no node`;
-  return new NotFoundError(`${has} ${neutralise(node)}${when}${suggest(nearNames(node, nodes))}`);
+  return new NotFoundError(`${has} ${neutralise(node)}${when}${suggest(closest(node, nodes))}`);
 }
 
-function suggest(names: readonly string[]): string {
-  return names.length === 0 ? "" : `; did you mean ${names.map(neutralise).join(", ")}?`;
+function suggest(name: string | undefined): string {
+  return name === undefined ? "" : `; did you mean ${neutralise(name)}?`;
 }
 
 /** Follows one node of one run. */

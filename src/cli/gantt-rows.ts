@@ -1,8 +1,8 @@
 import { taskSpecOf } from "../graph/index.ts";
 import type { RunOutcome } from "../ledger/index.ts";
+import { closest } from "../protocol/index.ts";
 import { NotFoundError } from "./errors.ts";
 import { type Attempt, type AttemptOutcome, type History, packLanes, type RunStory } from "./history.ts";
-import { nearNames } from "./near-names.ts";
 import { neutralise } from "./terminal-text.ts";
 
 /** Times are milliseconds of the ledger's clock. */
@@ -87,8 +87,11 @@ function findRun(history: History, path: string, id: string | undefined): RunSto
   const run = history.runs.findLast((one) => id === undefined || one.id === id);
   if (run) return run;
   if (id === undefined) throw new NotFoundError(`${path} has no run`);
-  const near = nearNames(id, new Set(history.runs.map((one) => one.id)));
-  const hint = near.length === 0 ? "" : `; did you mean ${near.map(neutralise).join(", ")}?`;
+  const near = closest(
+    id,
+    history.runs.map((one) => one.id),
+  );
+  const hint = near === undefined ? "" : `; did you mean ${neutralise(near)}?`;
   throw new NotFoundError(`${path} has no run ${neutralise(id)}${hint}`);
 }
 

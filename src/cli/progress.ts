@@ -18,7 +18,7 @@ import {
 } from "./progress-line.ts";
 import { textWidth } from "./terminal-text.ts";
 
-export type { ProgressNode, ProgressView } from "./progress-block.ts";
+export type { ProgressView } from "./progress-block.ts";
 export type { ProgressLine, ProgressOutcome } from "./progress-line.ts";
 
 export interface Progress {

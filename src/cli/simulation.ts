@@ -47,7 +47,7 @@ async function tellEvents(seed: number): Promise<void> {
     onEvent: (seq, now, text) => lines.push(`${seq} ${now} ${neutralise(text)}`),
   });
   const failure = seedFailure(outcome);
-  if (failure) lines.push("", neutralise(failure.stack.replaceAll("\n", " ⏎ ")));
+  if (failure) lines.push("", ...failure.stack.split("\n").map(neutralise));
   await printLines([...lines, ""]);
 }
 
@@ -107,12 +107,17 @@ function renderFailure(failure: SeedFailure, palette: Palette): string[] {
     "",
     ...tableLines(
       [{ title: "seq", align: "right" }, { title: "time", align: "right" }, { title: "event" }],
-      failure.window.map(({ seq, now, text }) => [String(seq), String(now), neutralise(text)]),
+      failure.window.map(({ seq, now, text }) => [String(seq), String(now), neutralise(shortened(text))]),
       palette,
     ),
     "",
     `  ${commandFor(failure)}`,
   ];
+}
+
+/** A whole graph can stand in an event. */
+function shortened(text: string): string {
+  return text.length <= 160 ? text : `${text.slice(0, 159)}…`;
 }
 
 function commandFor({ seed }: SeedFailure): string {

@@ -2,14 +2,6 @@ export * from "./bitset.ts";
 export { canonicalJson } from "./canonical.ts";
 export { crc32, hash32, mix32, sha256Hex } from "./hash.ts";
 export { Heap } from "./heap.ts";
-export {
-  compareText,
-  derivedUuid,
-  type NodeId,
-  type RunId,
-  type TaskId,
-  taskIdOf,
-  type WorkerId,
-} from "./ids.ts";
+export { compareText, derivedUuid, taskIdOf } from "./ids.ts";
 export { InvariantError, invariant } from "./invariant.ts";
 export { RankedSet } from "./ranked-set.ts";

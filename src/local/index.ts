@@ -1,3 +1,2 @@
-export { LocalRun, type LocalRunOptions, type Observer } from "./local-run.ts";
-export type { Active } from "./tally.ts";
+export { LocalRun, type Observer } from "./local-run.ts";
 export { localWorkers } from "./workers.ts";

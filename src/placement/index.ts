@@ -4,8 +4,8 @@ export { type Choice, choose, type Subject } from "./choose.ts";
 export { type PlacementConfig, STRATEGIES, type Strategy } from "./config.ts";
 export { couldEverRun, Demand, type Needs } from "./demand.ts";
 export { Fleet } from "./fleet.ts";
-export { type AffinityReason, REJECTIONS, type Reason, type Rejection } from "./reason.ts";
-export { firstOpening, type Opening } from "./reservation.ts";
+export { REJECTIONS, type Reason, type Rejection } from "./reason.ts";
+export { firstOpening } from "./reservation.ts";
 export { type CandidateRow, candidateTable, rejectionOf } from "./table.ts";
 export {
   type Held,

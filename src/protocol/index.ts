@@ -1,3 +1,3 @@
-export type { Problem } from "./faults.ts";
 export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
+export { closest } from "./suggestion.ts";

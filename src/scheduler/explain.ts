@@ -2,15 +2,16 @@ import {
   type CandidateRow,
   candidateTable,
   couldEverRun,
+  type Needs,
   type Rejection,
   rejectionOf,
   taskKey,
+  type Worker,
 } from "../placement/index.ts";
 import { subjectOf } from "./dispatch.ts";
 import { goesFirst, type Lane } from "./group.ts";
 import type { Run } from "./run.ts";
-import type { State } from "./state.ts";
-import { needsOf } from "./state.ts";
+import { needsOf, type State } from "./state.ts";
 import { STATUS_NAMES, Status, type StatusName } from "./status.ts";
 
 /**
@@ -43,9 +44,7 @@ export function whyNotYet(state: State, run: Run, node: number): WaitReason[] {
   if (status > Status.delayed) return [];
   const reasons: WaitReason[] = [];
   const needs = needsOf(run.graph.taskOf(node), run.zone);
-  const able = state.fleet.workers.filter(
-    (worker) => worker.status !== "Unreachable" && couldEverRun(worker, needs),
-  );
+  const able = ableWorkers(state, needs);
   const rejected = countRejections(state, run, node);
   if (able.length === 0) {
     reasons.push({ code: "Unsatisfiable", workers: state.fleet.workers.length, rejected });
@@ -61,14 +60,8 @@ export function whyNotYet(state: State, run: Run, node: number): WaitReason[] {
   const open = openDependencies(run, node);
   if (open.length > 0)
     reasons.push({ code: "Dependencies", open: open.slice(0, LISTED), total: open.length });
-  const candidates = candidateTable(
-    state.fleet,
-    needs,
-    taskKey(run.number, node),
-    subjectOf(state, run, node),
-  );
-  const free = candidates.some((row) => row.rejection === undefined);
-  if (!free && able.length > 0) {
+  const rejections = Object.values(rejected).reduce((sum, count) => sum + count, 0);
+  if (rejections === state.fleet.workers.length && able.length > 0) {
     const reservedWorker = state.fleet.reservations.get(taskKey(run.number, node))?.id;
     reasons.push({ code: "Capacity", rejected, reservedWorker });
   }
@@ -83,6 +76,13 @@ export function whyNotYet(state: State, run: Run, node: number): WaitReason[] {
 export function whyHere(state: State, run: Run, node: number): CandidateRow[] {
   const needs = needsOf(run.graph.taskOf(node), run.zone);
   return candidateTable(state.fleet, needs, taskKey(run.number, node), subjectOf(state, run, node));
+}
+
+/** The workers that could run it if they were empty. */
+function ableWorkers(state: State, needs: Needs): Worker[] {
+  return state.fleet.workers.filter(
+    (worker) => worker.status !== "Unreachable" && couldEverRun(worker, needs),
+  );
 }
 
 function countRejections(state: State, run: Run, node: number): Counts {
@@ -102,11 +102,12 @@ function openDependencies(run: Run, node: number): OpenDependency[] {
     .map((need) => ({ node: run.graph.idOf(need), status: STATUS_NAMES[run.statusOf(need)] as StatusName }));
 }
 
-/** What is ready and goes before this task. */
+/** What is ready, could run, and goes before this task. */
 function outranking(state: State, run: Run, node: number): WaitReason[] {
   let ahead = 0;
   let first: Lane | undefined;
   for (const group of state.groups.values()) {
+    if (ableWorkers(state, group.demand.needs).length === 0) continue;
     for (const lane of group.lanes.values()) {
       const count = countAhead(lane, run, node);
       if (count > 0 && (first === undefined || goesFirst(lane, first))) first = lane;

@@ -1,7 +1,7 @@
 export { apply } from "./apply.ts";
-export { type Emit, isWaiting, nextWakeAt } from "./dispatch.ts";
-export { type OpenDependency, type WaitReason, whyHere, whyNotYet } from "./explain.ts";
-export { type CapabilityCheck, type EventRecord, renderRecord } from "./record.ts";
+export { isWaiting, nextWakeAt } from "./dispatch.ts";
+export { type WaitReason, whyHere, whyNotYet } from "./explain.ts";
+export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export type { Run } from "./run.ts";
 export { restore, type Snapshot, stateHash, takeSnapshot } from "./snapshot.ts";

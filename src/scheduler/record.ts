@@ -1,5 +1,5 @@
 import { canonicalJson, derivedUuid, sha256Hex, taskIdOf } from "../core/index.ts";
-import type { LedgerEvent, TaskAssigned } from "../ledger/index.ts";
+import type { LedgerEvent, SchedulerConfig, TaskAssigned } from "../ledger/index.ts";
 import type { Recorded } from "./replay.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
@@ -114,7 +114,19 @@ function capabilityCheck(state: State, event: TaskAssigned, run: Run): Capabilit
 function policyDecisionId(state: State, event: LedgerEvent): string | null {
   const rule = event.kind === "TaskAssigned" ? `place/${event.reason.type}` : RULES[event.kind];
   if (rule === undefined) return null;
-  return `${rule}@policy-${state.config.policyVersion}+config-${sha256Hex(canonicalJson(state.config)).slice(0, 12)}`;
+  return `${rule}@policy-${state.config.policyVersion}+config-${configVersion(state.config)}`;
+}
+
+/** Hashed once for each configuration, not once for each record. */
+const CONFIG_VERSIONS = new WeakMap<SchedulerConfig, string>();
+
+function configVersion(config: SchedulerConfig): string {
+  let version = CONFIG_VERSIONS.get(config);
+  if (version === undefined) {
+    version = sha256Hex(canonicalJson(config)).slice(0, 12);
+    CONFIG_VERSIONS.set(config, version);
+  }
+  return version;
 }
 
 const RULES: Partial<Record<LedgerEvent["kind"], string>> = {

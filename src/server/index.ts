@@ -1,1 +1,1 @@
-export { Driver, type DriverOptions } from "./driver.ts";
+export { Driver } from "./driver.ts";

@@ -62,7 +62,7 @@ export class LedgerFile {
         return;
       }
       this.soundBytes += bytes.length + 1;
-      if (this.keptHead?.seq === this.head.seq && this.keptHead.hash !== this.head.hash) {
+      if (this.keptHead && this.#passesHead(block, this.keptHead)) {
         this.damage = {
           seq: block.seq,
           code: "broken chain",
@@ -76,6 +76,15 @@ export class LedgerFile {
       head === "damaged"
         ? { seq: this.head.seq + 1, code: "truncated", detail: "the head beside the ledger cannot be read" }
         : this.#verifier.acceptEnd(this.keptHead ?? GENESIS);
+  }
+
+  /** Whether the block goes past the kept head without ending in it. */
+  #passesHead(block: Block, kept: Head): boolean {
+    const { epoch, seq, hash } = this.head;
+    if (seq < kept.seq || block.seq > Math.max(kept.seq, 1)) return false;
+    return kept.seq === 0
+      ? kept.hash !== GENESIS.hash
+      : seq !== kept.seq || epoch !== kept.epoch || hash !== kept.hash;
   }
 
   #isBeyondHead(): boolean {

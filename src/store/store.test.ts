@@ -149,8 +149,18 @@ test("[P-15] a head that names another block, or cannot be read, is damage", asy
   const head = await readFile(headPath(path), "utf8");
   await writeFile(headPath(path), head.replace(/"hash":"./, '"hash":"g'));
   await expect(FileStore.open(path)).rejects.toMatchObject({ code: "damaged" });
-  await writeFile(headPath(path), head.replace(/"hash":"[0-9a-f]{4}/, '"hash":"0000'));
-  await expect(FileStore.open(path)).rejects.toMatchObject({ code: "damaged" });
+  for (const [of, by] of [
+    [/"hash":"[0-9a-f]{4}/, '"hash":"0000'],
+    [/"seq":6/, '"seq":5'],
+    [/"seq":6/, '"seq":3'],
+    [/"seq":6/, '"seq":0'],
+    [/"seq":6/, '"seq":7'],
+    [/"epoch":1/, '"epoch":2'],
+  ] as const) {
+    expect(head).toMatch(of);
+    await writeFile(headPath(path), head.replace(of, by));
+    await expect(FileStore.open(path), String(by)).rejects.toMatchObject({ code: "damaged" });
+  }
 });
 
 test("one process writes at a time; a lock whose owner is gone is taken over", async () => {
