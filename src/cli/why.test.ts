@@ -186,7 +186,7 @@ describe("the node that is asked about", () => {
     });
     expect(await why("fetch", "--run", "run-3")).toMatchObject({
       exitCode: 3,
-      stderr: expect.stringMatching(/has no run run-3; did you mean run-1, run-2\?$/),
+      stderr: expect.stringMatching(/has no run run-3; did you mean run-1\?$/),
     });
     expect(await why("big", "--at", "10")).toMatchObject({ exitCode: 3 });
   });

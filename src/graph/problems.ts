@@ -37,53 +37,73 @@ export function findGraphProblems(nodes: readonly NodeSpec[], limits: GraphLimit
 }
 
 /**
- * One cycle of every knot of cycles, each beginning at its first node in the order of submission.
- *
- * What is left after taking away, again and again, the nodes that need nothing is exactly what a cycle
- * holds up. There every node has a need that is left too, so following the first one must come back to
- * the walk (a cycle) or reach an earlier walk (which named its cycle). No recursion: a chain may be a
- * million long.
+ * One cycle of every knot of cycles (strongly connected component), each beginning at its first node in the
+ * order of submission. Within a knot every node has a need that is in it too, so following the first such need
+ * must come back.
  */
 function findCycles(nodes: readonly NodeSpec[], indexOf: ReadonlyMap<string, number>): number[][] {
-  const needs = nodes.map((node, index) => {
-    const known = new Set<number>();
-    for (const need of node.needs) known.add(indexOf.get(need) ?? index);
-    known.delete(index);
-    return [...known];
-  });
-  const left = leftAfterPeeling(needs);
-  const walkOf = new Int32Array(nodes.length).fill(-1);
+  const needs = nodes.map((node, index) =>
+    node.needs.map((need) => indexOf.get(need) ?? index).filter((need) => need !== index),
+  );
+  const knotOf = findKnots(needs);
+  const members = new Uint32Array(nodes.length);
+  for (const knot of knotOf) (members[knot] as number)++;
+  const named = new Set<number>();
   const cycles: number[][] = [];
   for (let start = 0; start < nodes.length; start++) {
-    const walk: number[] = [];
+    const knot = knotOf[start] as number;
+    if ((members[knot] as number) < 2 || named.has(knot)) continue;
+    named.add(knot);
+    const stepOf = new Map<number, number>();
     let at = start;
-    while (left[at] && walkOf[at] === -1) {
-      walkOf[at] = start;
-      walk.push(at);
-      at = (needs[at] as number[]).find((need) => left[need]) as number;
+    while (!stepOf.has(at)) {
+      stepOf.set(at, stepOf.size);
+      at = (needs[at] as number[]).find((need) => knotOf[need] === knot) as number;
     }
-    if (walk.length > 0 && walkOf[at] === start) cycles.push(startingAtLeast(walk.slice(walk.indexOf(at))));
+    cycles.push(startingAtLeast([...stepOf.keys()].slice(stepOf.get(at))));
   }
   return cycles;
 }
 
-/** Marks the nodes that are in a cycle or need one that is. */
-function leftAfterPeeling(needs: readonly (readonly number[])[]): Uint8Array {
-  const dependents: number[][] = needs.map(() => []);
-  const pending = new Uint32Array(needs.length);
-  for (const [index, of] of needs.entries()) {
-    pending[index] = of.length;
-    for (const need of of) (dependents[need] as number[]).push(index);
-  }
-  const left = new Uint8Array(needs.length).fill(1);
-  const free = [...needs.keys()].filter((index) => pending[index] === 0);
-  for (let index = free.pop(); index !== undefined; index = free.pop()) {
-    left[index] = 0;
-    for (const dependent of dependents[index] as number[]) {
-      if (--(pending[dependent] as number) === 0) free.push(dependent);
+/**
+ * The number of each node's strongly connected component, by Tarjan's algorithm. Its recursion is a stack of
+ * our own, because a chain may be a million long.
+ */
+function findKnots(needs: readonly (readonly number[])[]): Int32Array {
+  const size = needs.length;
+  const knotOf = new Int32Array(size).fill(-1);
+  const order = new Int32Array(size).fill(-1);
+  const lowest = new Int32Array(size);
+  const nextNeed = new Uint32Array(size);
+  const open: number[] = [];
+  let visited = 0;
+  let knots = 0;
+  for (let start = 0; start < size; start++) {
+    const path = order[start] === -1 ? [start] : [];
+    for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
+      if (order[node] === -1) {
+        order[node] = visited;
+        lowest[node] = visited++;
+        open.push(node);
+      }
+      const need = (needs[node] as readonly number[])[(nextNeed[node] as number)++];
+      if (need !== undefined) {
+        if (order[need] === -1) path.push(need);
+        else if (knotOf[need] === -1) lowest[node] = Math.min(lowest[node] as number, order[need] as number);
+        continue;
+      }
+      path.pop();
+      const before = path.at(-1);
+      if (before !== undefined) lowest[before] = Math.min(lowest[before] as number, lowest[node] as number);
+      if (lowest[node] !== order[node]) continue;
+      for (let member = open.pop(); member !== undefined; member = open.pop()) {
+        knotOf[member] = knots;
+        if (member === node) break;
+      }
+      knots++;
     }
   }
-  return left;
+  return knotOf;
 }
 
 function startingAtLeast(cycle: readonly number[]): number[] {
