@@ -229,4 +229,35 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: "backlog + size > config.backlogLimit",
     replace: "backlog + size > config.backlogLimit + 1",
   },
+  {
+    name: "what is settling is told to stop",
+    file: "scheduler/step",
+    find: "else if (isPlaced(run.statusOf(node)))",
+    replace: "else if (!isEnded(run.statusOf(node)))",
+  },
+  {
+    name: "the scheduler wants to be woken in the past",
+    file: "scheduler/dispatch",
+    find: "overdueAt > after",
+    replace: "overdueAt > state.now",
+  },
+  {
+    name: "the scheduler is not woken to keep a worker free",
+    file: "scheduler/dispatch",
+    find: "Math.min(wake, overdueAt)",
+    replace: "Math.min(wake, Number.POSITIVE_INFINITY)",
+  },
+  {
+    name: "a new worker is not noticed where a reserved task was tried before",
+    file: "scheduler/dispatch",
+    find: "group.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
+    replace:
+      "if (!fleet.reservations.has(taskKey(run.number, node))) group.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
+  },
+  {
+    name: "a restored state miscounts what waits",
+    file: "scheduler/snapshot",
+    find: "if (status <= Status.delayed)",
+    replace: "if (status < Status.delayed)",
+  },
 ];

@@ -41,6 +41,7 @@ export interface SeenEvent {
 export const SEEDS_FOR_ALL = 100;
 const SEEDS_PER_REPETITION = 10;
 const WINDOW = 12;
+const LAST_EVENTS = 4;
 
 export function simulateSeeds(
   from: number,
@@ -100,30 +101,30 @@ function differenceTo(outcome: Outcome): SeedFailure | undefined {
   };
 }
 
+/** The last events about those concerned, and the very last ones, which led to it. */
 function windowOf(lines: readonly string[], about: About): SeenEvent[] {
-  const found: SeenEvent[] = [];
-  for (const line of lines.toReversed()) {
-    if (line === "") continue;
-    const { seq, now, events } = JSON.parse(line) as { seq: number; now: number; events: unknown[] };
-    for (const [at, wire] of [...events.entries()].reverse()) {
-      if (found.length >= WINDOW) break;
-      if (concerns(wire, about)) found.push({ seq: seq + at, now, text: JSON.stringify(wire) });
-    }
-  }
-  return found.reverse();
+  const events = lines.flatMap(eventsIn);
+  const concerned = events.filter(({ text }) => concerns(text, about)).slice(-WINDOW);
+  const last = events.slice(-LAST_EVENTS);
+  return events.filter((event) => concerned.includes(event) || last.includes(event));
 }
 
-function concerns(wire: unknown, { run, node, worker }: About): boolean {
+function eventsIn(line: string): SeenEvent[] {
+  if (line === "") return [];
+  const { seq, now, events } = JSON.parse(line) as { seq: number; now: number; events: unknown[] };
+  return events.map((wire, at) => ({ seq: seq + at, now, text: JSON.stringify(wire) }));
+}
+
+function concerns(text: string, { run, node, worker }: About): boolean {
   if (run === undefined && worker === undefined) return true;
-  const event = decodeEvent(wire) as {
-    readonly run?: number;
-    readonly node?: number;
-    readonly worker?: unknown;
-  };
+  const event: Named = decodeEvent(JSON.parse(text)) as Named;
   if (worker !== undefined && event.worker === worker) return true;
-  return (
-    run !== undefined &&
-    event.run === run &&
-    (node === undefined || !(event.node !== undefined && event.node !== node))
-  );
+  if (run === undefined || event.run !== run) return false;
+  return node === undefined || event.node === undefined || event.node === node;
+}
+
+interface Named {
+  readonly run?: number;
+  readonly node?: number;
+  readonly worker?: unknown;
 }

@@ -1,7 +1,7 @@
 import { isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
-import { eventsOf, type State } from "../scheduler/index.ts";
+import { eventsOf, nextWakeAt, type State } from "../scheduler/index.ts";
 import type { Turn } from "./driver.ts";
-import { checkDuties, compareStates } from "./duties.ts";
+import { checkDuties, checkWake, compareStates } from "./duties.ts";
 import { checkReply, expectationOf } from "./expectation.ts";
 import { takeFact } from "./facts.ts";
 import { LedgerCheck } from "./ledger-check.ts";
@@ -12,6 +12,9 @@ import type { Random } from "./random.ts";
 import type { Tally } from "./tally.ts";
 import { demand } from "./violation.ts";
 
+/** Asking every task why it waits costs as much as all other checks together. */
+const TURNS_PER_QUESTION = 4;
+
 /**
  * Holds every committed turn against the model: each stimulus has come to what it must come to, each decision
  * may be made, none is missing, and the state says the same afterwards.
@@ -20,6 +23,7 @@ export class Checker {
   readonly model: Model = new Model();
   readonly ledger: LedgerCheck;
   readonly #noticer: Noticer;
+  #turns = 0;
 
   constructor(random: Random, tally: Tally) {
     this.ledger = new LedgerCheck(random, tally);
@@ -28,12 +32,16 @@ export class Checker {
 
   check(turn: Turn, state: State): void {
     const block = turn.block ? this.ledger.accept(turn.block.line) : undefined;
-    const events = block ? eventsOf(block).map(({ event }) => event) : [];
-    this.#follow(turn, events);
+    const recorded = block ? eventsOf(block) : [];
+    this.#follow(
+      turn,
+      recorded.map(({ event }) => event),
+    );
     checkDuties(this.model, turn.now);
+    checkWake(this.model, turn.now, nextWakeAt(state, turn.now));
     compareStates(this.model, state);
-    checkReasons(this.model, state);
-    if (block) this.ledger.follow(block, state);
+    if (this.#turns++ % TURNS_PER_QUESTION === 0) checkReasons(this.model, state, turn.now);
+    if (block) this.ledger.follow(block, recorded, state);
   }
 
   /** Walks stimuli and recorded events side by side. */

@@ -1,5 +1,15 @@
 import { type Block, BlockWriter, GENESIS, type Head, headOf } from "../ledger/index.ts";
-import { nextWakeAt, type Reply, replayBlock, State, type Stimulus, step } from "../scheduler/index.ts";
+import {
+  nextWakeAt,
+  type Reply,
+  replayBlock,
+  restore,
+  type Snapshot,
+  State,
+  type Stimulus,
+  step,
+  takeSnapshot,
+} from "../scheduler/index.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Random } from "./random.ts";
 
@@ -28,6 +38,8 @@ export interface DriverEvents {
   onRestarted(blockLost: boolean): void;
 }
 
+const BLOCKS_PER_SNAPSHOT = 15;
+
 /**
  * Turns the loop as a server does: gathers what arrives, steps, commits, and only then lets effects out. One
  * block is in flight at most. It can be killed at any time: what was not committed is then forgotten.
@@ -46,6 +58,7 @@ export class Driver {
   /** Grows with every restart: what was planned before it no longer counts. */
   #life = 0;
   #diesInCommit = false;
+  #saved: { readonly text: string; readonly blocks: number } | undefined;
   readonly #agenda: Agenda;
   readonly #random: Random;
   readonly #events: DriverEvents;
@@ -96,11 +109,18 @@ export class Driver {
     this.#inbox = [];
     this.#turnPlanned = false;
     this.#wakeAt = Number.POSITIVE_INFINITY;
-    this.state = new State();
-    for (const block of this.blocks) replayBlock(this.state, block);
+    this.state = this.#recover();
     this.#now = this.state.now;
     this.#events.onRestarted(blockLost);
     this.#planTurn();
+  }
+
+  /** From the beginning, or from a snapshot that was written on the way. */
+  #recover(): State {
+    const saved = this.#random.chance(0.5) ? this.#saved : undefined;
+    const state = saved ? restore(JSON.parse(saved.text) as Snapshot) : new State();
+    for (const block of this.blocks.slice(saved?.blocks ?? 0)) replayBlock(state, block);
+    return state;
   }
 
   #planTurn(): void {
@@ -146,6 +166,9 @@ export class Driver {
     if (turn.block) {
       this.blocks.push(turn.block);
       this.#head = headOf(turn.block);
+      if (this.#random.chance(1 / BLOCKS_PER_SNAPSHOT)) {
+        this.#saved = { text: JSON.stringify(takeSnapshot(this.state)), blocks: this.blocks.length };
+      }
     }
     this.#events.onCommitted(turn, this.state);
   }

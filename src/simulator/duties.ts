@@ -9,8 +9,8 @@ import {
   type ModelTask,
   type ModelWorker,
 } from "./model.ts";
-import { hasPlace } from "./oracle.ts";
-import { checkReservationsMade } from "./reservations.ts";
+import { placeFor } from "./oracle.ts";
+import { checkReservationsMade, nextReservationAt } from "./reservations.ts";
 import { isToStopAll } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
@@ -46,18 +46,32 @@ function checkRun(run: ModelRun): void {
 
 /** P-12: nothing that is ready and has a place is left, whatever stands before it. */
 function checkWorkConserving(model: Model, now: number): void {
-  const places = new Map<string, boolean>();
+  const places = new Map<string, ModelWorker | undefined>();
   for (const task of model.offered) {
     if (!isDue(task, now)) continue;
     const reserved = model.workers.some(({ reservedFor }) => reservedFor === task);
     const key = reserved ? `${task.run.number}/${task.node}` : task.needsKey;
-    let has = places.get(key);
-    if (has === undefined) {
-      has = hasPlace(model, task);
-      places.set(key, has);
-    }
-    demand(!has, "work-conserving", () => `${describeTask(task)} has a place and waits`, aboutTask(task));
+    if (!places.has(key)) places.set(key, placeFor(model, task));
+    const place = places.get(key);
+    demand(
+      place === undefined,
+      "work-conserving",
+      () => `${describeTask(task)} waits, and worker ${place?.number} could take it`,
+      { ...aboutTask(task), worker: place?.number },
+    );
   }
+}
+
+/** The next turn is wanted no later than time alone would let one decide something. */
+export function checkWake(model: Model, now: number, wakeAt: number | undefined): void {
+  const retries = [...model.offered].filter((task) => task.status === "delayed" && task.since > now);
+  const latest = Math.min(nextReservationAt(model, now), ...retries.map(({ since }) => since));
+  const wake = wakeAt ?? Number.POSITIVE_INFINITY;
+  demand(
+    wake > now && wake <= latest,
+    "wakes-in-time",
+    () => `after a turn at ${now} the next is wanted at ${wake}, something falls due at ${latest}`,
+  );
 }
 
 /** The state that decisions are made on says the same as the model. */

@@ -9,6 +9,8 @@ export type Incident = { readonly atMs: number } & (
   | { readonly type: "forget"; readonly worker: number }
   | { readonly type: "cancel run" | "submit again"; readonly run: number }
   | { readonly type: "cancel node"; readonly run: number; readonly node: number }
+  /** Stimuli about what does not exist; `choice` says which. */
+  | { readonly type: "nonsense"; readonly run: number; readonly choice: number }
   | { readonly type: "restart server"; readonly inCommit: boolean }
   | { readonly type: "jump clock"; readonly byMs: number }
   | { readonly type: "reconfigure"; readonly config: SchedulerConfig }
@@ -35,6 +37,7 @@ const TYPES = [
   "restart server",
   "jump clock",
   "reconfigure",
+  "nonsense",
 ] as const;
 
 /** What a scenario has that incidents can befall. */
@@ -71,6 +74,8 @@ function randomIncident(random: Random, { stormMs, workers, runSizes, config }: 
       return { atMs, type, run };
     case "cancel node":
       return { atMs, type, run, node: random.int(0, (runSizes[run] as number) - 1) };
+    case "nonsense":
+      return { atMs, type, run, choice: random.int(0, 1_000) };
     case "restart server":
       return { atMs, type, inCommit: random.chance(0.6) };
     case "jump clock":

@@ -2,7 +2,7 @@ import { type Block, ChainVerifier, GENESIS, type Head, headOf, type TaskAssigne
 import { REJECTIONS } from "../placement/index.ts";
 import {
   apply,
-  eventsOf,
+  type Recorded,
   Redecider,
   renderRecord,
   restore,
@@ -12,12 +12,16 @@ import {
   takeSnapshot,
   whyHere,
 } from "../scheduler/index.ts";
+import { compareStates } from "./duties.ts";
+import type { Model } from "./model.ts";
 import type { Random } from "./random.ts";
 import type { Tally } from "./tally.ts";
 import { demand } from "./violation.ts";
 
-/** State hashes read the whole state, so they are compared now and then and at the end. */
+/** State hashes read the whole state, so they are compared only now and then, and at the end. */
 const BLOCKS_PER_HASH = 40;
+/** Rendering an event takes three hashes. */
+const BLOCKS_PER_RECORD = 5;
 
 /**
  * The ledger on its own: its chain holds, a state fed by nothing else is the same, deciding again decides the
@@ -50,8 +54,8 @@ export class LedgerCheck {
     return block;
   }
 
-  follow(block: Block, state: State): void {
-    this.#replay(block);
+  follow(block: Block, recorded: readonly Recorded[], state: State): void {
+    this.#replay(block, recorded);
     this.#blocks++;
     if (this.#blocks % BLOCKS_PER_HASH === 0) this.#compare(state);
     // Each block is the chosen one with the same chance, however many there will be.
@@ -64,7 +68,7 @@ export class LedgerCheck {
     }
   }
 
-  atEnd(blocks: readonly Block[], state: State): void {
+  atEnd(model: Model, blocks: readonly Block[], state: State): void {
     this.#compare(state);
     const hash = stateHash(state);
     decideAgain(new Redecider(new State(), GENESIS), blocks, hash, "redecide");
@@ -72,22 +76,19 @@ export class LedgerCheck {
     const { text, head, block } = this.#saved;
     const restored = restore(JSON.parse(text) as Snapshot);
     decideAgain(new Redecider(restored, head), blocks.slice(block), hash, "snapshot-continues");
+    // What is counted and not written down is in no hash.
+    compareStates(model, restored);
     if (blocks.length > block) this.#tally.count("snapshot continued");
   }
 
   /** Event by event, because what can be asked about one is asked in the state before it. */
-  #replay(block: Block): void {
+  #replay(block: Block, events: readonly Recorded[]): void {
     const shadow = this.#shadow;
     if (this.#ledgerId === "") this.#ledgerId = block.hash;
-    for (const recorded of eventsOf(block)) {
-      const { event, seq, now } = recorded;
+    for (const recorded of events) {
+      const { event, now } = recorded;
       if (event.kind === "TaskAssigned") checkTable(shadow, event);
-      const record = renderRecord(shadow, recorded, this.#ledgerId);
-      demand(
-        record.logicalTime === seq && record.time === now && record.kind === event.kind,
-        "record",
-        () => `event ${seq} is rendered as ${JSON.stringify(record)}`,
-      );
+      if (this.#blocks % BLOCKS_PER_RECORD === 0) checkRecord(shadow, recorded, this.#ledgerId);
       apply(shadow, event, now);
     }
   }
@@ -96,6 +97,17 @@ export class LedgerCheck {
     const [live, shadow] = [stateHash(state), stateHash(this.#shadow)];
     demand(live === shadow, "replay", () => `replaying gives the state ${shadow}, not ${live}`);
   }
+}
+
+function checkRecord(state: State, recorded: Recorded, ledgerId: string): void {
+  const record = renderRecord(state, recorded, ledgerId);
+  demand(
+    record.logicalTime === recorded.seq &&
+      record.time === recorded.now &&
+      record.kind === recorded.event.kind,
+    "record",
+    () => `event ${recorded.seq} is rendered as ${JSON.stringify(record)}`,
+  );
 }
 
 /** The full table of candidates, derived by replaying, says what the event says. */

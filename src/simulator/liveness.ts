@@ -1,6 +1,15 @@
 import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
-import { aboutTask, describeTask, isEnded, isWaiting, type Model, type ModelTask } from "./model.ts";
-import { couldEverRun } from "./oracle.ts";
+import {
+  aboutTask,
+  describeTask,
+  isDue,
+  isEnded,
+  isWaiting,
+  type Model,
+  type ModelTask,
+  type ModelWorker,
+} from "./model.ts";
+import { couldEverRun, outranks } from "./oracle.ts";
 import { LONGEST_MS } from "./random-graph.ts";
 import type { Tally } from "./tally.ts";
 import { demand, Violation } from "./violation.ts";
@@ -38,10 +47,11 @@ function isStuck(model: Model, task: ModelTask): boolean {
 }
 
 function isHopeless(model: Model, task: ModelTask): boolean {
-  return (
-    task.status === "held" ||
-    !model.workers.some((worker) => worker.standing !== "unreachable" && couldEverRun(worker, task))
-  );
+  return task.status === "held" || ableWorkers(model, task).length === 0;
+}
+
+function ableWorkers(model: Model, task: ModelTask): ModelWorker[] {
+  return model.workers.filter((worker) => worker.standing !== "unreachable" && couldEverRun(worker, task));
 }
 
 export function failLiveness(model: Model, state: State): never {
@@ -55,12 +65,13 @@ export function failLiveness(model: Model, state: State): never {
 }
 
 /** Whatever waits can say why, and the first reason that it gives is the true one. */
-export function checkReasons(model: Model, state: State): void {
+export function checkReasons(model: Model, state: State, now: number): void {
   for (const run of model.runs.values()) {
     if (run.outcome !== undefined) continue;
     const known = state.run(run.number);
     for (const task of run.tasks) {
-      const primary = whyNotYet(state, known, task.node)[0]?.code;
+      const reasons = whyNotYet(state, known, task.node);
+      const primary = reasons[0]?.code;
       const truth = isWaiting(task) ? trueReason(model, task) : undefined;
       demand(
         primary === truth,
@@ -68,15 +79,30 @@ export function checkReasons(model: Model, state: State): void {
         () => `${describeTask(task)} says ${primary}, ${truth} is true`,
         aboutTask(task),
       );
+      if (isDue(task, model.now)) checkAhead(model, task, reasons, now);
     }
   }
 }
 
+/** How many ready tasks that could run at all go before it. */
+function checkAhead(model: Model, task: ModelTask, reasons: readonly WaitReason[], now: number): void {
+  let truth = 0;
+  for (const other of model.offered) {
+    if (isDue(other, now) && outranks(other, task) && ableWorkers(model, other).length > 0) truth++;
+  }
+  const outranked = reasons.find((reason) => reason.code === "Outranked");
+  const ahead = outranked?.code === "Outranked" ? outranked.ahead : 0;
+  demand(
+    ahead === truth,
+    "why-outranked",
+    () => `${describeTask(task)} says that ${ahead} go before it, ${truth} do`,
+    aboutTask(task),
+  );
+}
+
 /** Between turns: whatever is ready has no place, or it would have one. */
 function trueReason(model: Model, task: ModelTask): WaitReason["code"] {
-  const able = model.workers.filter(
-    (worker) => worker.standing !== "unreachable" && couldEverRun(worker, task),
-  );
+  const able = ableWorkers(model, task);
   if (able.length === 0) return "Unsatisfiable";
   if (task.status === "held" || able.every(({ standing }) => standing === "draining")) return "Held";
   if (task.status === "delayed" && task.since > model.now) return "NotDue";

@@ -23,10 +23,14 @@ export class Model {
   readonly offered: Set<ModelTask> = new Set();
   /** The last worker that was given something. */
   cursor: ModelWorker | undefined;
+  #sorted: readonly ModelWorker[] = [];
 
   /** In the order of ids by code unit. */
-  sortedWorkers(): ModelWorker[] {
-    return [...this.workers].sort((a, b) => (a.spec.id < b.spec.id ? -1 : 1));
+  sortedWorkers(): readonly ModelWorker[] {
+    if (this.#sorted.length < this.workers.length) {
+      this.#sorted = this.workers.toSorted((a, b) => (a.spec.id < b.spec.id ? -1 : 1));
+    }
+    return this.#sorted;
   }
 
   runById(id: string): ModelRun | undefined {
@@ -88,6 +92,8 @@ export interface ModelTask {
   readonly neededBy: ModelTask[];
   /** Tasks with equal keys can run on the same workers. */
   readonly needsKey: string;
+  /** Its executor and zone. */
+  readonly place: string;
   holdsUpMs: number;
   status: StatusName;
   attempt: number;
@@ -141,6 +147,7 @@ export function modelRun(number: number, event: RunSubmitted, now: number): Mode
       needs: [],
       neededBy: [],
       needsKey: JSON.stringify([executor, event.zone, cpuMillicores, memoryBytes, capabilities]),
+      place: JSON.stringify([executor, event.zone]),
       holdsUpMs: -1,
       status: done.has(node) ? "completed" : spec.held ? "held" : "waiting",
       attempt: 0,

@@ -50,8 +50,9 @@ export function couldEverRun(worker: ModelWorker, task: ModelTask): boolean {
   );
 }
 
-export function hasPlace(model: Model, task: ModelTask): boolean {
-  return model.workers.some((worker) => obstacleOf(model, worker, task) === undefined);
+/** Some worker that could take the task now. */
+export function placeFor(model: Model, task: ModelTask): ModelWorker | undefined {
+  return model.workers.find((worker) => obstacleOf(model, worker, task) === undefined);
 }
 
 /** Recomputes an assignment before it is applied, by looking at every worker. */
@@ -209,7 +210,7 @@ export function checkOrder(model: Model, task: ModelTask, now: number): void {
     if (other === task || !isDue(other, now) || !outranks(other, task)) continue;
     let has = places.get(other.needsKey);
     if (has === undefined) {
-      has = hasPlace(model, other);
+      has = placeFor(model, other) !== undefined;
       places.set(other.needsKey, has);
     }
     demand(

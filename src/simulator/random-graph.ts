@@ -48,16 +48,16 @@ export interface GraphTraits {
 }
 
 export function randomGraph(random: Random, traits: GraphTraits): WireGraph {
-  const size = random.chance(0.15)
-    ? random.int(1, traits.maxNodes)
-    : random.int(1, Math.min(22, traits.maxNodes));
-  const templates = Array.from({ length: random.int(1, 5) }, () => randomSpec(random));
+  // Many that are alike make long lanes; usually runs are small, and mixed.
+  const alike = random.chance(0.06);
+  const size = random.chance(alike ? 1 : 0.15) ? random.int(1, traits.maxNodes) : random.int(1, 22);
+  const templates = Array.from({ length: alike ? 1 : random.int(1, 5) }, () => randomSpec(random));
   const tasks = Array.from({ length: size }, () => {
-    const task = varied(random, random.pick(templates));
+    const task = alike ? (templates[0] as TaskSpec) : varied(random, random.pick(templates));
     if (random.chance(traits.unsatisfiable)) return unsatisfiable(random, task);
     return random.chance(traits.held) ? { ...task, held: true } : task;
   });
-  const needs = randomShape(random, size);
+  const needs = randomShape(random, size, alike);
   const ids = Array.from({ length: size }, (_, index) => randomId(random, index));
   const done = random.chance(0.1) ? random.int(0, size) : 0;
   const nodes = tasks.map(
@@ -83,7 +83,7 @@ function randomSpec(random: Random): TaskSpec {
     estimateMs: random.pick([0, 100, 1_000, 5_000, 20_000]),
     priority: random.int(0, 4) as Priority,
     capabilities: random.some(CAPABILITIES, 0.15).sort(),
-    maxAttempts: random.int(1, 5),
+    maxAttempts: random.pick([1, 1, 2, 3, 5]),
     backoffMs: random.pick([0, 50, 1_000, 7_000]),
     timeoutMs: timed ? random.pick([500, 3_000, 9_000]) : 0,
     held: false,
@@ -113,9 +113,9 @@ function unsatisfiable(random: Random, task: TaskSpec): TaskSpec {
 }
 
 /** For each node the nodes that it needs, which stand before it. */
-function randomShape(random: Random, size: number): number[][] {
+function randomShape(random: Random, size: number, alike: boolean): number[][] {
   const all = Array.from({ length: size }, (_, index) => index);
-  switch (random.pick(["chain", "fan", "layers", "random", "loose", "tree"])) {
+  switch (alike ? "loose" : random.pick(["chain", "fan", "layers", "random", "loose", "tree"])) {
     case "chain":
       return all.map((index) => (index === 0 ? [] : [index - 1]));
     case "fan":

@@ -12,7 +12,7 @@ export function checkReservation(model: Model, task: ModelTask, event: Reservati
   demand(!isReservedAt(model, task), "reservation-single", broken("a second one in its place"), about);
   demand(firstOfItsKind(model, task, now) === task, "reservation-first", broken("others go first"), about);
   const better = overdueTasks(model, now).find(
-    (other) => placeOf(other) === placeOf(task) && outranks(other, task) && openingFor(model, other, now),
+    (other) => other.place === task.place && outranks(other, task) && openingFor(model, other, now),
   );
   demand(
     better === undefined,
@@ -45,7 +45,23 @@ export function checkReservationsMade(model: Model, now: number): void {
   }
 }
 
+/** When the next worker should be kept free if nothing else happens. */
+export function nextReservationAt(model: Model, now: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const task of firstTasks(model, now)) {
+    const at = task.since + (model.config?.reserveAfterMs ?? 0);
+    if (at <= now || at >= next || isReservedAt(model, task) || !isMixed(model, task)) continue;
+    if (openingFor(model, task, now)) next = at;
+  }
+  return next;
+}
+
 function overdueTasks(model: Model, now: number): ModelTask[] {
+  return firstTasks(model, now).filter((task) => isOverdue(model, task, now));
+}
+
+/** The first of each kind among the ready: only it can have a worker kept free. */
+function firstTasks(model: Model, now: number): ModelTask[] {
   const firsts = new Map<string, ModelTask>();
   for (const task of model.offered) {
     if (!isDue(task, now)) continue;
@@ -53,7 +69,7 @@ function overdueTasks(model: Model, now: number): ModelTask[] {
     const first = firsts.get(key);
     if (!first || outranks(task, first)) firsts.set(key, task);
   }
-  return [...firsts.values()].filter((task) => isOverdue(model, task, now));
+  return [...firsts.values()];
 }
 
 function firstOfItsKind(model: Model, task: ModelTask, now: number): ModelTask {
@@ -70,7 +86,7 @@ function isOverdue(model: Model, task: ModelTask, now: number): boolean {
 }
 
 function isReservedAt(model: Model, task: ModelTask): boolean {
-  return model.workers.some(({ reservedFor }) => reservedFor && placeOf(reservedFor) === placeOf(task));
+  return model.workers.some(({ reservedFor }) => reservedFor && reservedFor.place === task.place);
 }
 
 /** Whether open runs have different needs in its place: where all are the same, nothing passes another over. */
@@ -78,14 +94,10 @@ function isMixed(model: Model, task: ModelTask): boolean {
   for (const run of model.runs.values()) {
     if (run.outcome !== undefined) continue;
     for (const other of run.tasks) {
-      if (other.needsKey !== task.needsKey && placeOf(other) === placeOf(task)) return true;
+      if (other.needsKey !== task.needsKey && other.place === task.place) return true;
     }
   }
   return false;
-}
-
-function placeOf(task: ModelTask): string {
-  return JSON.stringify([task.spec.executor, task.run.zone]);
 }
 
 function openingFor(

@@ -65,6 +65,11 @@ export class SimWorker implements WorkerDoor {
     return this.#mode !== "off";
   }
 
+  /** How many attempts it runs or has queued. */
+  get holds(): number {
+    return this.#held.size;
+  }
+
   get isLeaving(): boolean {
     return this.#leaving;
   }

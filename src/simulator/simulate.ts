@@ -62,7 +62,7 @@ function play(world: World, tally: Tally): void {
     if (agenda.nowMs > deadlineMs) failLiveness(checker.model, driver.state);
   }
   countStuck(checker.model, tally);
-  checker.ledger.atEnd(driver.blocks, driver.state);
+  checker.ledger.atEnd(checker.model, driver.blocks, driver.state);
 }
 
 /** Submissions that were refused have been tried again by then. */

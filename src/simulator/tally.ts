@@ -16,6 +16,7 @@ export const FAULTS = [
   "block lost",
   "clock jumped back",
   "clock jumped ahead",
+  "nonsense received",
 ] as const;
 
 export const BRANCHES = [

@@ -1,8 +1,8 @@
 /** Whom a broken invariant is about: the window of events that is shown is about them. */
 export interface About {
-  readonly run?: number;
-  readonly node?: number;
-  readonly worker?: number;
+  readonly run?: number | undefined;
+  readonly node?: number | undefined;
+  readonly worker?: number | undefined;
 }
 
 export class Violation extends Error {

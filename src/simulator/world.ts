@@ -1,4 +1,4 @@
-import { nextWakeAt, type State } from "../scheduler/index.ts";
+import type { State, Stimulus } from "../scheduler/index.ts";
 import { Agenda } from "./agenda.ts";
 import { Checker } from "./checker.ts";
 import { Driver, type Turn } from "./driver.ts";
@@ -9,7 +9,6 @@ import { type PlannedRun, randomScenario, randomWorkerSpec, type Scenario } from
 import { Server } from "./server.ts";
 import { SimWorker, type Surroundings } from "./sim-worker.ts";
 import type { Tally } from "./tally.ts";
-import { demand } from "./violation.ts";
 
 /** Submissions that were refused are tried again this often. */
 const TRIES = 6;
@@ -86,12 +85,6 @@ export class World {
         this.#onEvent(block.seq + at, block.now, JSON.stringify(event));
     }
     this.checker.check(turn, state);
-    const wakeAt = nextWakeAt(state, turn.now);
-    demand(
-      wakeAt === undefined || wakeAt > turn.now,
-      "wakes-ahead",
-      () => `after a turn at ${turn.now} the next is wanted at ${wakeAt}`,
-    );
   }
 
   #submit(run: PlannedRun, tries: number): void {
@@ -119,6 +112,10 @@ export class World {
       case "cancel node":
         this.#cancel(incident.run, incident.node);
         return;
+      case "nonsense":
+        this.#tally.count("nonsense received");
+        this.driver.receive(nonsense(this.driver.state, incident.choice));
+        return;
       case "submit again": {
         const run = this.scenario.runs[incident.run];
         if (run && this.#accepted.has(run.event.runId)) this.#submit(run, 1);
@@ -135,8 +132,18 @@ export class World {
         this.driver.receive({ kind: "SchedulerConfigured", config: incident.config });
         return;
       default:
-        this.#strike(incident, this.#workers[incident.worker] as SimWorker);
+        this.#strike(incident, this.#busyWorker(incident.worker));
     }
+  }
+
+  /** The worker, or the next that holds something: what befalls an idle one tells little. */
+  #busyWorker(index: number): SimWorker {
+    const planned = this.scenario.workers.length;
+    for (let step = 0; step < planned; step++) {
+      const worker = this.#workers[(index + step) % planned];
+      if (worker && worker.holds > 0) return worker;
+    }
+    return this.#workers[index] as SimWorker;
   }
 
   #strike(incident: Extract<Incident, { worker: number }>, worker: SimWorker): void {
@@ -179,9 +186,9 @@ export class World {
   #overload(worker: SimWorker, forMs: number): void {
     this.#tally.count("worker overloaded");
     const says = this.#random.chance(0.3);
-    worker.setLoad(says ? 100 : this.#random.int(950, 1_000), says);
-    this.agenda.in(Math.floor(forMs / 2), () => worker.setLoad(this.#random.int(800, 949), false));
-    this.agenda.in(forMs, () => worker.setLoad(this.#random.int(0, 799), false));
+    worker.setLoad(says ? 100 : this.#random.pick([950, 1_000]), says);
+    this.agenda.in(Math.floor(forMs / 2), () => worker.setLoad(this.#random.pick([800, 949]), false));
+    this.agenda.in(forMs, () => worker.setLoad(this.#random.pick([0, 799]), false));
   }
 
   #comeBack(worker: SimWorker, afterMs: number): void {
@@ -203,4 +210,25 @@ export class World {
       if (!worker.isUp || draining || worker.isLeaving) worker.start();
     }
   }
+}
+
+/** What no worker and no client of ours would say, but a wrong one may. */
+function nonsense(state: State, choice: number): Stimulus {
+  const run = [...state.runs.values()][choice % Math.max(1, state.runs.size)];
+  const number = run?.number ?? 99;
+  const size = run?.graph.size ?? 0;
+  const node = choice % Math.max(1, size);
+  const finished = { kind: "AttemptFinished", startedAt: 0, resultHash: "", resultBytes: 0 } as const;
+  const stimuli: readonly Stimulus[] = [
+    { kind: "DrainRequested", worker: 99 },
+    { kind: "WorkerLost", worker: 99, code: "lease" },
+    { kind: "WorkerLoadReported", worker: 99, loadPermille: 1_000, saysOverloaded: true },
+    { kind: "CancelRequested", run: 99, node: -1 },
+    { kind: "CancelRequested", run: number, node: size },
+    { ...finished, run: 99, node: 0, attempt: 1 },
+    { ...finished, run: number, node: size, attempt: 1 },
+    { ...finished, run: number, node, attempt: 0 },
+    { ...finished, run: number, node, attempt: (run?.attempt[node] ?? 0) + 1 },
+  ];
+  return stimuli[choice % stimuli.length] as Stimulus;
 }
