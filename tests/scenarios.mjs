@@ -1,0 +1,367 @@
+// Fixed stories that must give the same ledgers on every machine and every version of Node, to the byte.
+// Plain JavaScript, so that any Node can tell them from the compiled package:
+//
+//   node tests/scenarios.mjs            prints the hashes of all stories
+//   node tests/scenarios.mjs --write    writes tests/golden anew, after decisions were changed on purpose
+
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/**
+ * @typedef {{
+ *   core: typeof import("../src/core/index.ts"),
+ *   graph: typeof import("../src/graph/index.ts"),
+ *   ledger: typeof import("../src/ledger/index.ts"),
+ *   scheduler: typeof import("../src/scheduler/index.ts"),
+ * }} Parts
+ * @typedef {import("../src/scheduler/index.ts").Stimulus} Stimulus
+ * @typedef {import("../src/scheduler/index.ts").Run} Run
+ * @typedef {import("../src/ledger/index.ts").SchedulerConfig} SchedulerConfig
+ * @typedef {import("../src/ledger/index.ts").Head} Head
+ * @typedef {import("../src/graph/index.ts").NodeSpec} NodeSpec
+ * @typedef {import("../src/graph/index.ts").TaskSpec} TaskSpec
+ * @typedef {import("../src/placement/index.ts").WorkerSpec} WorkerSpec
+ * @typedef {Partial<TaskSpec> & Partial<Pick<NodeSpec, "needs" | "requestHash" | "done">>} NodeOptions
+ */
+
+/** Tells a story to a scheduler and keeps its ledger. */
+class Teller {
+  /** @param {Parts} parts @param {Partial<SchedulerConfig>} config */
+  constructor(parts, config) {
+    this.parts = parts;
+    this.state = new parts.scheduler.State();
+    this.now = 1_700_000_000_000;
+    /** @type {Head} */
+    this.head = parts.ledger.GENESIS;
+    /** @type {string[]} */
+    this.lines = [];
+    this.configure(config);
+  }
+
+  /** @param {Partial<SchedulerConfig>} config */
+  configure(config) {
+    const base = this.state.seq === 0 ? this.parts.scheduler.DEFAULT_CONFIG : this.state.config;
+    this.turn(0, { kind: "SchedulerConfigured", config: { ...base, ...config } });
+  }
+
+  /** @param {number} waitMs @param {Stimulus[]} stimuli */
+  turn(waitMs, ...stimuli) {
+    this.now += waitMs;
+    const writer = new this.parts.ledger.BlockWriter();
+    this.parts.scheduler.step(this.state, this.now, stimuli, (event) => writer.add(event));
+    if (writer.count === 0) return;
+    const block = writer.seal(this.head, 1, this.now);
+    this.head = this.parts.ledger.headOf(block);
+    this.lines.push(block.line);
+  }
+
+  /** @param {string} runId @param {NodeSpec[]} nodes @param {{ agent?: string, zone?: string, onFailure?: "cancel" }} [options] @returns {Stimulus} */
+  submission(runId, nodes, options = {}) {
+    const { agent = "ann", zone = "here", onFailure = "continue" } = options;
+    const graph = this.parts.graph.wireGraph(nodes);
+    return { kind: "RunSubmitted", runId, name: runId, agent, zone, onFailure, graph };
+  }
+
+  /** The current attempt of a node. @param {string} runId @param {string} nodeId */
+  attempt(runId, nodeId) {
+    const run = /** @type {Run} */ (this.state.runById(runId));
+    const node = run.graph.indexOf(nodeId) ?? -1;
+    return { run: run.number, node, attempt: run.attempt[node] ?? 0, startedAt: this.now };
+  }
+
+  /** @param {string} runId @param {string} nodeId @param {number} [resultBytes] @returns {Stimulus} */
+  finished(runId, nodeId, resultBytes = 0) {
+    const resultHash = resultBytes > 0 ? this.parts.core.sha256Hex(nodeId) : "";
+    return { kind: "AttemptFinished", ...this.attempt(runId, nodeId), resultHash, resultBytes };
+  }
+
+  told() {
+    return { lines: this.lines, head: this.head, stateHash: this.parts.scheduler.stateHash(this.state) };
+  }
+}
+
+/** @param {string} id @param {NodeOptions} [options] @returns {NodeSpec} */
+function aNode(id, { needs = [], requestHash = "", done = false, ...task } = {}) {
+  return {
+    ...{ id, needs, requestHash, done },
+    task: {
+      ...{ type: "command", executor: "shell", cpuMillicores: 100, memoryBytes: 100, estimateMs: 1_000 },
+      ...{ priority: 2, capabilities: [], maxAttempts: 1, backoffMs: 0, timeoutMs: 0, held: false },
+      ...task,
+    },
+  };
+}
+
+/** @param {string} id @param {Partial<WorkerSpec>} [options] @returns {Stimulus} */
+function joins(id, options = {}) {
+  return {
+    kind: "WorkerRegistered",
+    worker: {
+      ...{ id, endpoint: "", zone: "here", zones: [], executors: ["shell"], capabilities: [] },
+      ...{ cpuMillicores: 1_000, memoryBytes: 1_000, slots: 1 },
+      ...options,
+    },
+  };
+}
+
+/**
+ * Every kind of event, every kind of reason, and ids that are hard on anything that handles text.
+ *
+ * @param {Parts} parts
+ */
+export function tellGolden(parts) {
+  const teller = new Teller(parts, { maxQueuePerWorker: 0, reserveAfterMs: 500, rejectThreshold: 0.85 });
+  const [emoji, half, accent] = ["\u{1f680} launch", "half \ud83d pair", "e\u0301té"];
+
+  // Ties: equal tasks, equal workers; what was submitted first goes to the smaller id.
+  teller.configure({ rejectThreshold: null, backlogLimit: 12 });
+  teller.turn(5, joins("worker-b"), joins("worker-a"), joins("Ärger", { zones: ["there"], slots: 2 }));
+  const nodes = [
+    aNode(emoji, { requestHash: parts.core.sha256Hex("launch"), maxAttempts: 3, backoffMs: 250 }),
+    aNode(half, { type: 'say "\\"', estimateMs: 1_000 }),
+    aNode(accent, { needs: [emoji, half], estimateMs: 2_500 }),
+    aNode("\u2028", { needs: [accent], held: true }),
+    aNode("carried", { done: true }),
+    aNode("after", { needs: ["carried"], priority: 4 }),
+  ];
+  teller.turn(5, teller.submission("läuft \u{1f600}", nodes, { agent: "ann \udc00" }));
+  const runId = "läuft \u{1f600}";
+
+  // Refusals in sum, of two agents.
+  const many = Array.from({ length: 13 }, (_, at) => aNode(`n${at}`));
+  teller.turn(
+    1,
+    ...["bob", "ann", "bob"].map((agent, at) => teller.submission(`refused ${at}`, many, { agent })),
+  );
+
+  // An attempt that starts, fails and is tried again; others that end in every other way.
+  teller.turn(10, { kind: "AttemptStarted", ...teller.attempt(runId, emoji) });
+  teller.turn(15, {
+    ...{ kind: "AttemptFailed", ...teller.attempt(runId, emoji) },
+    ...{ code: "exit", message: "exit code 7: \ufffd not found\n" },
+  });
+  teller.turn(250);
+  teller.turn(10, { kind: "AttemptTimedOut", ...teller.attempt(runId, emoji) });
+  teller.turn(500);
+  const stale = teller.attempt(runId, emoji);
+  teller.turn(5, teller.finished(runId, emoji, 4_096));
+  teller.turn(5, { kind: "AttemptLost", ...stale }, { kind: "AttemptLost", ...stale, run: 999 });
+  teller.turn(5, teller.finished(runId, half, 70_000));
+
+  // Where the data is, then who did it before, then whose zone it is.
+  teller.configure({ strategy: "affinity", preferLocality: true });
+  teller.turn(5, teller.finished(runId, accent, 1), teller.finished(runId, "after"));
+  teller.turn(
+    5,
+    teller.submission("affine", [aNode("first"), aNode("second", { needs: ["first"] }), aNode("third")]),
+  );
+  teller.turn(5, teller.finished("affine", "first", 10), teller.finished("affine", "third"));
+  teller.turn(5, teller.finished("affine", "second"));
+
+  const there = [aNode("dort", { type: "never done before" })];
+  teller.turn(5, joins("Zuhause", { zone: "there" }), teller.submission("zone", there, { zone: "there" }));
+  teller.turn(5, teller.finished("zone", "dort"));
+
+  for (const strategy of /** @type {const} */ (["round-robin", "random", "least-loaded"])) {
+    teller.configure({ strategy, preferLocality: false, seed: 7 });
+    const equal = ["x", "y", "z"].map((id) => aNode(id));
+    teller.turn(5, teller.submission(strategy, equal));
+    teller.turn(5, ...equal.map(({ id }) => teller.finished(strategy, id)));
+  }
+
+  // Load, overload and relief; a worker that drains; one that is lost with what it has, and one that comes back.
+  teller.turn(5, { kind: "WorkerLoadReported", worker: 0, loadPermille: 951, saysOverloaded: false });
+  teller.turn(
+    5,
+    teller.submission("only", [aNode("o1", { maxAttempts: 2 }), aNode("o2", { maxAttempts: 2 })], {
+      onFailure: "cancel",
+    }),
+  );
+  teller.turn(5, { kind: "DrainRequested", worker: 1 });
+  teller.turn(5, { kind: "WorkerLost", worker: 2, code: "lease" });
+  teller.turn(5, { kind: "WorkerLoadReported", worker: 0, loadPermille: 799, saysOverloaded: false });
+  teller.turn(5, joins("worker-a", { capabilities: ["gpu"] }), joins("Ärger", { slots: 2 }));
+  teller.turn(5, { kind: "AttemptLost", ...teller.attempt("only", "o1") });
+
+  // A large task that small ones keep out, until a worker is kept free for it.
+  teller.turn(
+    5,
+    teller.submission(
+      "crowd",
+      ["s1", "s2", "s3", "s4"].map((id) => aNode(id, { cpuMillicores: 600, estimateMs: 300 })),
+    ),
+  );
+  teller.turn(5, teller.submission("large", [aNode("whole", { cpuMillicores: 1_000 })]));
+  teller.turn(600);
+  for (const id of ["s1", "s2", "s3", "s4"]) {
+    const run = /** @type {Run} */ (teller.state.runById("crowd"));
+    const node = run.graph.indexOf(id) ?? 0;
+    if (parts.scheduler.isPlaced(run.statusOf(node))) teller.turn(5, teller.finished("crowd", id));
+  }
+
+  // Cancelled: what waits, what runs, a whole run.
+  const chain = [aNode("c1"), aNode("c2", { needs: ["c1"] }), aNode("c3", { needs: ["c2"] })];
+  teller.turn(5, joins("spare", { slots: 4 }), teller.submission("chain", chain));
+  const { run, node } = teller.attempt("chain", "c1");
+  teller.turn(5, { kind: "CancelRequested", run, node: node + 1 });
+  teller.turn(5, { kind: "CancelRequested", run, node });
+  teller.turn(5, { kind: "AttemptCancelled", ...teller.attempt("chain", "c1") });
+  teller.turn(5, { kind: "CancelRequested", run: teller.attempt(runId, emoji).run, node: -1 });
+  return teller.told();
+}
+
+/**
+ * A long story that a seed tells: workers that come, go, drain and are overloaded, graphs, and attempts that
+ * end in every way.
+ *
+ * @param {Parts} parts
+ * @param {SchedulerConfig["strategy"]} strategy
+ * @param {number} seed
+ */
+function tellSeeded(parts, strategy, seed) {
+  let drawn = seed;
+  const below = (/** @type {number} */ limit) => {
+    drawn = parts.core.mix32(drawn + 0x9e3779b9);
+    return drawn % limit;
+  };
+  const teller = new Teller(parts, {
+    ...{ strategy, seed, preferLocality: seed % 2 === 1, maxQueuePerWorker: 2 },
+    ...{ reserveAfterMs: 300, rejectThreshold: 0.85, keepEndedRuns: 5 },
+  });
+  const joining = (/** @type {number} */ at) =>
+    joins(`wörker-${at}`, {
+      ...{ slots: 1 + below(4), cpuMillicores: 500 + 500 * below(4), memoryBytes: 1_000 + 1_000 * below(3) },
+      ...{ zone: below(4) === 0 ? "there" : "here", zones: below(2) ? ["there"] : [] },
+      ...{
+        capabilities: below(3) === 0 ? ["gpu"] : [],
+        executors: below(5) === 0 ? ["shell", "wasm"] : ["shell"],
+      },
+    });
+  const drawNode = (/** @type {number} */ at) =>
+    aNode(`n${at}${at % 7 === 0 ? "\u{1f9ea}" : ""}`, {
+      needs: at === 0 ? [] : Array.from({ length: below(3) }, () => `n${idBelow(below(at))}`),
+      ...{ type: `type-${below(4)}`, cpuMillicores: 100 * (1 + below(10)), memoryBytes: 100 * below(8) },
+      ...{ estimateMs: 10 * (1 + below(50)), priority: /** @type {const} */ ([1, 2, 2, 3])[below(4)] ?? 2 },
+      ...{ capabilities: below(8) === 0 ? ["gpu"] : [], maxAttempts: 1 + below(3), backoffMs: 20 * below(4) },
+      executor: below(12) === 0 ? "wasm" : "shell",
+    });
+  const idBelow = (/** @type {number} */ at) => `${at}${at % 7 === 0 ? "\u{1f9ea}" : ""}`;
+  let runs = 0;
+  const submitting = () =>
+    teller.submission(
+      `run ${runs++}`,
+      Array.from({ length: 5 + below(40) }, (_, at) => drawNode(at)),
+      {
+        zone: below(5) === 0 ? "there" : "here",
+        ...(below(3) === 0 ? { onFailure: /** @type {const} */ ("cancel") } : {}),
+      },
+    );
+  teller.turn(1, ...Array.from({ length: 40 }, (_, at) => joining(at)), submitting(), submitting());
+  for (let turn = 0; turn < 150; turn++) {
+    teller.turn(below(60), ...happenings(teller, below, joining, submitting));
+  }
+  return teller.told();
+}
+
+/**
+ * @param {Teller} teller
+ * @param {(limit: number) => number} below
+ * @param {(at: number) => Stimulus} joining
+ * @param {() => Stimulus} submitting
+ * @returns {Stimulus[]}
+ */
+function happenings({ state, now, parts }, below, joining, submitting) {
+  const { isPlaced } = parts.scheduler;
+  const open = [...state.runs.values()].filter(({ outcome }) => outcome === undefined);
+  const placed = open.flatMap((run) =>
+    [...run.status.keys()]
+      .filter((node) => isPlaced(run.statusOf(node)))
+      .map((node) => ({ run: run.number, node, attempt: run.attempt[node] ?? 0, startedAt: now - 1 })),
+  );
+  const reports = placed.filter(() => below(4) === 0).map((attempt) => reportOf(attempt, below));
+  const worker = below(state.fleet.workers.length);
+  const run = open[below(Math.max(1, open.length))]?.number ?? 0;
+  /** @type {Record<number, () => Stimulus>} */
+  const incidents = {
+    0: submitting,
+    1: submitting,
+    2: () => joining(below(45)),
+    3: () => ({ kind: "WorkerLost", worker, code: "lease" }),
+    4: () => ({ kind: "WorkerLoadReported", worker, loadPermille: below(1_001), saysOverloaded: false }),
+    5: () => ({ kind: "DrainRequested", worker }),
+    6: () => ({ kind: "CancelRequested", run, node: below(5) }),
+    7: () => (below(4) === 0 ? { kind: "CancelRequested", run, node: -1 } : submitting()),
+  };
+  const incident = incidents[below(16)];
+  return incident ? [...reports, incident()] : reports;
+}
+
+/**
+ * @param {{ run: number, node: number, attempt: number, startedAt: number }} attempt
+ * @param {(limit: number) => number} below
+ * @returns {Stimulus}
+ */
+function reportOf(attempt, below) {
+  switch (below(10)) {
+    case 0:
+      return { kind: "AttemptFailed", ...attempt, code: "exit", message: "exit code 1" };
+    case 1:
+      return { kind: "AttemptTimedOut", ...attempt };
+    case 2:
+      return { kind: "AttemptLost", ...attempt };
+    case 3:
+      return { kind: "AttemptStarted", ...attempt };
+    case 4:
+      return {
+        kind: "AttemptFinished",
+        ...attempt,
+        attempt: attempt.attempt + 1,
+        resultHash: "",
+        resultBytes: 0,
+      };
+    default:
+      return { kind: "AttemptFinished", ...attempt, resultHash: "", resultBytes: 1_000 * below(50) };
+  }
+}
+
+/**
+ * The hashes of the ledgers and states of all stories, by name.
+ *
+ * @param {Parts} parts
+ */
+export function hashStories(parts) {
+  /** @type {Record<string, { ledger: string, state: string }>} */
+  const hashes = {};
+  const note = (/** @type {string} */ name, /** @type {{ lines: string[], stateHash: string }} */ told) => {
+    const text = told.lines.map((line) => `${line}\n`).join("");
+    hashes[name] = { ledger: createHash("sha256").update(text).digest("hex"), state: told.stateHash };
+  };
+  note("golden", tellGolden(parts));
+  for (const strategy of /** @type {const} */ (["round-robin", "least-loaded", "random", "affinity"])) {
+    for (const seed of [1, 2]) note(`${strategy} ${seed}`, tellSeeded(parts, strategy, seed));
+  }
+  return hashes;
+}
+
+async function main() {
+  const load = async (/** @type {keyof Parts} */ part) => [
+    part,
+    /** @type {unknown} */ (await import(new URL(`../dist/${part}/index.js`, import.meta.url).href)),
+  ];
+  const names = /** @type {const} */ (["core", "graph", "ledger", "scheduler"]);
+  const parts = /** @type {Parts} */ (Object.fromEntries(await Promise.all(names.map(load))));
+  const hashes = hashStories(parts);
+  if (process.argv[2] === "--write") {
+    const { lines, head, stateHash } = tellGolden(parts);
+    const write = (/** @type {string} */ name, /** @type {string} */ text) =>
+      writeFileSync(new URL(`golden/${name}`, import.meta.url), text);
+    write("v1.jsonl", lines.map((line) => `${line}\n`).join(""));
+    write("v1.json", `${JSON.stringify({ head, stateHash }, null, 2)}\n`);
+    write("stories.json", `${JSON.stringify(hashes, null, 2)}\n`);
+  } else {
+    process.stdout.write(`${JSON.stringify(hashes)}\n`);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
