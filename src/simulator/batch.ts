@@ -38,7 +38,7 @@ export interface SeenEvent {
 }
 
 /** Fewer seeds cannot be expected to meet everything. */
-export const SEEDS_FOR_ALL = 100;
+const SEEDS_FOR_ALL = 100;
 const SEEDS_PER_REPETITION = 10;
 const WINDOW = 12;
 const LAST_EVENTS = 4;

@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 export const ZONES = ["north", "süd", "Ost"] as const;
 export const EXECUTORS = ["shell", "python", "Größe"] as const;
 export const CAPABILITIES = ["avx", "disk", "gpu", "Netz"] as const;
-export const TYPES = ["build", "test", "train", "Prüfung"] as const;
+const TYPES = ["build", "test", "train", "Prüfung"] as const;
 
 /** No worker ever has one of these. */
 const NOWHERE = { executor: "nobody", capability: "unobtainium", cpuMillicores: 1_000_000 } as const;

@@ -1,14 +1,15 @@
-import { type Block, isDecision, type LedgerEvent, type Report } from "../ledger/index.ts";
+import type { Block, LedgerEvent, Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { eventsOf } from "../scheduler/index.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Driver } from "./driver.ts";
+import { LiveAttempts } from "./live-attempts.ts";
 import { type AttemptName, type Heartbeat, nameOf, type ServerDoor } from "./messages.ts";
 import type { Network } from "./network.ts";
 import type { SimWorker } from "./sim-worker.ts";
 import type { Tally } from "./tally.ts";
 
-export const LEASE_MS = 5_000;
+const LEASE_MS = 5_000;
 /** How long an assignment may be on its way before a heartbeat that lacks it means that it is lost. */
 const GRACE_MS = 2_500;
 
@@ -18,16 +19,6 @@ interface Session {
   open: boolean;
   heardAtMs: number;
   load: string;
-}
-
-/** An attempt that the ledger says is on a worker. */
-interface Live {
-  readonly name: AttemptName;
-  readonly worker: number;
-  sentAtMs: number;
-  cancelling: boolean;
-  timed: boolean;
-  reportedLost: boolean;
 }
 
 /**
@@ -42,7 +33,7 @@ export class Server implements ServerDoor {
   readonly #tally: Tally;
   readonly #sessions = new Map<string, Session>();
   readonly #registering = new Map<string, number>();
-  readonly #live = new Map<string, Live>();
+  readonly #live = new LiveAttempts();
 
   constructor(
     driver: Driver,
@@ -57,10 +48,6 @@ export class Server implements ServerDoor {
     this.#workers = workers;
     this.#tally = tally;
     this.#watchLeases();
-  }
-
-  sessionOf(id: string): number | undefined {
-    return this.#sessions.get(id)?.number;
   }
 
   register(spec: WorkerSpec, incarnation: number): void {
@@ -124,44 +111,19 @@ export class Server implements ServerDoor {
   /** What a block means outside. */
   letOut(block: Block): void {
     for (const { event } of eventsOf(block)) {
-      this.track(event);
+      this.#follow(event);
       if (event.kind === "TaskAssigned") this.#assign(event);
       else if (event.kind === "CancelSignalled") this.#signal(event);
     }
   }
 
   /** Keeps in step with the ledger. */
-  track(event: LedgerEvent): void {
-    switch (event.kind) {
-      case "TaskAssigned": {
-        const { run, node, attempt, worker } = event;
-        this.#live.set(nameOf(event), {
-          name: { run, node, attempt },
-          worker,
-          sentAtMs: this.#agenda.nowMs,
-          cancelling: false,
-          timed: false,
-          reportedLost: false,
-        });
-        break;
-      }
-      case "CancelSignalled": {
-        const live = this.#live.get(nameOf(event));
-        if (live) live.cancelling = true;
-        break;
-      }
-      case "WorkerRegistered":
-        this.#forgetWorker(this.#driver.state.fleet.byId(event.worker.id)?.number ?? -1);
-        this.#openSession(event.worker);
-        break;
-      case "WorkerLost":
-        this.#forgetWorker(event.worker);
-        break;
-      default:
-        if ("attempt" in event && !isDecision(event) && event.kind !== "AttemptStarted") {
-          if (event.kind !== "ReportRefused") this.#live.delete(nameOf(event));
-        }
+  #follow(event: LedgerEvent): void {
+    if (event.kind === "WorkerRegistered") {
+      this.#live.forgetWorker(this.#driver.state.fleet.byId(event.worker.id)?.number ?? -1);
+      this.#openSession(event.worker);
     }
+    this.#live.follow(event, this.#agenda.nowMs);
   }
 
   /** A new process: everyone gets a fresh lease; what it knew only from messages is gone. */
@@ -169,7 +131,7 @@ export class Server implements ServerDoor {
     this.#sessions.clear();
     this.#registering.clear();
     this.#live.clear();
-    for (const block of blocks) for (const { event } of eventsOf(block)) this.track(event);
+    for (const block of blocks) for (const { event } of eventsOf(block)) this.#follow(event);
     for (const worker of this.#driver.state.fleet.workers) {
       const session = this.#sessions.get(worker.id);
       if (session) session.open = worker.status !== "Unreachable";
@@ -191,32 +153,28 @@ export class Server implements ServerDoor {
     this.#tell(id, (worker) => worker.registered(incarnation));
   }
 
-  #forgetWorker(number: number): void {
-    for (const [key, live] of this.#live) if (live.worker === number) this.#live.delete(key);
-  }
-
   #compare(beat: Heartbeat, session: Session): void {
     const told = new Set(beat.attempts.map(nameOf));
-    for (const live of this.#live.values()) {
-      if (live.worker !== session.number || live.reportedLost || told.has(nameOf(live.name))) continue;
+    for (const live of this.#live.of(session.number)) {
+      if (live.reportedLost || told.has(nameOf(live.name))) continue;
       if (beat.sentAtMs - live.sentAtMs < GRACE_MS) continue;
       live.reportedLost = true;
       this.#driver.receive({ kind: "AttemptLost", ...live.name, startedAt: -1 });
     }
     for (const told of beat.attempts) {
-      const live = this.#live.get(nameOf(told));
+      const live = this.#live.get(told);
       if (!live || live.cancelling) this.#tell(beat.id, (worker) => worker.cancel(beat.incarnation, told));
       else if (told.startedAt >= 0) this.#limitTime(told, told.startedAt);
     }
   }
 
   #limitTime(name: AttemptName, startedAt: number): void {
-    const live = this.#live.get(nameOf(name));
+    const live = this.#live.get(name);
     const timeoutMs = this.#driver.state.runs.get(name.run)?.graph.taskOf(name.node).timeoutMs ?? 0;
     if (!live || live.timed || timeoutMs === 0) return;
     live.timed = true;
     this.#agenda.in(timeoutMs, () => {
-      if (this.#live.get(nameOf(name)) !== live) return;
+      if (this.#live.get(name) !== live) return;
       const { run, node, attempt } = name;
       this.#driver.receive({ kind: "AttemptTimedOut", run, node, attempt, startedAt });
       this.#signal(live.name);
@@ -232,7 +190,7 @@ export class Server implements ServerDoor {
   }
 
   #signal(name: AttemptName): void {
-    const live = this.#live.get(nameOf(name));
+    const live = this.#live.get(name);
     if (!live) return;
     const id = this.#driver.state.worker(live.worker).id;
     const incarnation = this.#sessions.get(id)?.incarnation ?? 0;

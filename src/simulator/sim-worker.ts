@@ -1,26 +1,11 @@
 import type { TaskSpec } from "../graph/index.ts";
 import type { Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
-import type { Agenda } from "./agenda.ts";
 import { type AttemptName, nameOf, type ServerDoor, type WorkerDoor } from "./messages.ts";
-import type { Network } from "./network.ts";
-import type { Random } from "./random.ts";
 import { LONGEST_MS } from "./random-graph.ts";
-import type { Weather } from "./scenario.ts";
-import type { Tally } from "./tally.ts";
+import type { Surroundings } from "./surroundings.ts";
 
-export const HEARTBEAT_MS = 1_000;
-
-/** What a simulated worker lives in. */
-export interface Surroundings {
-  readonly agenda: Agenda;
-  readonly network: Network;
-  readonly random: Random;
-  readonly weather: Weather;
-  readonly tally: Tally;
-  readonly server: ServerDoor;
-  wallMs(): number;
-}
+const HEARTBEAT_MS = 1_000;
 
 interface Attempt {
   readonly name: AttemptName;
@@ -213,6 +198,7 @@ export class SimWorker implements WorkerDoor {
     const { random, weather, network, tally } = this.#in;
     attempt.startedAt = Math.max(0, this.#in.wallMs());
     const { name, startedAt } = attempt;
+    this.#in.onBegun(name);
     this.#report({ kind: "AttemptStarted", ...name, startedAt });
     if (attempt.task.timeoutMs > 0 && !network.calm && random.chance(weather.stuck)) {
       tally.count("attempt stuck");

@@ -1,14 +1,18 @@
-import type { State, Stimulus } from "../scheduler/index.ts";
+import type { State } from "../scheduler/index.ts";
 import { Agenda } from "./agenda.ts";
 import { Checker } from "./checker.ts";
 import { Driver, type Turn } from "./driver.ts";
 import type { Incident } from "./incidents.ts";
+import { type AttemptName, nameOf } from "./messages.ts";
 import { Network } from "./network.ts";
+import { nonsense } from "./nonsense.ts";
 import type { Random } from "./random.ts";
 import { type PlannedRun, randomScenario, randomWorkerSpec, type Scenario } from "./scenario.ts";
 import { Server } from "./server.ts";
-import { SimWorker, type Surroundings } from "./sim-worker.ts";
+import { SimWorker } from "./sim-worker.ts";
+import type { Surroundings } from "./surroundings.ts";
 import type { Tally } from "./tally.ts";
+import { demand } from "./violation.ts";
 
 /** Submissions that were refused are tried again this often. */
 const TRIES = 6;
@@ -27,6 +31,8 @@ export class World {
   readonly #server: Server;
   readonly #workers: readonly SimWorker[];
   readonly #accepted = new Set<string>();
+  /** All attempts that any worker ever began. */
+  readonly #begun = new Set<string>();
   readonly #onEvent: OnEvent | undefined;
 
   constructor(random: Random, tally: Tally, onEvent: OnEvent | undefined) {
@@ -55,6 +61,7 @@ export class World {
       tally,
       server: this.#server,
       wallMs: () => this.driver.wallMs(),
+      onBegun: (name) => this.#checkBegun(name),
     };
     const specs = [...this.scenario.workers.map(({ spec }) => spec), this.scenario.rescuer];
     this.#workers = specs.map((spec) => new SimWorker(spec, surroundings));
@@ -85,6 +92,20 @@ export class World {
         this.#onEvent(block.seq + at, block.now, JSON.stringify(event));
     }
     this.checker.check(turn, state);
+  }
+
+  /** Nothing runs that the ledger does not know of, and nothing runs twice. */
+  #checkBegun(name: AttemptName): void {
+    const key = nameOf(name);
+    demand(!this.#begun.has(key), "one-start", () => `attempt ${key} began twice`, name);
+    this.#begun.add(key);
+    const task = this.checker.model.runs.get(name.run)?.tasks[name.node];
+    demand(
+      task === undefined || task.attempt >= name.attempt,
+      "commit-before-effect",
+      () => `attempt ${key} began before it was committed`,
+      name,
+    );
   }
 
   #submit(run: PlannedRun, tries: number): void {
@@ -210,25 +231,4 @@ export class World {
       if (!worker.isUp || draining || worker.isLeaving) worker.start();
     }
   }
-}
-
-/** What no worker and no client of ours would say, but a wrong one may. */
-function nonsense(state: State, choice: number): Stimulus {
-  const run = [...state.runs.values()][choice % Math.max(1, state.runs.size)];
-  const number = run?.number ?? 99;
-  const size = run?.graph.size ?? 0;
-  const node = choice % Math.max(1, size);
-  const finished = { kind: "AttemptFinished", startedAt: 0, resultHash: "", resultBytes: 0 } as const;
-  const stimuli: readonly Stimulus[] = [
-    { kind: "DrainRequested", worker: 99 },
-    { kind: "WorkerLost", worker: 99, code: "lease" },
-    { kind: "WorkerLoadReported", worker: 99, loadPermille: 1_000, saysOverloaded: true },
-    { kind: "CancelRequested", run: 99, node: -1 },
-    { kind: "CancelRequested", run: number, node: size },
-    { ...finished, run: 99, node: 0, attempt: 1 },
-    { ...finished, run: number, node: size, attempt: 1 },
-    { ...finished, run: number, node, attempt: 0 },
-    { ...finished, run: number, node, attempt: (run?.attempt[node] ?? 0) + 1 },
-  ];
-  return stimuli[choice % stimuli.length] as Stimulus;
 }

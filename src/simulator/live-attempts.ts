@@ -1,0 +1,58 @@
+import { isDecision, type LedgerEvent } from "../ledger/index.ts";
+import { type AttemptName, nameOf } from "./messages.ts";
+
+/** An attempt that the ledger says is on a worker, and what the server has done about it. */
+export interface LiveAttempt {
+  readonly name: AttemptName;
+  readonly worker: number;
+  readonly sentAtMs: number;
+  cancelling: boolean;
+  timed: boolean;
+  reportedLost: boolean;
+}
+
+/** Follows the ledger. */
+export class LiveAttempts {
+  readonly #attempts = new Map<string, LiveAttempt>();
+
+  get(name: AttemptName): LiveAttempt | undefined {
+    return this.#attempts.get(nameOf(name));
+  }
+
+  of(worker: number): LiveAttempt[] {
+    return [...this.#attempts.values()].filter((live) => live.worker === worker);
+  }
+
+  clear(): void {
+    this.#attempts.clear();
+  }
+
+  forgetWorker(number: number): void {
+    for (const { name } of this.of(number)) this.#attempts.delete(nameOf(name));
+  }
+
+  follow(event: LedgerEvent, nowMs: number): void {
+    switch (event.kind) {
+      case "TaskAssigned": {
+        const { run, node, attempt, worker } = event;
+        const name = { run, node, attempt };
+        const untouched = { cancelling: false, timed: false, reportedLost: false };
+        this.#attempts.set(nameOf(name), { name, worker, sentAtMs: nowMs, ...untouched });
+        break;
+      }
+      case "CancelSignalled": {
+        const live = this.get(event);
+        if (live) live.cancelling = true;
+        break;
+      }
+      case "WorkerLost":
+        this.forgetWorker(event.worker);
+        break;
+      case "AttemptStarted":
+      case "ReportRefused":
+        break;
+      default:
+        if ("attempt" in event && !isDecision(event)) this.#attempts.delete(nameOf(event));
+    }
+  }
+}
