@@ -4,6 +4,7 @@
 import type { TaskSpec } from "../src/graph/index.ts";
 import {
   candidateTable,
+  Demand,
   firstOpening,
   type Needs,
   nodeOfKey,
@@ -110,7 +111,7 @@ function reserve(state: State, now: number): string[] {
     const isOverdue = now - (run.since[node] as number) >= state.config.reserveAfterMs;
     if (!isHead || !isOverdue || isTaken(state, task.executor, run.zone)) continue;
     if (differentNeeds(state, task.executor, run.zone) < 2) continue;
-    const opening = firstOpening(state.fleet, needsOf(task, run), now);
+    const opening = firstOpening(state.fleet, new Demand(needsOf(task, run)), now);
     if (!opening) continue;
     apply(
       state,

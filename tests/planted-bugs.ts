@@ -117,8 +117,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "what does not fit blocks what stands behind it",
     file: "scheduler/dispatch",
-    find: "lane.first(), candidates, emit))\n            continue;",
-    replace: "lane.first(), candidates, emit))\n            break;",
+    find: "if (placed && group.ready > 0)",
+    replace: "if (!placed)\n            break;\n        else if (group.ready > 0)",
   },
   {
     name: "a worker that is kept free takes other work",

@@ -1,10 +1,13 @@
 /** A binary heap under a total order that the caller gives. */
 export class Heap<Item> {
-  readonly #items: Item[] = [];
+  readonly #items: Item[];
   readonly #before: (a: Item, b: Item) => boolean;
 
-  constructor(before: (a: Item, b: Item) => boolean) {
+  /** Takes the items over. */
+  constructor(before: (a: Item, b: Item) => boolean, items: Item[] = []) {
     this.#before = before;
+    this.#items = items;
+    for (let at = (items.length >>> 1) - 1; at >= 0; at--) this.#sink(items[at] as Item, at);
   }
 
   get size(): number {
@@ -31,13 +34,18 @@ export class Heap<Item> {
     const items = this.#items;
     const top = items[0];
     const last = items.pop();
-    if (last !== undefined && items.length > 0) this.#sink(last);
+    if (last !== undefined && items.length > 0) this.#sink(last, 0);
     return top;
   }
 
-  #sink(item: Item): void {
+  /** To be called when the first item has come to stand further behind. */
+  settleTop(): void {
+    this.#sink(this.#items[0] as Item, 0);
+  }
+
+  #sink(item: Item, from: number): void {
     const items = this.#items;
-    let at = 0;
+    let at = from;
     for (;;) {
       let child = 2 * at + 1;
       if (child >= items.length) break;

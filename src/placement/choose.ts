@@ -81,8 +81,9 @@ function nextInTurn(fleet: Fleet, set: Uint32Array): number {
 function highestScore(fleet: Fleet, set: Uint32Array, nodeId: string): number {
   let top = -1;
   let topScore = -1;
+  const nodeHash = hash32(nodeId, fleet.config.seed);
   eachBit(set, (ordinal) => {
-    const score = randomScore(fleet, fleet.sorted[ordinal] as Worker, nodeId);
+    const score = mix32(nodeHash ^ (fleet.sorted[ordinal] as Worker).idHash);
     if (score > topScore) {
       topScore = score;
       top = ordinal;
@@ -92,7 +93,7 @@ function highestScore(fleet: Fleet, set: Uint32Array, nodeId: string): number {
 }
 
 export function randomScore(fleet: Fleet, worker: Worker, nodeId: string): number {
-  return mix32(hash32(nodeId, fleet.config.seed) ^ hash32(worker.id));
+  return mix32(hash32(nodeId, fleet.config.seed) ^ worker.idHash);
 }
 
 function mostAffine(fleet: Fleet, set: Uint32Array, subject: Subject): number {

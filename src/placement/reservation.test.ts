@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aConfig, aWorker } from "../../tests/builders.ts";
-import { Fleet, firstOpening, type Needs, type Worker, type WorkerSpec } from "./index.ts";
+import { Demand, Fleet, firstOpening, type Needs, type Worker, type WorkerSpec } from "./index.ts";
 
 const LARGE: Needs = {
   executor: "shell",
@@ -21,7 +21,7 @@ function give(fleet: Fleet, id: string, key: number, cpuMillicores: number, expe
 }
 
 function opening(fleet: Fleet, needs: Partial<Needs> = {}, now = 0) {
-  const found = firstOpening(fleet, { ...LARGE, ...needs }, now);
+  const found = firstOpening(fleet, new Demand({ ...LARGE, ...needs }), now);
   return found && [found.worker.id, found.freeAt];
 }
 

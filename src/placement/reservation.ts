@@ -1,4 +1,5 @@
-import { couldEverRun, type Needs } from "./demand.ts";
+import { hasBit } from "../core/index.ts";
+import type { Demand, Needs } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Held, Worker } from "./worker.ts";
 
@@ -11,32 +12,54 @@ export interface Opening {
  * The worker that should have room for the needs first, by the estimates of what it holds; ties fall to the
  * smaller id. Only workers that take work and are not kept for another task count.
  */
-export function firstOpening(fleet: Fleet, needs: Needs, now: number): Opening | undefined {
-  fleet.settle();
+export function firstOpening(fleet: Fleet, demand: Demand, now: number): Opening | undefined {
+  fleet.refresh(demand);
+  const { needs, serves } = demand;
   let best: Opening | undefined;
-  for (const worker of fleet.sorted) {
-    if (worker.status !== "Idle" && worker.status !== "Busy") continue;
-    if (worker.reservedFor !== undefined || !couldEverRun(worker, needs)) continue;
+  for (const [ordinal, worker] of fleet.sorted.entries()) {
+    if (!hasBit(serves, ordinal) || !hasBit(fleet.open, ordinal) || hasBit(fleet.reserved, ordinal)) continue;
+    if (worker.spec.cpuMillicores < needs.cpuMillicores || worker.spec.memoryBytes < needs.memoryBytes)
+      continue;
+    if (best !== undefined && notBefore(fleet, worker, needs, now) >= best.freeAt) continue;
     const freeAt = roomAt(fleet, worker, needs, now);
     if (best === undefined || freeAt < best.freeAt) best = { worker, freeAt };
   }
   return best;
 }
 
+/** A bound that costs no sorting: what does not fit now waits at least for the first of what is held to end. */
+function notBefore(fleet: Fleet, worker: Worker, needs: Needs, now: number): number {
+  if (fits(fleet, worker, needs, worker)) return now;
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const held of worker.held.values()) if (held.expectedEndMs < earliest) earliest = held.expectedEndMs;
+  return Math.max(earliest, now);
+}
+
 /** What ends first gives back first. An estimate that has passed counts as "any moment now". */
 function roomAt(fleet: Fleet, worker: Worker, needs: Needs, now: number): number {
-  let { freeCpu, freeMemory, queueDepth } = worker;
+  const { freeCpu, freeMemory, queueDepth } = worker;
+  const room = { freeCpu, freeMemory, queueDepth };
   let at = now;
-  const limit = worker.spec.slots + fleet.config.maxQueuePerWorker;
-  const fits = () => freeCpu >= needs.cpuMillicores && freeMemory >= needs.memoryBytes && queueDepth < limit;
   for (const held of [...worker.held.values()].sort(byExpectedEnd)) {
-    if (fits()) break;
+    if (fits(fleet, worker, needs, room)) break;
     at = Math.max(at, held.expectedEndMs);
-    freeCpu += held.cpuMillicores;
-    freeMemory += held.memoryBytes;
-    queueDepth--;
+    room.freeCpu += held.cpuMillicores;
+    room.freeMemory += held.memoryBytes;
+    room.queueDepth--;
   }
   return at;
+}
+
+type Room = Pick<Worker, "freeCpu" | "freeMemory" | "queueDepth">;
+
+function fits(
+  fleet: Fleet,
+  worker: Worker,
+  needs: Needs,
+  { freeCpu, freeMemory, queueDepth }: Room,
+): boolean {
+  const limit = worker.spec.slots + fleet.config.maxQueuePerWorker;
+  return freeCpu >= needs.cpuMillicores && freeMemory >= needs.memoryBytes && queueDepth < limit;
 }
 
 function byExpectedEnd(a: Held, b: Held): number {

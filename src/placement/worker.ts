@@ -1,4 +1,4 @@
-import { compareText, invariant } from "../core/index.ts";
+import { compareText, hash32, invariant } from "../core/index.ts";
 
 /** What a worker says of itself when it registers. */
 export interface WorkerSpec {
@@ -54,6 +54,8 @@ export class Worker {
   /** Its number in the ledger, in the order of first registration. */
   readonly number: number;
   readonly id: string;
+  /** Of its id, for the random strategy. */
+  readonly idHash: number;
   spec: WorkerSpec;
   /** The event of its last registration: what it completed before that, it no longer has. */
   registeredSeq = 0;
@@ -72,6 +74,7 @@ export class Worker {
   constructor(number: number, spec: WorkerSpec) {
     this.number = number;
     this.id = spec.id;
+    this.idHash = hash32(spec.id);
     this.spec = spec;
     this.freeCpu = spec.cpuMillicores;
     this.freeMemory = spec.memoryBytes;

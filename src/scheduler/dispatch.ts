@@ -46,23 +46,24 @@ function placeReserved(state: State, candidates: Candidates, emit: Emit): void {
 }
 
 function placeGroups(state: State, candidates: Candidates, emit: Emit): void {
-  const { fleet } = state;
-  const heads = new Heap<Lane>(goesFirst);
-  for (const group of state.groups.values()) {
-    if (group.ready === 0) continue;
-    if (group.blockedAt !== -1 && !fleet.mayBeMet(group.demand, group.blockedAt)) {
-      group.blockedAt = fleet.relief;
-      continue;
-    }
-    const lane = group.head();
-    if (lane) heads.push(lane);
+  const worthATry: Group[] = [];
+  for (const group of state.groups.values())
+    if (group.ready > 0 && mayBeMet(state, group)) worthATry.push(group);
+  const groups = new Heap<Group>((a, b) => goesFirst(a.head() as Lane, b.head() as Lane), worthATry);
+  for (let group = groups.peek(); group; group = groups.peek()) {
+    const lane = group.head() as Lane;
+    // Asked again, because what was tried before it may have taken the room.
+    const placed = mayBeMet(state, group) && tryPlace(state, group, lane.run, lane.first(), candidates, emit);
+    if (placed && group.ready > 0) groups.settleTop();
+    else groups.pop();
   }
-  for (let lane = heads.pop(); lane; lane = heads.pop()) {
-    const { group } = lane;
-    if (!tryPlace(state, group, lane.run, lane.first(), candidates, emit)) continue;
-    const next = group.head();
-    if (next) heads.push(next);
-  }
+}
+
+/** False: since no worker could take the group's first task, none has got the room for it. */
+function mayBeMet({ fleet }: State, group: Group): boolean {
+  if (group.blockedAt === -1 || fleet.mayBeMet(group.demand, group.blockedAt)) return true;
+  group.blockedAt = fleet.relief;
+  return false;
 }
 
 function tryPlace(
@@ -122,7 +123,7 @@ function makeReservations(state: State, now: number, emit: Emit): void {
   }
   for (const lane of blocked.sort((a, b) => (goesFirst(a, b) ? -1 : 1))) {
     if (!open.has(lane.group.place)) continue;
-    const opening = firstOpening(fleet, lane.group.demand.needs, now);
+    const opening = firstOpening(fleet, lane.group.demand, now);
     if (!opening) continue;
     open.delete(lane.group.place);
     emit({

@@ -22,6 +22,7 @@ export class Group {
   blockedAt = -1;
   /** Runs with something ready, and perhaps some that no longer have. */
   readonly #runs = new Heap<number>((a, b) => a < b);
+  #head: Lane | undefined;
 
   constructor(priority: Priority, needs: Needs) {
     this.place = JSON.stringify([needs.executor, needs.zone]);
@@ -33,6 +34,12 @@ export class Group {
 
   /** The lane of the earliest run that has something ready. */
   head(): Lane | undefined {
+    if (this.ready === 0) return undefined;
+    this.#head ??= this.#findHead();
+    return this.#head;
+  }
+
+  #findHead(): Lane | undefined {
     for (let run = this.#runs.peek(); run !== undefined; run = this.#runs.peek()) {
       const lane = this.lanes.get(run);
       if (lane && lane.ready.size > 0) return lane;
@@ -43,17 +50,19 @@ export class Group {
   }
 
   add(lane: Lane, node: number): void {
-    lane.ready.add(lane.rankOf(node));
+    lane.add(node);
     this.ready++;
     if (!lane.listed) {
       lane.listed = true;
       this.#runs.push(lane.run.number);
     }
+    if (this.#head && lane.run.number < this.#head.run.number) this.#head = lane;
   }
 
   remove(lane: Lane, node: number): void {
-    lane.ready.delete(lane.rankOf(node));
+    lane.remove(node);
     this.ready--;
+    if (lane.ready.size === 0) this.#head = undefined;
   }
 }
 
@@ -66,6 +75,7 @@ export class Lane {
   listed = false;
   readonly #start: number;
   readonly #size: number;
+  #firstRank = Number.POSITIVE_INFINITY;
 
   constructor(run: Run, group: Group, start: number, size: number) {
     this.run = run;
@@ -73,6 +83,19 @@ export class Lane {
     this.#start = start;
     this.#size = size;
     this.ready = new RankedSet(size);
+  }
+
+  add(node: number): void {
+    const rank = this.rankOf(node);
+    this.ready.add(rank);
+    if (rank < this.#firstRank) this.#firstRank = rank;
+  }
+
+  remove(node: number): void {
+    const rank = this.rankOf(node);
+    this.ready.delete(rank);
+    if (rank === this.#firstRank)
+      this.#firstRank = this.ready.size === 0 ? Number.POSITIVE_INFINITY : this.ready.first();
   }
 
   rankOf(node: number): number {
@@ -94,7 +117,7 @@ export class Lane {
 
   /** The ready node that goes first. */
   first(): number {
-    return this.run.order[this.#start + this.ready.first()] as number;
+    return this.run.order[this.#start + this.#firstRank] as number;
   }
 }
 
