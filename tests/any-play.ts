@@ -141,7 +141,7 @@ function stimulusOf(state: State, move: Move, nextRunId: () => string): Stimulus
 }
 
 function incidentOf(state: State, { what, pick, amount }: Incident): Stimulus | undefined {
-  const workers = state.fleet.workers.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const workers = [...state.fleet.workers].sort((a, b) => (a.id < b.id ? -1 : 1));
   const worker = chosen(workers, pick)?.number ?? 0;
   const run = chosen([...state.runs.values()], pick);
   const node = run ? amount % run.graph.size : 0;

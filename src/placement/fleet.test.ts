@@ -223,6 +223,6 @@ test("[P-05] the counters are at any time the sums over the workers", () => {
         expect(fleet.usage).toBe(held / Math.max(1, reachable * 2));
       }
     }),
-    { seed: 1, numRuns: 500 },
+    { seed: 1, numRuns: 250 },
   );
 });

@@ -19,7 +19,7 @@ import {
   whyNotYet,
 } from "./index.ts";
 
-const SEED = { seed: 1, numRuns: 60 };
+const SEED = { seed: 1, numRuns: 40 };
 
 test("[P-18] [P-01] two schedulers decide the same, to the byte", () => {
   fc.assert(
@@ -104,8 +104,8 @@ test("[P-06] [P-12] dispatch gives the same tasks to the same workers as the pla
     }),
     SEED,
   );
-  expect(assigned).toBeGreaterThan(500);
-  expect(reserved).toBeGreaterThan(20);
+  expect(assigned).toBeGreaterThan(400);
+  expect(reserved).toBeGreaterThan(15);
 });
 
 test("a run ends exactly once, when its last node has ended, and then nothing more is said of it", () => {
