@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, writeSync } from "node:fs";
 import { type FileHandle, link, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
@@ -34,7 +34,7 @@ export class FileStore implements Store {
   /** Opens a ledger to go on with it, or begins one where there is none. Refuses one that is damaged. */
   static async open(path: string): Promise<FileStore> {
     try {
-      await mkdir(dirname(path), { recursive: true });
+      await makeDirectory(dirname(path));
       await lock(path);
       return await FileStore.#openLocked(path);
     } catch (cause) {
@@ -116,6 +116,15 @@ export class FileStore implements Store {
       0,
     );
   }
+}
+
+/** `mkdir` with `recursive` never ends where a file system refuses a directory whose parent is there, like /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) await makeDirectory(dirname(path));
+  await mkdir(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EEXIST") throw cause;
+  });
 }
 
 function lockPath(path: string): string {

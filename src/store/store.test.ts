@@ -186,3 +186,7 @@ test("a ledger without a head can be read, but its end is not vouched for", asyn
   for await (const _ of file.blocks());
   expect(file).toMatchObject({ damage: undefined, keptHead: undefined, tornBytes: 7 });
 });
+
+test("a ledger where no file can be made is refused at once", async () => {
+  await expect(FileStore.open("/proc/none/ledger.jsonl")).rejects.toMatchObject({ code: "unwritable" });
+});
