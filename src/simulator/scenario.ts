@@ -81,7 +81,7 @@ function randomConfig(random: Random): SchedulerConfig {
     maxQueuePerWorker: random.chance(0.3) ? 0 : random.int(0, 10),
     seed: random.int(0, 2 ** 31),
     backlogLimit: random.chance(0.25) ? random.int(5, 60) : DEFAULT_CONFIG.backlogLimit,
-    rejectThreshold: random.chance(0.25) ? random.pick([0.1, 0.25, 0.5, 1]) : null,
+    rejectThreshold: random.chance(0.4) ? random.pick([0.1, 0.1, 0.25, 0.5, 1]) : null,
     reserveAfterMs: random.pick([0, 200, 2_000, 10_000, 3_600_000]),
     maxBackoffMs: random.pick([500, 5_000, 60_000]),
     keepEndedRuns: random.chance(0.3) ? random.int(0, 2) : 100,
