@@ -1,7 +1,8 @@
 // `orrery run` with real processes.
 
-import { existsSync } from "node:fs";
-import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
+import { appendFile, mkdir, readFile, truncate, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { directoryWith, orrery, startOrrery } from "./cli.ts";
@@ -178,8 +179,95 @@ test("an earlier ledger is kept beside the new one", async () => {
   await orrery(cwd, "run", "g.yaml");
   const before = await readFile(join(cwd, LEDGER), "utf8");
   await orrery(cwd, "run", "g.yaml");
-  expect(await readFile(join(cwd, `${LEDGER}.prev`), "utf8")).toBe(before);
-  expect((await orrery(cwd, "verify", `${LEDGER}.prev`)).code).toBe(0);
+  const third = await orrery(cwd, "run", "g.yaml");
+  expect(third.stderr).toContain(`kept as ${LEDGER}.2`);
+  expect(await readFile(join(cwd, `${LEDGER}.1`), "utf8")).toBe(before);
+  for (const kept of [`${LEDGER}.1`, `${LEDGER}.2`]) expect((await orrery(cwd, "verify", kept)).code).toBe(0);
+});
+
+test("--resume does not take the work of a file elsewhere for done", async () => {
+  const cwd = await directoryWith({});
+  const graph = "nodes: {make: {run: 'echo made > out.txt'}}";
+  for (const directory of ["a", "b"]) {
+    await mkdir(join(cwd, directory));
+    await writeFile(join(cwd, directory, "g.yaml"), graph);
+    expect((await orrery(cwd, "run", `${directory}/g.yaml`, "--resume")).code).toBe(0);
+    expect(existsSync(join(cwd, directory, "out.txt"))).toBe(true);
+  }
+});
+
+test("a run that waits for a person says so, and goes on when the hold is taken out", async () => {
+  const graph = (hold: string): string =>
+    `nodes: {a: {run: 'true'}, b: {run: 'true', needs: [a]${hold}}, c: {run: 'true', needs: [b]}}`;
+  const cwd = await directoryWith({ "g.yaml": graph(", hold: true") });
+  const held = await orrery(cwd, "run", "g.yaml");
+  expect(held.code).toBe(1);
+  expect(held.stdout).toMatch(/^held: b: /m);
+  expect(held.stderr).toMatch(/g held: 1\/3 done, 2 waiting/);
+  await writeFile(join(cwd, "g.yaml"), graph(""));
+  const { code, stdout } = await orrery(cwd, "run", "g.yaml", "--resume", "--json");
+  expect(code).toBe(0);
+  expect(resultOf(stdout)).toMatchObject({ outcome: "completed", carried: 1 });
+});
+
+test("[P-03] nodes that together need more than the machine has do not run together", async () => {
+  const cores = availableParallelism();
+  const lone = (name: string): string =>
+    `{run: "mkdir busy && sleep 0.3 && rmdir busy", resources: {cpu: ${cores}}} # ${name}`;
+  const cwd = await directoryWith({
+    "g.yaml": `nodes:\n  a: ${lone("a")}\n  b: ${lone("b")}\n  c: ${lone("c")}\n`,
+  });
+  expect((await orrery(cwd, "run", "g.yaml")).code).toBe(0);
+  const refused = await orrery(cwd, "run", "g.yaml", "--workers", String(cores + 1));
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toMatch(/:2: .*resources\.cpu, or --workers/);
+});
+
+test("a signal that comes before the first node starts cancels all the same", async () => {
+  const nodes = Object.fromEntries(
+    Array.from({ length: 3_000 }, (_, at) => [`n${at}`, { run: "sleep 0.2" }]),
+  );
+  const cwd = await directoryWith({ "g.json": JSON.stringify({ nodes }) });
+  const { child, finished } = startOrrery(cwd, ["run", "g.json", "--json"]);
+  await expect.poll(() => sizeOf(join(cwd, LEDGER)), { timeout: 20_000, interval: 1 }).toBeGreaterThan(0);
+  child.kill("SIGINT");
+  const { code, stdout } = await finished;
+  expect(code).toBe(130);
+  expect(resultOf(stdout).outcome).toBe("cancelled");
+});
+
+test("a command that kills us at once does not outlive us", async () => {
+  const cwd = await directoryWith({
+    "g.yaml": "nodes: {a: {run: 'echo $$ > pid; kill -9 $PPID; exec sleep 60'}}",
+  });
+  expect((await startOrrery(cwd, ["run", "g.yaml"]).finished).signal).toBe("SIGKILL");
+  const group = Number(await readFile(join(cwd, "pid"), "utf8"));
+  await expect.poll(() => isAlive(-group), { timeout: 5_000 }).toBe(false);
+});
+
+test("a device is never taken for a ledger", async () => {
+  const cwd = await directoryWith({ "g.yaml": "nodes: {a: {run: 'true'}}" });
+  const { code, stderr } = await orrery(cwd, "run", "g.yaml", "--ledger", "/dev/full");
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^orrery: \/dev\/full is not a file/m);
+});
+
+test("a failure is told with the last words of the command", async () => {
+  const cwd = await directoryWith({ "g.yaml": "nodes: {a: {run: 'echo early >&2; echo boom >&2; exit 4'}}" });
+  const { stdout, stderr } = await orrery(cwd, "run", "g.yaml", "--quiet");
+  expect(stderr).toContain("failed a exited with code 4: boom");
+  expect(stdout).toContain("failed: a: exited with code 4: boom");
+  expect((await orrery(cwd, "why", LEDGER, "a")).stdout).toContain("boom");
+});
+
+test("a log that nobody reads any more does not stop the run", async () => {
+  const cwd = await directoryWith({
+    "g.yaml": "nodes: {a: {run: 'sleep 0.3'}, b: {run: 'touch end', needs: [a]}}",
+  });
+  const { child, finished } = startOrrery(cwd, ["run", "g.yaml"]);
+  child.stderr?.destroy();
+  expect((await finished).code).toBe(0);
+  expect(existsSync(join(cwd, "end"))).toBe(true);
 });
 
 test("two runs cannot write one ledger", async () => {
@@ -188,7 +276,7 @@ test("two runs cannot write one ledger", async () => {
   await expect.poll(() => existsSync(join(cwd, "began")), { timeout: 20_000 }).toBe(true);
   const second = await orrery(cwd, "run", "g.yaml");
   expect(second.code).toBe(2);
-  expect(second.stderr).toMatch(/process \d+ is writing this ledger/);
+  expect(second.stderr).toMatch(/another process is writing this ledger/);
   child.kill("SIGTERM");
   expect((await finished).code).toBe(143);
 });
@@ -255,6 +343,10 @@ test("[P-01] the same seed gives the same run id and the same decisions", async 
   expect(second.runId).toBe(first.runId);
   expect(second.nodes.map(({ worker }) => worker)).toEqual(first.nodes.map(({ worker }) => worker));
 });
+
+function sizeOf(path: string): number {
+  return existsSync(path) ? statSync(path).size : 0;
+}
 
 function isAlive(pid: number): boolean {
   try {

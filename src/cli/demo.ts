@@ -25,12 +25,14 @@ export function demoCommand(): Command {
 }
 
 function howToGoOn(file: string, ledger: string): string {
+  const main = process.argv[1] ?? "";
+  const orrery = main.endsWith(".js") ? `node ${JSON.stringify(relative(process.cwd(), main))}` : "orrery";
   return `
 Every decision of that run is in ${ledger}. Try:
 
-  npx orrery why ${ledger} report      why it ran where it did
-  npx orrery gantt ${ledger}           what ran when
-  npx orrery verify ${ledger} --redecide
-  npx orrery run ${file} --workers 4     run it again
+  ${orrery} why ${ledger} report           why it ran where it did
+  ${orrery} gantt ${ledger}                what ran when
+  ${orrery} verify ${ledger} --redecide    decide it all again
+  ${orrery} run ${JSON.stringify(file)}    run it once more
 `;
 }

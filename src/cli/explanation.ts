@@ -5,7 +5,7 @@
  * replayed, for every assignment of the node; the last one is kept.
  */
 
-import type { LedgerEvent, RunSubmitted, TaskAssigned } from "../ledger/index.ts";
+import type { Block, LedgerEvent, RunSubmitted, TaskAssigned } from "../ledger/index.ts";
 import {
   type CandidateRow,
   type Needs,
@@ -25,7 +25,6 @@ import {
   type Run,
   STATUS_NAMES,
   State,
-  Status,
   type StatusName,
   type WaitReason,
   whyHere,
@@ -34,7 +33,7 @@ import {
 import { decide } from "./decider.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
 import { type AttemptOutcome, outcomeOf } from "./history.ts";
-import { soundBlocks } from "./ledger-reading.ts";
+import { replaying, soundBlocks } from "./ledger-reading.ts";
 import { neutralise } from "./terminal-text.ts";
 import type { Decider } from "./words.ts";
 
@@ -121,30 +120,32 @@ export async function explain(path: string, node: string, question: Question): P
   const at = question.at ?? Number.POSITIVE_INFINITY;
   const state = new State();
   let watch: Watch | undefined;
-  let answer: Explanation | undefined;
   for await (const block of soundBlocks(path)) {
-    for (const recorded of eventsOf(block)) {
-      const { event, seq, now } = recorded;
-      watch?.take(state, recorded);
-      apply(state, event, now);
-      if (seq <= at && event.kind === "RunSubmitted") watch = watchFor(state, event, node, question) ?? watch;
-      if (seq === at) {
-        answer = watch?.answer(state);
-        watch?.stopAtEnd();
-      }
-    }
-    // The answer is of that moment, but what came of an assignment may stand behind it.
-    if (block.seq + block.count > at && (!watch || watch.stopped)) break;
+    watch = replaying(path, block, () => follow(state, block, watch, node, question));
+    if (block.seq + block.count > at) break;
   }
   if (question.at !== undefined && state.seq < question.at) {
     throw new UsageError(`there is no event ${question.at}: ${path} ends at ${state.seq}`);
   }
   if (!watch) throw await notFound(path, node, question);
-  return { ...(answer ?? watch.answer(state)), aftermath: watch.happenings };
+  return watch.answer(state);
+}
+
+/** Takes a block as far as it is asked about, and says which node is watched then. */
+function follow(state: State, block: Block, watch: Watch | undefined, node: string, question: Question) {
+  let watched = watch;
+  for (const recorded of eventsOf(block)) {
+    const { event, seq, now } = recorded;
+    if (seq > (question.at ?? seq)) break;
+    watched?.take(state, recorded);
+    apply(state, event, now);
+    if (event.kind === "RunSubmitted") watched = watchFor(state, event, node, question) ?? watched;
+  }
+  return watched;
 }
 
 function watchFor(state: State, event: RunSubmitted, node: string, { run }: Question): Watch | undefined {
-  if (run !== undefined && event.runId !== run) return undefined;
+  if (run !== undefined && !event.runId.startsWith(run)) return undefined;
   const index = event.graph.ids.indexOf(node);
   return index === -1 ? undefined : new Watch(state.run(state.nextRun - 1), index);
 }
@@ -156,12 +157,12 @@ async function notFound(path: string, node: string, { run, at }: Question): Prom
     for (const { event, seq } of eventsOf(block)) {
       if (event.kind !== "RunSubmitted" || seq > (at ?? seq)) continue;
       runs.add(event.runId);
-      if (run === undefined || event.runId === run) for (const id of event.graph.ids) nodes.add(id);
+      if (run === undefined || event.runId.startsWith(run)) for (const id of event.graph.ids) nodes.add(id);
     }
   }
   const when = at === undefined ? "" : ` at event ${at}`;
   if (runs.size === 0) return new NotFoundError(`${path} has no run${when}`);
-  if (run !== undefined && !runs.has(run)) {
+  if (run !== undefined && ![...runs].some((id) => id.startsWith(run))) {
     return new NotFoundError(`${path} has no run ${neutralise(run)}${when}${suggest(closest(run, runs))}`);
   }
   const where = run === undefined ? `no run of ${path}` : `run ${neutralise(run)}`;
@@ -176,13 +177,10 @@ function suggest(name: string | undefined): string {
 /** Follows one node of one run. */
 class Watch {
   readonly happenings: Happening[] = [];
-  stopped = false;
   readonly #run: Run;
   readonly #node: number;
   #assignment: Assignment | undefined;
   readonly #earlier: EarlierAttempt[] = [];
-  #onWorker = false;
-  #stopping = false;
   readonly #failures = new Map<number, Failure>();
   #cancelRequest: Extract<CancelCause, { seq: number }> | undefined;
 
@@ -191,20 +189,9 @@ class Watch {
     this.#node = node;
   }
 
-  /** Follow the attempt that is under way to its end and what was decided then, and nothing beyond. */
-  stopAtEnd(): void {
-    this.#stopping = true;
-    const status = this.#run.statusOf(this.#node);
-    const undecided = status === Status.settling || status === Status.settlingCancel;
-    this.stopped = !this.#onWorker && !undecided;
-  }
-
   /** Takes an event in the state before it. */
   take(state: State, recorded: Recorded): void {
     const { event, seq, now } = recorded;
-    // A decision about the end stands in the same block, at the same time.
-    if (this.#stopping && !this.#onWorker && now !== state.now) this.stopped = true;
-    if (this.stopped) return;
     if (event.kind === "WorkerLost" || event.kind === "WorkerRegistered")
       this.#interrupt(state, event, seq, now);
     if (!("run" in event) || event.run !== this.#run.number) return;
@@ -274,19 +261,13 @@ class Watch {
   }
 
   #assign(state: State, event: TaskAssigned, seq: number, at: number): void {
-    if (this.#stopping) {
-      this.stopped = true;
-      return;
-    }
     if (this.#assignment) this.#earlier.push(earlierAttempt(this.#assignment, this.happenings));
     this.#assignment = assignmentOf(state, this.#run, event, seq, at);
     this.happenings.length = 0;
-    this.#onWorker = true;
   }
 
   #happen(happening: Happening): void {
     this.happenings.push(happening);
-    if (happening.type === "ended") this.#onWorker = false;
   }
 
   /** What a cancellation or a skip may be put down to. */

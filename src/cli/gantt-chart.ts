@@ -15,7 +15,7 @@ interface Cell {
 const BARS: Record<AttemptOutcome, readonly [mark: string, tone: Tone, words: string]> = {
   finished: ["█", "green", "finished"],
   failed: ["▒", "red", "failed"],
-  "timed-out": ["▒", "red", "timed out"],
+  "timed-out": ["▓", "red", "timed out"],
   lost: ["░", "yellow", "lost"],
   cancelled: ["░", "yellow", "cancelled"],
   open: ["▓", "cyan", "not ended"],

@@ -84,7 +84,7 @@ export function chartOf(
 }
 
 function findRun(history: History, path: string, id: string | undefined): RunStory {
-  const run = history.runs.findLast((one) => id === undefined || one.id === id);
+  const run = history.runs.findLast((one) => id === undefined || one.id.startsWith(id));
   if (run) return run;
   if (id === undefined) throw new NotFoundError(`${path} has no run`);
   const near = closest(

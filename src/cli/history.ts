@@ -9,7 +9,7 @@ import type { WireGraph } from "../graph/index.ts";
 import type { Report, RunOutcome, TaskAssigned } from "../ledger/index.ts";
 import { type Reason, type TaskKey, taskKey } from "../placement/index.ts";
 import { eventsOf, type Recorded } from "../scheduler/index.ts";
-import { soundBlocks } from "./ledger-reading.ts";
+import { replaying, soundBlocks } from "./ledger-reading.ts";
 
 /** `open`: it has not ended where the ledger ends. */
 export type AttemptOutcome = "finished" | "failed" | "timed-out" | "lost" | "cancelled" | "open";
@@ -210,7 +210,9 @@ export function outcomeOf(kind: Report["kind"]): AttemptOutcome {
 export async function readHistory(path: string): Promise<History> {
   const history = new History();
   for await (const block of soundBlocks(path)) {
-    for (const recorded of eventsOf(block)) history.take(recorded);
+    replaying(path, block, () => {
+      for (const recorded of eventsOf(block)) history.take(recorded);
+    });
   }
   history.close();
   return history;

@@ -19,6 +19,11 @@ export interface OpenLedger {
 }
 
 export async function openLedger(path: string): Promise<OpenLedger> {
+  if (/\.ya?ml$/i.test(path)) {
+    throw new UsageError(
+      `${path} looks like a graph; name its ledger, by default .orrery/<name of the graph>.jsonl`,
+    );
+  }
   let found: { readonly bytes: number; readonly directory: boolean };
   try {
     const handle = await open(path);
@@ -57,7 +62,10 @@ export async function* blocksWithProgress({ file, bytes }: OpenLedger, quiet = f
 export async function* soundBlocks(path: string, quiet = false): AsyncGenerator<Block> {
   const ledger = await openLedger(path);
   yield* blocksWithProgress(ledger, quiet);
-  const { damage, tornBytes } = ledger.file;
+  const { damage, tornBytes, head } = ledger.file;
+  if (head.seq === 0 && (!damage || damage.code === "not a block")) {
+    throw new UsageError(ledger.bytes === 0 ? `${path} is empty` : `${path} is not a ledger`);
+  }
   if (damage) {
     throw new CheckFailed(
       `${path}: damaged at event ${formatCount(damage.seq)} (${damage.code}): ${damage.detail}\n` +
@@ -65,6 +73,16 @@ export async function* soundBlocks(path: string, quiet = false): AsyncGenerator<
     );
   }
   if (tornBytes > 0) warn(`${path}: ${describeTorn(tornBytes)}`);
+}
+
+/** A chain can be whole and hold nonsense all the same, where somebody computed it anew. */
+export function replaying<Result>(path: string, block: Block, action: () => Result): Result {
+  try {
+    return action();
+  } catch (cause) {
+    const where = `${path}: the block at event ${formatCount(block.seq)} cannot be replayed`;
+    throw new CheckFailed(`${where}: ${(cause as Error).message}\norrery verify ${path} says more`);
+  }
 }
 
 export function describeTorn(bytes: number): string {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import type { StoreError } from "../store/index.ts";
 import { demoCommand } from "./demo.ts";
 import { CliError } from "./errors.ts";
 import { exportCommand } from "./export.ts";
@@ -8,11 +9,22 @@ import { ganttCommand } from "./gantt.ts";
 import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
 import { simulateCommand } from "./simulate.ts";
+import { neutralise } from "./terminal-text.ts";
 import { traceCommand } from "./trace.ts";
 import { verifyCommand } from "./verify.ts";
 import { whyCommand } from "./why.ts";
 
 const BUG = 70;
+
+/** What a ledger that cannot be used ends with. */
+const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
+  damaged: 1,
+  unwritable: 1,
+  foreign: 2,
+  locked: 2,
+  unreadable: 2,
+  missing: 3,
+};
 
 function program(): Command {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
@@ -41,7 +53,13 @@ function program(): Command {
 
 /** Errors of the arguments come here as exceptions, so that they end with our exit codes. */
 function inherited(command: Command): Command {
-  return command.exitOverride().showHelpAfterError(`(orrery ${command.name()} --help shows how it is used)`);
+  const writeError = (text: string, write: (text: string) => void): void => {
+    write(text.split("\n").map(neutralise).join("\n"));
+  };
+  return command
+    .exitOverride()
+    .configureOutput({ outputError: writeError })
+    .showHelpAfterError(`(orrery ${command.name()} --help shows how it is used)`);
 }
 
 async function main(): Promise<number> {
@@ -55,8 +73,14 @@ async function main(): Promise<number> {
       return error.exitCode;
     }
     const { stack, message } = error as Error;
+    const storeCode =
+      (error as Error).name === "StoreError" ? STORE_EXIT[(error as StoreError).code] : undefined;
+    if (storeCode !== undefined) {
+      process.stderr.write(`${prefixed(message)}\n`);
+      return storeCode;
+    }
     process.stderr.write(
-      `orrery: this is a bug: ${message}\n${process.env["ORRERY_DEBUG"] ? `${stack}\n` : "Set ORRERY_DEBUG=1 to see where.\n"}`,
+      `orrery: this is a bug: ${neutralise(message)}\n${process.env["ORRERY_DEBUG"] ? `${stack}\n` : "Set ORRERY_DEBUG=1 to see where.\n"}`,
     );
     return BUG;
   }
@@ -65,14 +89,17 @@ async function main(): Promise<number> {
 function prefixed(message: string): string {
   return message
     .split("\n")
-    .map((line) => `orrery: ${line}`)
+    .map((line) => `orrery: ${neutralise(line)}`)
     .join("\n");
 }
 
-// A reader that closes early, like `head`, is no error.
+// A reader that closes early, like `head`, is no error; one that cannot take more is.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
-  throw error;
+  process.stderr.write(`orrery: cannot write to stdout: ${error.message}\n`);
+  process.exit(1);
 });
+// Nobody has to listen to what is said on the way.
+process.stderr.on("error", () => {});
 
 process.exitCode = await main();

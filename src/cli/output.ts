@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import colors from "picocolors";
+import { wantsColor } from "./terminal-text.ts";
 
 export type Palette = ReturnType<typeof colors.createColors>;
 
@@ -29,10 +30,8 @@ export function warn(text: string): void {
   process.stderr.write(`warning: ${text}\n`);
 }
 
-/** Of stdout. A pipe gets colours only when they are asked for, also in CI. */
 export function stdoutPalette(): Palette {
-  const wanted = process.stdout.isTTY || process.env["FORCE_COLOR"] !== undefined;
-  return colors.createColors(wanted && colors.isColorSupported);
+  return colors.createColors(wantsColor(process.stdout));
 }
 
 export function stdoutColumns(): number {

@@ -21,7 +21,7 @@ export interface ProgressLine {
   readonly atMs: number;
 }
 
-export type ProgressOutcome = "completed" | "failed" | "cancelled";
+export type ProgressOutcome = "completed" | "failed" | "cancelled" | "held";
 
 type Tone = "green" | "red" | "yellow" | "cyan" | "dim";
 
@@ -40,6 +40,7 @@ const END_MARKS: Record<ProgressOutcome, readonly [mark: string, tone: Tone]> = 
   completed: ["✓", "green"],
   failed: ["✗", "red"],
   cancelled: ["–", "yellow"],
+  held: ["‖", "yellow"],
 };
 
 const TYPE_WIDTH = "timed-out".length;
@@ -78,8 +79,9 @@ export function plainSummary(view: ProgressView, atMs: number): string {
 
 function describeEnd(view: ProgressView, outcome: ProgressOutcome): string {
   const counts = [`${view.completed}/${view.total} done`];
-  for (const count of ["failed", "skipped", "cancelled"] as const) {
-    if (view[count] > 0) counts.push(`${view[count]} ${count}`);
+  for (const count of ["failed", "skipped", "cancelled", "waiting"] as const) {
+    if (view[count] > 0 && (count !== "waiting" || outcome === "held"))
+      counts.push(`${view[count]} ${count}`);
   }
   const { elapsedMs } = view;
   const duration = elapsedMs < 10_000 ? `${(elapsedMs / 1_000).toFixed(1)}s` : formatDuration(elapsedMs);
@@ -87,7 +89,8 @@ function describeEnd(view: ProgressView, outcome: ProgressOutcome): string {
 }
 
 function outputTexts(text: string): string[] {
-  const lines = text.split(/\r?\n/);
+  // What a carriage return let stand last: a progress bar draws itself over and over.
+  const lines = text.split(/\r?\n/).map((line) => line.slice(line.lastIndexOf("\r") + 1));
   if (lines.at(-1) === "") lines.pop();
   return lines.map((line) => neutralise(line.replaceAll("\t", "    ")));
 }

@@ -171,13 +171,13 @@ describe("elsewhere", () => {
   test("no control character gets through", () => {
     const { progress, writes } = plain();
     progress.update({ ...view, name: "a\x1b]0;b\x07" });
-    progress.line(line("output", "\x1b[2J\x9b1A 10%\r20%\n", "\x1b[31mred"));
+    progress.line(line("output", "10%\r\x1b[2J\x9b1A 20%\n", "\x1b[31mred"));
     progress.line(line("failed", "two\nlines"));
     vi.advanceTimersByTime(10_000);
     progress.end({ ...view, name: "a\nb" }, "failed");
     expect(writes.join("").replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
     expect(writes.slice(0, 2)).toEqual([
-      "12:00:01.123 \\x1b[31mred | \\x1b[2J\\x9b1A 10%\\x0d20%\n",
+      "12:00:01.123 \\x1b[31mred | \\x1b[2J\\x9b1A 20%\n",
       "12:00:01.123 failed fetch two\\x0alines\n",
     ]);
   });

@@ -23,6 +23,8 @@ export type { ProgressLine, ProgressOutcome } from "./progress-line.ts";
 
 export interface Progress {
   line(line: ProgressLine): void;
+  /** Says something about the whole run. */
+  note(text: string): void;
   update(view: ProgressView): void;
   /** The last call. */
   end(view: ProgressView, outcome: ProgressOutcome): void;
@@ -53,6 +55,7 @@ function quietProgress(stream: NodeJS.WriteStream): Progress {
     line(line) {
       if (TROUBLE.has(line.type)) stream.write(joinLines(plainLines(line)));
     },
+    note: (text) => void stream.write(joinLines([text])),
     update() {},
     end(view, outcome) {
       if (outcome !== "completed") stream.write(joinLines([plainEnd(view, outcome, Date.now())]));
@@ -72,6 +75,7 @@ function plainProgress(stream: NodeJS.WriteStream): Progress {
   }, FRAME_MS).unref();
   return {
     line: (line) => print(...plainLines(line)),
+    note: (text) => print(text),
     update(view) {
       latest = view;
     },
@@ -109,6 +113,10 @@ class LiveProgress implements Progress {
   line(line: ProgressLine): void {
     // The block says what is running.
     if (line.type !== "started") this.#pending.push(...terminalLines(line, this.#options.color));
+  }
+
+  note(text: string): void {
+    this.#pending.push(text);
   }
 
   update(view: ProgressView): void {

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import { apply, type EventRecord, eventsOf, renderRecord, State } from "../scheduler/index.ts";
-import { soundBlocks } from "./ledger-reading.ts";
+import { replaying, soundBlocks } from "./ledger-reading.ts";
 import { write } from "./output.ts";
 
 /** Enough for a write to be worth its call, little enough to stream. */
@@ -12,9 +12,10 @@ async function* recordsOf(path: string, quiet: boolean): AsyncGenerator<EventRec
   let ledgerId: string | undefined;
   for await (const block of soundBlocks(path, quiet)) {
     ledgerId ??= block.hash;
-    for (const recorded of eventsOf(block)) {
-      yield renderRecord(state, recorded, ledgerId);
-      apply(state, recorded.event, recorded.now);
+    const id = ledgerId;
+    for (const recorded of replaying(path, block, () => eventsOf(block))) {
+      yield replaying(path, block, () => renderRecord(state, recorded, id));
+      replaying(path, block, () => apply(state, recorded.event, recorded.now));
     }
   }
 }

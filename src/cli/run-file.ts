@@ -1,19 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, rename, rm } from "node:fs/promises";
-import { availableParallelism } from "node:os";
+import { readFile, rename } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { canonicalJson, derivedUuid } from "../core/index.ts";
+import { canonicalJson, derivedUuid, sha256Hex } from "../core/index.ts";
 import type { RunOutcome } from "../ledger/index.ts";
-import { LocalRun, localWorkers } from "../local/index.ts";
+import { LocalRun, localWorkers, thisMachine } from "../local/index.ts";
 import { couldEverRun, Worker, type WorkerSpec } from "../placement/index.ts";
 import { type FileNode, type GraphFile, readGraphFile } from "../protocol/index.ts";
 import { DEFAULT_CONFIG, type Run, Status, stateHash } from "../scheduler/index.ts";
 import { FileStore, headPath, StoreError, snapshotPath } from "../store/index.ts";
 import { BUILT_IN } from "../worker/index.ts";
-import { CliError, NotFoundError, UsageError } from "./errors.ts";
+import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
+import { formatBytes, formatCores } from "./quantities.ts";
 import type { RunOptions } from "./run.ts";
 import { RunView } from "./run-view.ts";
+import { neutralise } from "./terminal-text.ts";
 
 /** How long a cancelled command may take before it is killed. */
 const GRACE_MS = 5000;
@@ -28,11 +29,11 @@ export interface RunResult {
 export async function runFile(file: string, options: RunOptions): Promise<RunResult> {
   const graph = await loadGraph(file);
   const specs = graph.nodes.map((node) => node.spec);
-  const workers = localWorkers(options.workers ?? availableParallelism(), specs);
+  const workers = localWorkers(thisMachine(), options.workers, specs);
   refuseImpossible(file, graph, workers);
   const ledger = options.ledger ?? join(".orrery", `${fileNameOf(graph.name)}.jsonl`);
-  if (options.resume) noteNothingToResume(ledger);
-  else await setAside(ledger);
+  if (!options.resume) await setAside(ledger);
+  else if (!existsSync(ledger)) say(`there is no ledger ${ledger} yet: everything is run`);
   await using store = await openLedger(ledger);
   const view = new RunView(graph, options);
   const local = new LocalRun({
@@ -56,7 +57,7 @@ export async function runFile(file: string, options: RunOptions): Promise<RunRes
     observer: view,
   });
   view.watch(local);
-  const signals = cancelOnSignals(local);
+  const signals = cancelOnSignals(local, view);
   try {
     const outcome = await local.run();
     const run = local.current as Run;
@@ -107,10 +108,16 @@ function impossibility({ spec, work }: FileNode, workers: readonly Worker[]): st
   if (work.kind === "task" && !Object.hasOwn(BUILT_IN, work.type)) {
     return `task type ${JSON.stringify(work.type)} is not known here; use ${Object.keys(BUILT_IN).join(" or ")}, or \`run\` with a command`;
   }
-  const needs = { ...spec.task, zone: "local" };
-  if (workers.some((worker) => couldEverRun(worker, needs))) return undefined;
-  const { memoryBytes } = (workers[0] as Worker).spec;
-  return `it needs ${spec.task.memoryBytes} bytes of memory and a worker here has ${memoryBytes}; lower resources.memory`;
+  const { task } = spec;
+  if (workers.some((worker) => couldEverRun(worker, { ...task, zone: "local" }))) return undefined;
+  const { cpuMillicores, memoryBytes } = (workers[0] as Worker).spec;
+  const [needed, has, field] =
+    task.cpuMillicores > cpuMillicores
+      ? [formatCores(task.cpuMillicores), `${formatCores(cpuMillicores)} cores`, "resources.cpu"]
+      : [formatBytes(task.memoryBytes), `${formatBytes(memoryBytes)} of memory`, "resources.memory"];
+  const share = workers.length === 1 ? "this machine has" : `each of ${workers.length} workers has`;
+  const fix = workers.length === 1 ? `lower ${field}` : `lower ${field}, or --workers`;
+  return `it needs ${needed} and ${share} ${has}; ${fix}`;
 }
 
 function newRunId(graph: GraphFile, seed: number | undefined, earlier: number): string {
@@ -120,46 +127,47 @@ function newRunId(graph: GraphFile, seed: number | undefined, earlier: number): 
 }
 
 function fileNameOf(name: string): string {
-  return name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^\.+/, "") || "graph";
+  const safe = name
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^\.+/, "")
+    .slice(0, 60);
+  return safe === name ? safe : `${safe}-${sha256Hex(name).slice(0, 8)}`;
 }
 
-function noteNothingToResume(ledger: string): void {
-  if (!existsSync(ledger))
-    process.stderr.write(`orrery: there is no ledger ${ledger} yet: everything is run\n`);
+function say(text: string): void {
+  process.stderr.write(`orrery: ${text}\n`);
 }
 
-/** An earlier ledger is kept, once. */
+/** An earlier ledger is never written over: it keeps its name with the next free number. */
 async function setAside(ledger: string): Promise<void> {
   if (!existsSync(ledger)) return;
-  const kept = `${ledger}.prev`;
+  let number = 1;
+  while (existsSync(`${ledger}.${number}`)) number++;
+  const kept = `${ledger}.${number}`;
   await using _ = await openLedger(ledger).catch((error: unknown) => {
-    // One that is damaged can be put aside like any other; one in use cannot.
-    if (error instanceof CliError && error.exitCode === 2) throw error;
+    // One that is damaged can be put aside like any other.
+    if (!(error instanceof CheckFailed)) throw error;
     return { async [Symbol.asyncDispose]() {} };
   });
-  for (const path of [ledger, headPath(ledger), snapshotPath(ledger)]) {
-    const to = path.replace(ledger, kept);
-    if (existsSync(path)) await rename(path, to);
-    else await rm(to, { force: true });
+  // The ledger last: one without a head can be read, a head without a ledger says that it was cut.
+  for (const path of [headPath(ledger), snapshotPath(ledger), ledger]) {
+    if (existsSync(path)) await rename(path, `${kept}${path.slice(ledger.length)}`);
   }
+  say(`the earlier ledger is kept as ${kept}; --resume would have gone on with it`);
 }
 
 async function openLedger(ledger: string): Promise<FileStore> {
   try {
     const store = await FileStore.open(ledger);
     if (store.droppedBytes > 0) {
-      process.stderr.write(
-        `orrery: ${ledger}: the last write was interrupted; dropped ${store.droppedBytes} bytes after event ${store.head.seq}\n`,
-      );
+      const dropped = `dropped ${store.droppedBytes} bytes after event ${store.head.seq}`;
+      say(`${ledger}: the last write was interrupted; ${dropped}`);
     }
     return store;
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    const advice =
-      error.code === "damaged"
-        ? "\nSee `orrery verify`; run without --resume to begin anew (the file is kept as .prev)."
-        : "";
-    throw new CliError(`${error.message}${advice}`, error.code === "damaged" ? 1 : 2);
+    if (!(error instanceof StoreError) || error.code !== "damaged") throw error;
+    const advice = "See `orrery verify`; run without --resume to begin anew (the file is kept).";
+    throw new CheckFailed(`${error.message}\n${advice}`);
   }
 }
 
@@ -169,12 +177,12 @@ interface Signals {
 }
 
 /** The first signal cancels, the second kills. */
-function cancelOnSignals(local: LocalRun): Signals {
+function cancelOnSignals(local: LocalRun, view: RunView): Signals {
   let received: NodeJS.Signals | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (received) local.kill();
     else {
-      process.stderr.write("orrery: stopping what runs; once more to kill it\n");
+      view.note("stopping what runs; once more to kill it");
       local.cancel();
     }
     received ??= signal;
@@ -213,6 +221,7 @@ function report(options: RunOptions, { outcome, run, ledger, stateHash, view }: 
         skipped: run.count(Status.skipped),
         cancelled: run.count(Status.cancelled),
         held: run.count(Status.held),
+        waiting: run.count(Status.waiting),
       },
       carried: run.carried.length,
       nodes: view.nodes(run),
@@ -222,8 +231,11 @@ function report(options: RunOptions, { outcome, run, ledger, stateHash, view }: 
     process.stdout.write(`${JSON.stringify(result)}\n`);
     return;
   }
-  if (outcome === "held") {
-    process.stdout.write(`${run.count(Status.held)} held nodes wait for a person; nothing else can run\n`);
+  const nodes = view.nodes(run);
+  for (const { id, status, error } of nodes) {
+    if (status === "failed") process.stdout.write(`failed: ${neutralise(id)}: ${neutralise(error ?? "")}\n`);
+    if (status === "held")
+      process.stdout.write(`held: ${neutralise(id)}: take \`hold\` out of the file and --resume\n`);
   }
   if (!options.quiet) process.stdout.write(`ledger: ${relative(process.cwd(), ledger) || ledger}\n`);
 }

@@ -1,16 +1,18 @@
-import colors from "picocolors";
 import type { LedgerEvent, RunOutcome } from "../ledger/index.ts";
 import type { LocalRun, Observer } from "../local/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
 import { type Run, STATUS_NAMES, Status } from "../scheduler/index.ts";
 import { createProgress, type Progress, type ProgressLine, type ProgressView } from "./progress.ts";
 import { formatDuration } from "./progress-block.ts";
+import { wantsColor } from "./terminal-text.ts";
 
 /** Where a node stands, for the JSON result. */
 export interface NodeResult {
   readonly id: string;
   readonly status: string;
   readonly attempts: number;
+  /** Done in an earlier run, and not run again. */
+  readonly carried: boolean;
   readonly worker: string | null;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
@@ -26,6 +28,7 @@ export class RunView implements Observer {
   readonly #startedAt = new Map<number, number>();
   readonly #endedAt = new Map<number, number>();
   readonly #errors = new Map<number, string>();
+  readonly #ends = new Map<number, LedgerEvent & { readonly attempt: number }>();
   #local: LocalRun | undefined;
 
   constructor(graph: GraphFile, options: { readonly quiet: boolean }) {
@@ -33,7 +36,7 @@ export class RunView implements Observer {
     this.#name = graph.name;
     const { stderr, env } = process;
     this.#progress = createProgress(stderr, {
-      color: colors.isColorSupported && (stderr.isTTY === true || "FORCE_COLOR" in env),
+      color: wantsColor(stderr),
       interactive: stderr.isTTY === true && env["TERM"] !== "dumb" && !env["CI"],
       columns: 80,
       rows: 24,
@@ -55,12 +58,16 @@ export class RunView implements Observer {
     this.#progress.update(this.#view());
   }
 
+  note(text: string): void {
+    this.#progress.note(`orrery: ${text}`);
+  }
+
   output(node: string, _stream: "stdout" | "stderr", text: string): void {
     this.#progress.line({ type: "output", node, detail: text, atMs: Date.now() });
   }
 
   end(outcome: RunOutcome | "held"): void {
-    this.#progress.end(this.#view(), outcome === "held" ? "failed" : outcome);
+    this.#progress.end(this.#view(), outcome);
   }
 
   nodes(run: Run): NodeResult[] {
@@ -69,6 +76,7 @@ export class RunView implements Observer {
       id: run.graph.idOf(node),
       status: STATUS_NAMES[run.statusOf(node)] as string,
       attempts: run.attempt[node] as number,
+      carried: run.carried.includes(node),
       worker: workers?.[run.worker[node] as number]?.id ?? null,
       startedAt: this.#startedAt.get(node) ?? null,
       endedAt: this.#endedAt.get(node) ?? null,
@@ -105,11 +113,21 @@ export class RunView implements Observer {
       case "AttemptFinished":
         return line("finished", event.node, `in ${formatSpan(now - event.startedAt)}`);
       case "AttemptFailed":
-        return line("failed", event.node, event.message);
       case "AttemptTimedOut":
-        return line("timed-out", event.node, `after ${formatSpan(run.graph.taskOf(event.node).timeoutMs)}`);
-      case "TaskRetried":
-        return line("retrying", event.node, `in ${formatSpan(event.dueAt - now)}`);
+        this.#ends.set(event.node, event);
+        return [];
+      case "TaskRetried": {
+        const { maxAttempts } = run.graph.taskOf(event.node);
+        const attempt = this.#ends.get(event.node)?.attempt;
+        const why = `attempt ${attempt} of ${maxAttempts}: ${this.#errors.get(event.node)}`;
+        return line("retrying", event.node, `in ${formatSpan(event.dueAt - now)} (${why})`);
+      }
+      case "TaskFailed": {
+        const timedOut = this.#ends.get(event.node)?.kind === "AttemptTimedOut";
+        const limit = formatSpan(run.graph.taskOf(event.node).timeoutMs);
+        if (timedOut) return line("timed-out", event.node, `after ${limit}`);
+        return line("failed", event.node, this.#errors.get(event.node) ?? "");
+      }
       case "TaskCancelled":
         return line("cancelled", event.node, "");
       case "TasksSkipped":
@@ -123,10 +141,7 @@ export class RunView implements Observer {
 
   #sayCarried(run: Run): void {
     const { length } = run.carried;
-    if (length > 0)
-      process.stderr.write(
-        `orrery: ${length} of ${run.graph.size} nodes are done already and are not run again\n`,
-      );
+    if (length > 0) this.note(`${length} of ${run.graph.size} nodes are done already and are not run again`);
   }
 
   #view(): ProgressView {

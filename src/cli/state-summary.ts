@@ -10,7 +10,7 @@ import {
   stateHash,
 } from "../scheduler/index.ts";
 import { UsageError } from "./errors.ts";
-import { type PlacedSnapshot, placedSnapshot, soundBlocks } from "./ledger-reading.ts";
+import { type PlacedSnapshot, placedSnapshot, replaying, soundBlocks } from "./ledger-reading.ts";
 import { warn } from "./output.ts";
 
 export interface Replayed {
@@ -42,7 +42,8 @@ async function replayFrom(
   let state = snapshot ? undefined : new State();
   for await (const block of soundBlocks(path)) {
     const head = headOf(block);
-    if (state) replayBlock(state, block, to);
+    const known = state;
+    if (known) replaying(path, block, () => replayBlock(known, block, to));
     else if (snapshot && head.seq >= snapshot.head.seq) {
       state = restoreAt(snapshot, head);
       if (!state) return undefined;

@@ -54,3 +54,11 @@ function characterWidth(character: string): number {
   if (ZERO_WIDTH.test(character)) return 0;
   return WIDE.test(character) ? 2 : 1;
 }
+
+/** NO_COLOR and FORCE_COLOR as they are understood elsewhere; otherwise a terminal gets colours. */
+export function wantsColor(stream: { readonly isTTY?: boolean }): boolean {
+  const { NO_COLOR: none, FORCE_COLOR: forced, TERM: term } = process.env;
+  if (none) return false;
+  if (forced !== undefined) return forced !== "0" && forced !== "false";
+  return stream.isTTY === true && term !== "dumb";
+}

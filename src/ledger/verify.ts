@@ -37,6 +37,9 @@ export class ChainVerifier {
   accept(line: string): Block | Damage {
     const expected = this.#head.seq + 1;
     const header = HEADER.exec(line);
+    if (!header && /^\{"v":(?!1,)\d/.test(line)) {
+      return { seq: expected, code: "not a block", detail: "it was written by a newer version of Orrery" };
+    }
     if (!header)
       return { seq: expected, code: "not a block", detail: "the line does not begin as a block does" };
     const [start, epoch, seq, prev, now] = header as unknown as [string, string, string, string, string];

@@ -1,2 +1,2 @@
 export { LocalRun, type Observer } from "./local-run.ts";
-export { localWorkers } from "./workers.ts";
+export { localWorkers, thisMachine } from "./workers.ts";

@@ -1,9 +1,9 @@
 import { dirname, resolve } from "node:path";
-import { invariant } from "../core/index.ts";
-import { wireGraph } from "../graph/index.ts";
+import { invariant, sha256Hex } from "../core/index.ts";
+import { type NodeSpec, wireGraph } from "../graph/index.ts";
 import type { LedgerEvent, Report, RunOutcome, SchedulerConfig } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
-import type { FileNode, GraphFile } from "../protocol/index.ts";
+import type { FileNode, GraphFile, Work } from "../protocol/index.ts";
 import { type Run, type State, Status } from "../scheduler/index.ts";
 import { Driver } from "../server/index.ts";
 import type { Store } from "../store/index.ts";
@@ -34,6 +34,8 @@ export interface Observer {
   output(node: string, stream: "stdout" | "stderr", text: string): void;
 }
 
+/** How much of the last line on stderr is recorded with a failure. */
+const MAX_LAST_WORDS = 300;
 /** When an attempt that still runs is recorded as started. */
 const STARTED_AFTER_MS = 1000;
 
@@ -43,11 +45,13 @@ export class LocalRun {
   readonly #works = new Map<string, FileNode>();
   readonly #commands = new Map<number, { readonly command: RunningCommand; readonly active: Active }>();
   readonly #tally = new Tally();
+  readonly #clock = steadyClock();
   readonly #ended: Promise<RunOutcome | "held">;
   #resolve: (outcome: RunOutcome | "held") => void = () => {};
   #reject: (error: Error) => void = () => {};
   #driver: Driver | undefined;
   #run: Run | undefined;
+  #cancelWanted = false;
 
   constructor(options: LocalRunOptions) {
     this.#options = options;
@@ -56,6 +60,8 @@ export class LocalRun {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    // It may fail before anybody waits for it; who does is told then.
+    this.#ended.catch(() => {});
   }
 
   /** Resolves when the run has ended, or when nothing is left but what waits for a person. */
@@ -64,7 +70,7 @@ export class LocalRun {
     await using driver = await Driver.open({
       store,
       config,
-      clock: Date.now,
+      clock: this.#clock,
       onCommitted: (events, now) => this.#onCommitted(events, now),
       onFailed: (error) => {
         this.kill();
@@ -76,8 +82,9 @@ export class LocalRun {
     return await this.#ended;
   }
 
-  /** Asks everything to stop; the run ends when all of it has. */
+  /** Asks everything to stop; the run ends when all of it has. One that is not submitted yet stops when it is. */
   cancel(): void {
+    this.#cancelWanted = true;
     if (!this.#run || !this.#driver) return;
     this.#submitted(this.#driver.submit({ kind: "CancelRequested", run: this.#run.number, node: -1 }));
   }
@@ -101,14 +108,14 @@ export class LocalRun {
   }
 
   remainingMs(): number | undefined {
-    return this.#tally.remainingMs(this.active, this.#options.workers.length, Date.now());
+    return this.#tally.remainingMs(this.active, this.#options.workers.length, this.#clock());
   }
 
   async #begin(driver: Driver): Promise<void> {
     const { graph, workers, resume, failFast, runId } = this.#options;
     const { state } = driver;
     const earlier = resume ? lastRun(state, graph.name) : undefined;
-    const specs = graph.nodes.map((node) => node.spec);
+    const specs = graph.nodes.map((node) => this.#placedSpec(node));
     const done = earlier ? alreadyDone(specs, earlier) : new Set<string>();
     // What an earlier process left open can only be given up: its workers are gone with it.
     for (const worker of state.fleet.workers) {
@@ -132,12 +139,22 @@ export class LocalRun {
     invariant(reply.accepted, "a local run is accepted");
   }
 
+  /** What a node does depends on where it runs: the same file elsewhere is other work. */
+  #placedSpec({ spec, work }: FileNode): NodeSpec {
+    return { ...spec, requestHash: sha256Hex(JSON.stringify([spec.requestHash, this.#directoryOf(work)])) };
+  }
+
+  #directoryOf(work: Work): string {
+    return resolve(dirname(this.#options.file), (work.kind === "command" && work.cwd) || ".");
+  }
+
   #onCommitted(events: readonly LedgerEvent[], now: number): void {
     for (const event of events) {
       if (event.kind === "RunSubmitted") {
         this.#run = this.#driver?.state.runById(event.runId);
         invariant(this.#run, "a submitted run is in the state");
         this.#tally.begin(this.#run);
+        if (this.#cancelWanted) this.cancel();
       }
       if (!this.#run || ("run" in event && event.run !== this.#run.number)) continue;
       this.#tally.note(this.#run, event, now);
@@ -154,24 +171,27 @@ export class LocalRun {
   }
 
   #start(run: Run, node: number, attempt: number, workerNumber: number): void {
-    const { graceMs, file, observer } = this.#options;
+    const { graceMs, observer } = this.#options;
     const id = run.graph.idOf(node);
     const { work } = this.#works.get(id) as FileNode;
     const task = run.graph.taskOf(node);
     const worker = (this.#driver as Driver).state.worker(workerNumber).id;
-    const cwd = resolve(dirname(file), (work.kind === "command" && work.cwd) || ".");
     const env = {
       ...process.env,
       ...(work.kind === "command" ? work.env : {}),
       ...taskEnv(run.id, id, attempt, worker),
     };
-    const startedAt = Date.now();
+    const startedAt = this.#clock();
+    let lastWords = "";
     const command = startWork(work, {
-      cwd,
+      cwd: this.#directoryOf(work),
       env: env as Record<string, string>,
       timeoutMs: task.timeoutMs,
       graceMs,
-      onOutput: (stream, text) => observer.output(id, stream, text),
+      onOutput: (stream, text) => {
+        if (stream === "stderr") lastWords = text.trim().split("\n").at(-1) || lastWords;
+        observer.output(id, stream, text);
+      },
     });
     const holdsUpMs = run.graph.holdsUpMs[node] as number;
     const active: Active = { node: id, worker, attempt, startedAt, estimateMs: task.estimateMs, holdsUpMs };
@@ -181,7 +201,7 @@ export class LocalRun {
     void command.done.then((outcome) => {
       clearTimeout(started);
       this.#commands.delete(node);
-      this.#report(reportOf(outcome, of));
+      this.#report(reportOf(outcome, of, lastWords));
     });
   }
 
@@ -195,11 +215,18 @@ export class LocalRun {
   }
 }
 
+/** The time of day when it was made, going on evenly from there, whatever becomes of the machine's clock. */
+function steadyClock(): () => number {
+  const origin = Date.now() - performance.now();
+  return () => Math.trunc(origin + performance.now());
+}
+
 type Outcome = Awaited<RunningCommand["done"]>;
 
 function reportOf(
   outcome: Outcome,
   of: { run: number; node: number; attempt: number; startedAt: number },
+  lastWords: string,
 ): Report {
   switch (outcome.type) {
     case "finished":
@@ -209,8 +236,10 @@ function reportOf(
         resultHash: outcome.resultHash,
         resultBytes: outcome.resultBytes,
       };
-    case "failed":
-      return { kind: "AttemptFailed", ...of, code: outcome.code, message: outcome.message };
+    case "failed": {
+      const said = lastWords === "" ? "" : `: ${lastWords.slice(0, MAX_LAST_WORDS)}`;
+      return { kind: "AttemptFailed", ...of, code: outcome.code, message: `${outcome.message}${said}` };
+    }
     case "timed-out":
       return { kind: "AttemptTimedOut", ...of };
     case "cancelled":

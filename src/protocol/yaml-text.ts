@@ -190,7 +190,7 @@ class Reading {
     const merged: ParsedNode[] = [];
     for (const { key, value } of node.items) {
       if (isScalar(key) && key.value === "<<" && key.type === "PLAIN" && value) {
-        merged.push(...(isSeq(value) ? value.items : [value]));
+        for (const one of isSeq(value) ? value.items : [value]) merged.push(one);
         continue;
       }
       const text = this.#keyText(key);

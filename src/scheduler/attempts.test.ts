@@ -112,6 +112,7 @@ describe("a report that names no current attempt is refused and recorded:", () =
     ["of an attempt still to come", "stale", (loop) => ({ ...loop.finished("r", "x"), attempt: 3 })],
     ["of a task that is not placed", "stale", (loop) => ({ ...loop.finished("r", "later"), attempt: 0 })],
     ["of a node that is not in the run", "unknown", (loop) => ({ ...loop.finished("r", "x"), node: 2 })],
+    ["of a node that cannot be", "unknown", (loop) => ({ ...loop.finished("r", "x"), node: -1 })],
     ["of a run that is not known", "unknown", (loop) => ({ ...loop.finished("r", "x"), run: 1 })],
   ];
   test.each(reports)("%s", (_which, code, report) => {
@@ -211,4 +212,30 @@ test("a task's status moves only as its table says", () => {
     "cancelled: ",
     "skipped: ",
   ]);
+});
+
+test.each([-2, 0.5, 1, Number.NaN])(
+  "a request to cancel node %s, which is not there, is refused and not recorded",
+  (node) => {
+    const loop = placed();
+    const before = stateHash(loop.state);
+    const [reply] = step(loop.state, 2, [{ kind: "CancelRequested", run: 0, node }], () =>
+      expect.unreachable(),
+    );
+    expect(reply).toEqual({ accepted: false, code: "unknown" });
+    expect(stateHash(loop.state)).toBe(before);
+  },
+);
+
+test.each([
+  { node: 0.5 },
+  { node: Number.NaN },
+  { attempt: Number.POSITIVE_INFINITY },
+  { startedAt: Number.NaN },
+  { resultBytes: Number.POSITIVE_INFINITY },
+])("a report with %j, which no ledger could hold, is refused and not recorded", (odd) => {
+  const loop = placed();
+  const report = { ...loop.finished("r", "x"), ...odd } as Stimulus;
+  const [reply] = step(loop.state, 2, [report], () => expect.unreachable());
+  expect(reply).toEqual({ accepted: false, code: "unknown" });
 });

@@ -77,6 +77,11 @@ export class Run {
     return this.graph.size - ended;
   }
 
+  /** Whether a number from outside names a node. */
+  has(node: number): boolean {
+    return Number.isInteger(node) && node >= 0 && node < this.graph.size;
+  }
+
   count(status: Status): number {
     return this.counts[status] as number;
   }

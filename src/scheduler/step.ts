@@ -149,6 +149,7 @@ class Turn {
   }
 
   #report(report: Report): Reply {
+    if (!isWellFormed(report)) return { accepted: false, code: "unknown" };
     const run = this.#state.runs.get(report.run);
     if (!isCurrent(run, report)) return this.#refuseReport(report);
     this.emit(report);
@@ -161,14 +162,14 @@ class Turn {
   #refuseReport({ kind, run, node, attempt }: Reported): Reply {
     const known = this.#state.runs.get(run);
     invariant(!isCurrent(known, { kind, run, node, attempt }), "a report that was refused is refused again");
-    const code = known && node < known.graph.size ? "stale" : "unknown";
+    const code = known?.has(node) ? "stale" : "unknown";
     this.emit({ kind: "ReportRefused", run, node, attempt, report: kind, code });
     return { accepted: false, code };
   }
 
   #cancel(event: CancelRequested): Reply {
     const run = this.#state.runs.get(event.run);
-    if (!run || event.node >= run.graph.size) return { accepted: false, code: "unknown" };
+    if (!run || (event.node !== -1 && !run.has(event.node))) return { accepted: false, code: "unknown" };
     const ended =
       event.node === -1
         ? run.outcome !== undefined || run.cancelRequested
@@ -238,8 +239,15 @@ function hasFailed(run: Run): boolean {
   return run.onFailure === "cancel" && run.count(Status.failed) > 0;
 }
 
+/** Numbers from outside that the ledger could not hold, or not read back, are not recorded at all. */
+function isWellFormed(report: Report): boolean {
+  const { run, node, attempt, startedAt } = report;
+  const numbers = [run, node, attempt, startedAt, report.kind === "AttemptFinished" ? report.resultBytes : 0];
+  return numbers.every(Number.isSafeInteger);
+}
+
 function isCurrent(run: Run | undefined, report: Reported): boolean {
-  if (!run || report.node >= run.graph.size) return false;
+  if (!run?.has(report.node)) return false;
   if (run.attempt[report.node] !== report.attempt) return false;
   const status = run.statusOf(report.node);
   return report.kind === "AttemptStarted" ? status === Status.assigned : isPlaced(status);

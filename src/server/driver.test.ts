@@ -169,9 +169,53 @@ test("[P-15] a driver that opens a store has the state that the last one left, a
   expect(blocks.map((block) => block.epoch)).toEqual([1, 1, 2]);
 });
 
+test("a ledger that is ahead of the clock goes on from there, and what falls due is not late", async () => {
+  const store = new MemoryStore();
+  {
+    await using ahead = await openDriver(store, { clock: () => Date.now() + 3_600_000 });
+    void ahead.submit({ kind: "WorkerRegistered", worker });
+    await ahead.submit({ ...oneNode, runId: "r1" });
+  }
+  const assigned: number[] = [];
+  await using driver = await openDriver(store, {
+    onCommitted: (events) => {
+      for (const event of events) if (event.kind === "TaskAssigned") assigned.push(event.attempt);
+    },
+  });
+  await driver.submit({
+    kind: "AttemptFailed",
+    run: 0,
+    node: 0,
+    attempt: 1,
+    startedAt: 0,
+    code: "exit",
+    message: "",
+  });
+  await expect.poll(() => assigned, { timeout: 5000 }).toEqual([2]);
+});
+
+test("a snapshot that cannot be written, or makes no sense, is done without", async () => {
+  class Unlucky extends MemoryStore {
+    override async saveSnapshot(): Promise<void> {
+      throw new Error("disk full");
+    }
+  }
+  await using _ = await openDriver(new Unlucky());
+  for (const state of [undefined, 5, {}, { seq: 1 }]) {
+    const store = new MemoryStore();
+    {
+      await using first = await openDriver(store);
+      await first.submit({ kind: "WorkerRegistered", worker });
+    }
+    await store.saveSnapshot({ head: store.head, stateHash: "", state });
+    await using again = await openDriver(store);
+    expect(again.state.seq).toBe(2);
+  }
+});
+
 test("time never runs backwards, whatever the clock does", async () => {
   const store = new MemoryStore();
-  const times = [5000, 4000, 100, 6000];
+  const times = [5000, 5000, 4000, 100, 6000];
   await using driver = await openDriver(store, { clock: () => times.shift() ?? 6000 });
   for (const runId of ["r1", "r2", "r3"]) await driver.submit({ ...oneNode, runId });
   const nows = (await linesOf(store)).map((block) => block.now);

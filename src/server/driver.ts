@@ -12,12 +12,12 @@ import {
   step,
   takeSnapshot,
 } from "../scheduler/index.ts";
-import { type Store, StoreError } from "../store/index.ts";
+import { type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
 
 export interface DriverOptions {
   readonly store: Store;
   readonly config: SchedulerConfig;
-  /** Wall clock in milliseconds. */
+  /** The time of day in milliseconds. It should go evenly: where it jumps back, what is due waits. */
   readonly clock: () => number;
   /** What a committed turn recorded: from here on it may have effects. */
   readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
@@ -48,6 +48,8 @@ export class Driver implements AsyncDisposable {
   #turning: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #snapshotSeq: number;
+  /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
+  readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything. */
   #turnAt = 0;
   #closed = false;
@@ -57,6 +59,7 @@ export class Driver implements AsyncDisposable {
     this.#state = state;
     this.#epoch = options.store.head.epoch + 1;
     this.#snapshotSeq = state.seq;
+    this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
   }
 
   /** Rebuilds the state from what is stored and goes on from there, under a new epoch. */
@@ -114,8 +117,8 @@ export class Driver implements AsyncDisposable {
   }
 
   async #takeTurn(taken: readonly Waiting[]): Promise<void> {
-    const { store, clock, onCommitted } = this.#options;
-    const now = Math.max(this.#state.now, Math.trunc(clock()));
+    const { store, onCommitted } = this.#options;
+    const now = Math.max(this.#state.now, this.#time());
     this.#turnAt = now;
     const writer = new BlockWriter();
     const events: LedgerEvent[] = [];
@@ -139,11 +142,17 @@ export class Driver implements AsyncDisposable {
     for (const run of this.#state.runs.values()) nodes += run.graph.size;
     if (this.#state.seq - this.#snapshotSeq < Math.max(SNAPSHOT_EVERY, nodes)) return;
     this.#snapshotSeq = this.#state.seq;
-    await store.saveSnapshot({
+    const snapshot = {
       head: store.head,
       stateHash: stateHash(this.#state),
       state: takeSnapshot(this.#state),
-    });
+    };
+    // A snapshot only saves time: one that cannot be written is as good as none.
+    await store.saveSnapshot(snapshot).catch(() => {});
+  }
+
+  #time(): number {
+    return Math.trunc(this.#options.clock()) + this.#aheadMs;
   }
 
   #fail(error: Error, taken: readonly Waiting[]): void {
@@ -157,17 +166,37 @@ export class Driver implements AsyncDisposable {
     clearTimeout(this.#timer);
     const wakeAt = this.#closed ? undefined : nextWakeAt(this.#state, this.#turnAt);
     if (wakeAt === undefined) return;
-    const delayMs = Math.min(Math.max(wakeAt - this.#options.clock(), 1), MAX_TIMER_MS);
+    const delayMs = Math.min(Math.max(wakeAt - this.#time(), 1), MAX_TIMER_MS);
     this.#timer = setTimeout(() => this.#turn(), delayMs);
   }
 }
 
 async function recover(store: Store): Promise<State> {
   const saved = await store.loadSnapshot();
-  let state = saved && saved.head.seq <= store.head.seq ? restore(saved.state as Snapshot) : new State();
-  if (saved && state.seq > 0 && stateHash(state) !== saved.stateHash) state = new State();
-  const after = saved && state.seq > 0 ? saved.head : GENESIS;
-  for await (const block of store.blocks(after)) replayBlock(state, block);
+  const restored = saved && restoreSound(saved);
+  const state = restored ?? new State();
+  const after = restored && saved ? saved.head : GENESIS;
+  for await (const block of store.blocks(after)) {
+    try {
+      replayBlock(state, block);
+    } catch (cause) {
+      throw new StoreError(
+        "damaged",
+        `event ${state.seq} cannot be replayed: ${(cause as Error).message}`,
+        cause,
+      );
+    }
+  }
   invariant(state.seq === store.head.seq, "replay ends where the ledger does");
   return state;
+}
+
+/** The state of a snapshot, if it is what it says it is; a snapshot only saves time. */
+function restoreSound(saved: SavedSnapshot): State | undefined {
+  try {
+    const state = restore(saved.state as Snapshot);
+    return state.seq === saved.head.seq && stateHash(state) === saved.stateHash ? state : undefined;
+  } catch {
+    return undefined;
+  }
 }

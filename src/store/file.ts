@@ -1,9 +1,10 @@
 import { closeSync, existsSync, openSync, writeSync } from "node:fs";
-import { type FileHandle, link, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
 import { type SavedSnapshot, type Store, StoreError } from "./contract.ts";
 import { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
+import { lockFile } from "./lock.ts";
 import { buildsOn } from "./memory.ts";
 
 /** Wide enough for any head, so that it is always overwritten in full by one write. */
@@ -18,15 +19,24 @@ export class FileStore implements Store {
   readonly #blocks: FileHandle;
   readonly #headFile: number;
   #length: number;
+  readonly #lock: AsyncDisposable;
+  #snapshot: SavedSnapshot | undefined;
 
-  private constructor(path: string, head: Head, length: number, droppedBytes: number, blocks: FileHandle) {
+  private constructor(
+    path: string,
+    file: LedgerFile,
+    blocks: FileHandle,
+    lock: AsyncDisposable,
+    snapshot: SavedSnapshot | undefined,
+  ) {
     this.path = path;
-    this.droppedBytes = droppedBytes;
-    this.#head = head;
-    this.#length = length;
+    this.droppedBytes = file.tornBytes;
+    this.#head = file.head;
+    this.#length = file.soundBytes;
     this.#blocks = blocks;
-    this.#headFile = openSync(headPath(path), "a+");
-    closeSync(this.#headFile);
+    this.#lock = lock;
+    this.#snapshot = snapshot;
+    closeSync(openSync(headPath(path), "a"));
     this.#headFile = openSync(headPath(path), "r+");
     this.#writeHead();
   }
@@ -35,28 +45,40 @@ export class FileStore implements Store {
   static async open(path: string): Promise<FileStore> {
     try {
       await makeDirectory(dirname(path));
-      await lock(path);
-      return await FileStore.#openLocked(path);
+      await refuseForeign(path);
+      const lock = await lockFile(path);
+      try {
+        return await FileStore.#openLocked(path, lock);
+      } catch (cause) {
+        await lock[Symbol.asyncDispose]();
+        throw cause;
+      }
     } catch (cause) {
       if (cause instanceof StoreError) throw cause;
       throw new StoreError("unwritable", `${path}: ${(cause as Error).message}`, cause);
     }
   }
 
-  static async #openLocked(path: string): Promise<FileStore> {
+  static async #openLocked(path: string, lock: AsyncDisposable): Promise<FileStore> {
     const blocks = await open(path, "a+");
     try {
       const file = new LedgerFile(path);
-      for await (const _ of file.blocks());
+      const saved = await readSnapshot(path);
+      let snapshot: SavedSnapshot | undefined;
+      for await (const block of file.blocks()) {
+        if (saved?.head.seq === headOf(block).seq && saved.head.hash === block.hash) snapshot = saved;
+      }
       if (file.damage) {
         const { seq, code, detail } = file.damage;
+        if (seq === 1 && code === "not a block") {
+          throw new StoreError("foreign", `${path} is not a ledger; choose another file with --ledger`);
+        }
         throw new StoreError("damaged", `${path}: event ${seq} is the first bad one (${code}): ${detail}`);
       }
       if (file.tornBytes > 0) await blocks.truncate(file.soundBytes);
-      return new FileStore(path, file.head, file.soundBytes, file.tornBytes, blocks);
+      return new FileStore(path, file, blocks, lock, snapshot);
     } catch (cause) {
       await blocks.close();
-      await rm(lockPath(path), { force: true });
       throw cause;
     }
   }
@@ -85,16 +107,17 @@ export class FileStore implements Store {
     const temporary = `${snapshotPath(this.path)}.tmp`;
     await writeFile(temporary, JSON.stringify(snapshot));
     await rename(temporary, snapshotPath(this.path));
+    this.#snapshot = snapshot;
   }
 
   async loadSnapshot(): Promise<SavedSnapshot | undefined> {
-    return readSnapshot(this.path);
+    return this.#snapshot;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     closeSync(this.#headFile);
     await this.#blocks.close();
-    await rm(lockPath(this.path), { force: true });
+    await this.#lock[Symbol.asyncDispose]();
   }
 
   async #append(bytes: Buffer): Promise<void> {
@@ -118,6 +141,14 @@ export class FileStore implements Store {
   }
 }
 
+/** Opening a device or a pipe could do anything, or never return. */
+async function refuseForeign(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found && !found.isFile()) {
+    throw new StoreError("foreign", `${path} is not a file; choose another with --ledger`);
+  }
+}
+
 /** `mkdir` with `recursive` never ends where a file system refuses a directory whose parent is there, like /proc. */
 async function makeDirectory(path: string): Promise<void> {
   if (existsSync(path)) return;
@@ -125,48 +156,4 @@ async function makeDirectory(path: string): Promise<void> {
   await mkdir(path).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== "EEXIST") throw cause;
   });
-}
-
-function lockPath(path: string): string {
-  return `${path}.lock`;
-}
-
-/**
- * Takes the lock beside the ledger; one whose process is gone is nobody's. A link is made in one step, so a
- * lock is never seen without its owner.
- */
-async function lock(path: string): Promise<void> {
-  const own = `${lockPath(path)}.${process.pid}`;
-  await writeFile(own, `${process.pid}\n`);
-  try {
-    while (!(await linked(own, lockPath(path)))) {
-      const owner = Number.parseInt(await readFile(lockPath(path), "utf8").catch(() => ""), 10);
-      if (owner > 0 && isAlive(owner)) {
-        const advice = "wait for it, or choose another with --ledger";
-        throw new StoreError("locked", `${path}: process ${owner} is writing this ledger; ${advice}`);
-      }
-      await rm(lockPath(path), { force: true });
-    }
-  } finally {
-    await rm(own, { force: true });
-  }
-}
-
-async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to);
-    return true;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw cause;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

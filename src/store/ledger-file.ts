@@ -1,3 +1,4 @@
+import { constants, isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Block, ChainVerifier, type Damage, GENESIS, type Head } from "../ledger/index.ts";
@@ -48,13 +49,18 @@ export class LedgerFile {
     const head = await readHead(this.path);
     this.keptHead = head === "damaged" ? undefined : head;
     for await (const { bytes, complete } of linesOf(this.path)) {
-      if (!complete && this.#isBeyondHead()) {
+      if (!complete && this.#isBeyondHead() && beginsAsBlock(bytes)) {
         this.tornBytes = bytes.length;
         break;
       }
       const block = this.#verifier.accept(bytes.toString("utf8"));
       if ("code" in block) {
         this.damage = block;
+        return;
+      }
+      if (!isUtf8(bytes)) {
+        // Wrong bytes become U+FFFD when they are read, and may stand where one was written.
+        this.damage = { seq: block.seq, code: "changed", detail: "the line is not UTF-8" };
         return;
       }
       if (!complete) {
@@ -92,8 +98,17 @@ export class LedgerFile {
   }
 }
 
+const BLOCK_BEGIN = '{"v":1,"epoch":';
+
+/** A line that a crash cut off begins as a block does; anything else was never written by us. */
+function beginsAsBlock(bytes: Buffer): boolean {
+  const begin = bytes.subarray(0, BLOCK_BEGIN.length).toString("latin1");
+  return BLOCK_BEGIN.startsWith(begin);
+}
+
 async function* linesOf(path: string): AsyncGenerator<{ bytes: Buffer; complete: boolean }> {
   let pending: Buffer[] = [];
+  let pendingBytes = 0;
   try {
     for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
       let from = 0;
@@ -107,8 +122,13 @@ async function* linesOf(path: string): AsyncGenerator<{ bytes: Buffer; complete:
         from = at + 1;
       }
       if (from < chunk.length) pending.push(chunk.subarray(from));
+      pendingBytes = pending.length === 0 ? 0 : pendingBytes + chunk.length;
+      if (pendingBytes > constants.MAX_STRING_LENGTH) {
+        throw new StoreError("damaged", `${path}: a line is longer than any block`);
+      }
     }
   } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
     const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
     throw missing
       ? new StoreError("missing", `${path}: no such file`, cause)
@@ -125,6 +145,8 @@ async function readHead(path: string): Promise<Head | "damaged" | undefined> {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new StoreError("unreadable", `${headPath(path)}: ${(cause as Error).message}`, cause);
   }
+  // The process died between making the file and writing to it.
+  if (text === "") return undefined;
   const found = /^\{"v":1,"epoch":(\d{1,15}),"seq":(\d{1,15}),"hash":"([0-9a-f]{64})"\} *\n$/.exec(text);
   if (!found) return "damaged";
   return { epoch: Number(found[1]), seq: Number(found[2]), hash: found[3] as string };

@@ -1,6 +1,9 @@
-import { appendFile, mkdtemp, readFile, truncate, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { appendFile, mkdir, mkdtemp, readFile, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type Block, BlockWriter, GENESIS, type Head, headOf } from "../ledger/index.ts";
 import type { Store } from "./contract.ts";
@@ -163,15 +166,81 @@ test("[P-15] a head that names another block, or cannot be read, is damage", asy
   }
 });
 
-test("one process writes at a time; a lock whose owner is gone is taken over", async () => {
+test("one opens a ledger at a time, by whatever name", async () => {
   const path = await ledgerPath();
   {
     await using _ = await FileStore.open(path);
+    const alias = join(path, "..", "..", "alias.jsonl");
+    await symlink(path, alias);
     await expect(FileStore.open(path)).rejects.toMatchObject({ code: "locked" });
+    await expect(FileStore.open(alias)).rejects.toMatchObject({ code: "locked" });
   }
-  await writeFile(`${path}.lock`, "999999999\n");
   await using store = await FileStore.open(path);
   expect(store.head).toEqual(GENESIS);
+});
+
+test("many processes that want one ledger take turns and never damage it", async () => {
+  const path = await ledgerPath();
+  {
+    await using _ = await FileStore.open(path);
+  }
+  const dist = fileURLToPath(new URL("../../dist", import.meta.url));
+  const script = `
+    const { FileStore } = await import("file://${dist}/store/index.js");
+    const { BlockWriter } = await import("file://${dist}/ledger/index.js");
+    for (let commits = 0; commits < 40; ) {
+      const store = await FileStore.open(process.argv[1]).catch((error) => {
+        if (error.code !== "locked") throw error;
+      });
+      if (!store) continue;
+      const writer = new BlockWriter();
+      writer.add({ kind: "CancelRequested", run: process.pid, node: -1 });
+      if (!(await store.commit(writer.seal(store.head, 1, 1)))) throw new Error("refused");
+      commits++;
+      await store[Symbol.asyncDispose]();
+    }`;
+  const run = promisify(execFile);
+  await Promise.all([1, 2, 3].map(() => run(process.execPath, ["--input-type=module", "-e", script, path])));
+  await using store = await FileStore.open(path);
+  expect(store.head.seq).toBe(120);
+});
+
+test.each(["some notes", "nodes: {a: {run: 'true'}}\n", "{}"])(
+  "a file that is no ledger is left alone: %j",
+  async (text) => {
+    const path = await ledgerPath();
+    await mkdir(dirname(path));
+    await writeFile(path, text);
+    await expect(FileStore.open(path)).rejects.toMatchObject({ code: "foreign" });
+    expect(await readFile(path, "utf8")).toBe(text);
+  },
+);
+
+test("a device or a directory is no ledger", async () => {
+  await expect(FileStore.open("/dev/null")).rejects.toMatchObject({ code: "foreign" });
+  await expect(FileStore.open(tmpdir())).rejects.toMatchObject({ code: "foreign" });
+});
+
+test("an empty head, left by a crash while it was made, is as good as none", async () => {
+  const path = await ledgerPath();
+  {
+    await using store = await FileStore.open(path);
+    await fill(store, 2);
+  }
+  await writeFile(headPath(path), "");
+  await using store = await FileStore.open(path);
+  expect(store.head.seq).toBe(3);
+});
+
+test("a snapshot of another chain is not used", async () => {
+  const path = await ledgerPath();
+  {
+    await using store = await FileStore.open(path);
+    await fill(store, 2);
+    await store.saveSnapshot({ head: { ...store.head, hash: "f".repeat(64) }, stateHash: "", state: {} });
+  }
+  await using store = await FileStore.open(path);
+  expect(await store.loadSnapshot()).toBeUndefined();
 });
 
 test("a ledger without a head can be read, but its end is not vouched for", async () => {
@@ -189,4 +258,18 @@ test("a ledger without a head can be read, but its end is not vouched for", asyn
 
 test("a ledger where no file can be made is refused at once", async () => {
   await expect(FileStore.open("/proc/none/ledger.jsonl")).rejects.toMatchObject({ code: "unwritable" });
+});
+
+test("[P-15] a wrong byte is damage also where it is read as a replacement character that was written", async () => {
+  const path = await ledgerPath();
+  {
+    await using store = await FileStore.open(path);
+    const writer = new BlockWriter();
+    writer.add({ kind: "SubmissionsRefused", agent: "\ufffd", code: "backlog", count: 1 });
+    await store.commit(writer.seal(store.head, 1, 1));
+  }
+  const bytes = await readFile(path);
+  bytes[bytes.indexOf(Buffer.from("\ufffd"))] = 0xf1;
+  await writeFile(path, bytes);
+  await expect(FileStore.open(path)).rejects.toMatchObject({ code: "damaged" });
 });

@@ -5,8 +5,9 @@ export const BUILT_IN: Readonly<Record<string, (payload: unknown, signal: AbortS
   noop: async () => {},
   sleep: async (payload, signal) => {
     const ms = (payload as { readonly ms?: unknown } | null)?.ms;
-    if (typeof ms !== "number" || !(ms >= 0))
-      throw new TypeError("payload.ms must be a number of milliseconds");
+    if (typeof ms !== "number" || !(ms >= 0 && ms < 2 ** 31)) {
+      throw new TypeError("payload.ms must be a number of milliseconds from 0 to 2147483647");
+    }
     await sleep(ms, undefined, { signal });
   },
 };

@@ -9,7 +9,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { outputLines } from "./output-lines.ts";
 import { ProcessGroup } from "./process-group.ts";
 
@@ -54,6 +54,12 @@ export interface RunningCommand {
 
 type Shell = ChildProcessByStdio<null, Readable, Readable>;
 
+/**
+ * Waits until the guard knows of the group before it becomes the command: one that began earlier could outlive us.
+ * When we die first, there is nothing to read and it ends. `--`: a command may begin with a dash.
+ */
+const GATE = 'read -r _ <&3 || exit 0; exec /bin/sh -c -- "$1" 3<&-';
+
 /** How long a pipe that a grandchild keeps open is read after the shell has ended. */
 const DRAIN_MS = 100;
 /** Node fires a longer timer at once. */
@@ -63,21 +69,31 @@ export function startCommand(request: CommandRequest): RunningCommand {
   const { command, cwd, env } = request;
   let shell: Shell;
   try {
-    // `--`: a command may begin with a dash.
-    shell = spawn("/bin/sh", ["-c", "--", command], {
+    shell = spawn("/bin/sh", ["-c", GATE, "sh", command], {
       cwd,
       env,
       detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+    }) as unknown as Shell;
   } catch (error) {
     return neverStarted(Promise.resolve(spawnFailed(request, error)));
   }
-  if (shell.pid !== undefined) return supervise(shell, new ProcessGroup(shell.pid), request);
+  if (shell.pid !== undefined) {
+    const group = new ProcessGroup(shell.pid);
+    openGate(shell);
+    return supervise(shell, group, request);
+  }
   // Node throws some refusals of the system (E2BIG, ENOTDIR) and emits others (ENOENT, EAGAIN).
   return neverStarted(
     new Promise((resolve) => shell.once("error", (error) => resolve(spawnFailed(request, error)))),
   );
+}
+
+function openGate(shell: Shell): void {
+  const gate = (shell.stdio as readonly unknown[])[3] as Writable;
+  // A shell that was killed meanwhile reads nothing.
+  gate.on("error", () => {});
+  gate.end("\n");
 }
 
 function supervise(shell: Shell, group: ProcessGroup, request: CommandRequest): RunningCommand {
