@@ -7,7 +7,7 @@ export class Heap<Item> {
   constructor(before: (a: Item, b: Item) => boolean, items: Item[] = []) {
     this.#before = before;
     this.#items = items;
-    for (let at = (items.length >>> 1) - 1; at >= 0; at--) this.#sink(items[at] as Item, at);
+    this.#arrange();
   }
 
   get size(): number {
@@ -41,6 +41,19 @@ export class Heap<Item> {
   /** To be called when the first item has come to stand further behind. */
   settleTop(): void {
     this.#sink(this.#items[0] as Item, 0);
+  }
+
+  /** Lets go of all items that are not to be kept, at once. */
+  keep(kept: (item: Item) => boolean): void {
+    let length = 0;
+    for (const item of this.#items) if (kept(item)) this.#items[length++] = item;
+    this.#items.length = length;
+    this.#arrange();
+  }
+
+  #arrange(): void {
+    const items = this.#items;
+    for (let at = (items.length >>> 1) - 1; at >= 0; at--) this.#sink(items[at] as Item, at);
   }
 
   #sink(item: Item, from: number): void {

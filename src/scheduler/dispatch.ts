@@ -52,8 +52,12 @@ function placeGroups(state: State, candidates: Candidates, emit: Emit): void {
   const groups = new Heap<Group>((a, b) => goesFirst(a.head() as Lane, b.head() as Lane), worthATry);
   for (let group = groups.peek(); group; group = groups.peek()) {
     const lane = group.head() as Lane;
-    // Asked again, because what was tried before it may have taken the room.
-    const placed = mayBeMet(state, group) && tryPlace(state, group, lane.run, lane.first(), candidates, emit);
+    if (!mayBeMet(state, group)) {
+      // What was tried before it has taken the room. It will be the same for many: they go together.
+      groups.keep((other) => mayBeMet(state, other));
+      continue;
+    }
+    const placed = tryPlace(state, group, lane.run, lane.firstNode, candidates, emit);
     if (placed && group.ready > 0) groups.settleTop();
     else groups.pop();
   }
@@ -129,7 +133,7 @@ function makeReservations(state: State, now: number, emit: Emit): void {
     emit({
       kind: "ReservationMade",
       run: lane.run.number,
-      node: lane.first(),
+      node: lane.firstNode,
       worker: opening.worker.number,
       freeAt: opening.freeAt,
     });
@@ -137,7 +141,7 @@ function makeReservations(state: State, now: number, emit: Emit): void {
 }
 
 function isOverdue(state: State, lane: Lane, now: number): boolean {
-  return now - (lane.run.since[lane.first()] as number) >= state.config.reserveAfterMs;
+  return now - (lane.run.since[lane.firstNode] as number) >= state.config.reserveAfterMs;
 }
 
 function placeOf(state: State, key: TaskKey): string {
@@ -150,7 +154,7 @@ export function nextWakeAt(state: State, after: number = state.now): number | un
   for (const group of state.groups.values()) {
     const lane = group.ready > 0 ? group.head() : undefined;
     if (!lane || (state.places.get(group.place)?.size ?? 0) < 2) continue;
-    const overdueAt = (lane.run.since[lane.first()] as number) + state.config.reserveAfterMs;
+    const overdueAt = (lane.run.since[lane.firstNode] as number) + state.config.reserveAfterMs;
     if (overdueAt > after) wake = Math.min(wake, overdueAt);
   }
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;

@@ -114,7 +114,7 @@ function outranking(state: State, run: Run, node: number): WaitReason[] {
       ahead += count;
     }
   }
-  return first ? [{ code: "Outranked", ahead, next: first.run.graph.idOf(first.first()) }] : [];
+  return first ? [{ code: "Outranked", ahead, next: first.run.graph.idOf(first.firstNode) }] : [];
 }
 
 function countAhead(lane: Lane, run: Run, node: number): number {

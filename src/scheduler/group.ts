@@ -76,26 +76,41 @@ export class Lane {
   readonly #start: number;
   readonly #size: number;
   #firstRank = Number.POSITIVE_INFINITY;
+  /** What the order between groups looks at, kept at hand. */
+  readonly priority: Priority;
+  readonly runNumber: number;
+  /** The ready node that goes first, while there is one. */
+  firstNode = -1;
+  firstHoldsUpMs = 0;
 
   constructor(run: Run, group: Group, start: number, size: number) {
     this.run = run;
     this.group = group;
     this.#start = start;
     this.#size = size;
+    this.priority = group.priority;
+    this.runNumber = run.number;
     this.ready = new RankedSet(size);
   }
 
   add(node: number): void {
     const rank = this.rankOf(node);
     this.ready.add(rank);
-    if (rank < this.#firstRank) this.#firstRank = rank;
+    if (rank < this.#firstRank) this.#setFirst(rank);
   }
 
   remove(node: number): void {
     const rank = this.rankOf(node);
     this.ready.delete(rank);
     if (rank === this.#firstRank)
-      this.#firstRank = this.ready.size === 0 ? Number.POSITIVE_INFINITY : this.ready.first();
+      this.#setFirst(this.ready.size === 0 ? Number.POSITIVE_INFINITY : this.ready.first());
+  }
+
+  #setFirst(rank: number): void {
+    this.#firstRank = rank;
+    if (rank === Number.POSITIVE_INFINITY) return;
+    this.firstNode = this.run.order[this.#start + rank] as number;
+    this.firstHoldsUpMs = this.run.graph.holdsUpMs[this.firstNode] as number;
   }
 
   rankOf(node: number): number {
@@ -114,18 +129,12 @@ export class Lane {
     }
     return count;
   }
-
-  /** The ready node that goes first. */
-  first(): number {
-    return this.run.order[this.#start + this.#firstRank] as number;
-  }
 }
 
 /** Order between the first of two groups: priority, earlier run, more work held up, order of submission. */
 export function goesFirst(a: Lane, b: Lane): boolean {
-  if (a.group.priority !== b.group.priority) return a.group.priority < b.group.priority;
-  if (a.run !== b.run) return a.run.number < b.run.number;
-  const [nodeA, nodeB] = [a.first(), b.first()];
-  const lead = (b.run.graph.holdsUpMs[nodeB] as number) - (a.run.graph.holdsUpMs[nodeA] as number);
-  return lead !== 0 ? lead < 0 : nodeA < nodeB;
+  if (a.priority !== b.priority) return a.priority < b.priority;
+  if (a.runNumber !== b.runNumber) return a.runNumber < b.runNumber;
+  if (a.firstHoldsUpMs !== b.firstHoldsUpMs) return a.firstHoldsUpMs > b.firstHoldsUpMs;
+  return a.firstNode < b.firstNode;
 }
