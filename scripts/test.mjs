@@ -18,6 +18,7 @@ const stages = [
     ["node_modules/oxlint/bin/oxlint", "--type-aware", "--tsconfig=tsconfig.test.json", "--deny-warnings"],
   ],
   ["types", ["node_modules/typescript/bin/tsc", "-p", "tsconfig.test.json"]],
+  ["types of bench", ["node_modules/typescript/bin/tsc", "-p", "bench/tsconfig.json"]],
   ["knip", ["node_modules/knip/bin/knip.js"]],
 ];
 if (args[0] !== "--check") stages.push(["vitest", ["node_modules/vitest/vitest.mjs", "run", ...args]]);

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { ChainVerifier } from "../ledger/index.ts";
 import {
   type BatchReport,
   BRANCHES,
@@ -9,7 +9,8 @@ import {
   simulate,
   simulateSeeds,
 } from "../simulator/index.ts";
-import { NotFoundError } from "./errors.ts";
+import { FileStore } from "../store/index.ts";
+import { CheckFailed, UsageError } from "./errors.ts";
 import { fieldLines, tableLines } from "./layout.ts";
 import { type Palette, printJson, printLines, stdoutPalette } from "./output.ts";
 import { countOf, formatCount } from "./quantities.ts";
@@ -24,7 +25,7 @@ export interface SimulationOptions {
 
 /** Plays the seeds and prints what came of it. Returns whether everything held. */
 export async function playSeeds(first: number, last: number, options: SimulationOptions): Promise<boolean> {
-  if (options.ledger !== undefined) writeLedger(options.ledger, simulate(first));
+  if (options.ledger !== undefined) await writeLedger(options.ledger, simulate(first));
   if (options.verbose && !options.json && first === last) await tellEvents(first);
   const report = simulateSeeds(first, last, showProgress(last));
   clearProgress();
@@ -33,11 +34,14 @@ export async function playSeeds(first: number, last: number, options: Simulation
   return report.failure === undefined && report.missing.length === 0;
 }
 
-function writeLedger(path: string, outcome: Outcome): void {
-  try {
-    writeFileSync(path, outcome.lines.map((line) => `${line}\n`).join(""));
-  } catch (error) {
-    throw new NotFoundError(`${path} cannot be written: ${(error as Error).message}`);
+async function writeLedger(path: string, outcome: Outcome): Promise<void> {
+  await using store = await FileStore.open(path);
+  if (store.head.seq > 0) throw new UsageError(`${path} holds a ledger already; choose another file`);
+  const chain = new ChainVerifier();
+  for (const line of outcome.lines) {
+    const block = chain.accept(line);
+    if ("code" in block) throw new CheckFailed(`the ledger breaks at event ${block.seq}: ${block.detail}`);
+    await store.commit(block);
   }
 }
 
