@@ -245,6 +245,16 @@ test("a command that kills us at once does not outlive us", async () => {
   await expect.poll(() => isAlive(-group), { timeout: 5_000 }).toBe(false);
 });
 
+test.each(["rm -r .orrery", "echo x >> .orrery/g.jsonl", ": > .orrery/g.jsonl"])(
+  "a node that does %j to the ledger does not go unnoticed",
+  async (harm) => {
+    const cwd = await directoryWith({ "g.json": JSON.stringify({ nodes: { a: { run: harm } } }) });
+    const { code, stderr } = await orrery(cwd, "run", "g.json");
+    expect(code).toBe(1);
+    expect(stderr).toContain("was changed or removed while it was written");
+  },
+);
+
 test("a device is never taken for a ledger", async () => {
   const cwd = await directoryWith({ "g.yaml": "nodes: {a: {run: 'true'}}" });
   const { code, stderr } = await orrery(cwd, "run", "g.yaml", "--ledger", "/dev/full");

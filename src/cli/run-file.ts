@@ -69,6 +69,8 @@ export async function runFile(file: string, options: RunOptions): Promise<RunRes
       stateHash: stateHash(local.state as NonNullable<typeof local.state>),
       view,
     });
+    if (!(await store.isWhole()))
+      throw new CheckFailed(`${ledger} was changed or removed while it was written`);
     return { exitCode: signals.exitCode() ?? (outcome === "completed" ? 0 : 1), ledger };
   } finally {
     signals.stop();

@@ -29,7 +29,7 @@ export class Graph {
     this.#requests = wire.requests;
     this.#wireSpecs = wire.specs;
     this.specs = wire.specs.map(taskSpecOf);
-    this.specOf = Uint32Array.from(wire.spec);
+    this.specOf = new Uint32Array(wire.spec);
     this.dependencies = edgesOf(wire.needs);
     this.dependents = reversed(this.dependencies);
     this.holdsUpMs = holdsUp(this);
@@ -78,14 +78,18 @@ function edgesOf(lists: readonly (readonly number[])[]): Edges {
     start[node + 1] = (start[node] as number) + (lists[node] as readonly number[]).length;
   }
   const targets = new Uint32Array(start[lists.length] as number);
-  for (let node = 0; node < lists.length; node++) targets.set(lists[node] as readonly number[], start[node]);
+  let filled = 0;
+  for (let node = 0; node < lists.length; node++) {
+    const list = lists[node] as readonly number[];
+    for (let at = 0; at < list.length; at++) targets[filled++] = list[at] as number;
+  }
   return { start, targets };
 }
 
 function reversed({ start, targets }: Edges): Edges {
   const size = start.length - 1;
   const back = new Uint32Array(size + 1);
-  for (const target of targets) (back[target + 1] as number)++;
+  for (let edge = 0; edge < targets.length; edge++) (back[(targets[edge] as number) + 1] as number)++;
   for (let node = 0; node < size; node++) (back[node + 1] as number) += back[node] as number;
   const sources = new Uint32Array(targets.length);
   const next = back.slice(0, size);

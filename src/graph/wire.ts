@@ -34,33 +34,53 @@ export type WireSpec = readonly [
 
 /** Takes a graph without problems (see `findGraphProblems`). */
 export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
-  const indexOf = new Map(nodes.map((node, index) => [node.id, index]));
+  const indexOf = new Map<string, number>();
+  for (let index = 0; index < nodes.length; index++) indexOf.set((nodes[index] as NodeSpec).id, index);
   const specs = new SpecTable();
   return {
     ids: nodes.map((node) => node.id),
     spec: nodes.map((node) => specs.indexOf(node.task)),
-    needs: nodes.map((node) => {
-      const needs = [...new Set(node.needs)].map((need) => {
-        const index = indexOf.get(need);
-        invariant(index !== undefined, `node ${node.id} needs ${need}, which is in the graph`);
-        return index;
-      });
-      return needs.sort((a, b) => a - b);
-    }),
+    needs: nodes.map((node) => needsByIndex(node, indexOf)),
     requests: nodes.some((node) => node.requestHash !== "") ? nodes.map((node) => node.requestHash) : [],
     done: nodes.flatMap((node, index) => (node.done ? [index] : [])),
     specs: specs.all,
   };
 }
 
+const NONE: readonly number[] = [];
+
+/** Ascending and each once, which most lists are already. */
+function needsByIndex({ id, needs }: NodeSpec, indexOf: ReadonlyMap<string, number>): readonly number[] {
+  if (needs.length === 0) return NONE;
+  const indexes: number[] = [];
+  let last = -1;
+  let ascending = true;
+  for (const need of needs) {
+    const index = indexOf.get(need);
+    invariant(index !== undefined, `node ${id} needs ${need}, which is in the graph`);
+    ascending &&= index > last;
+    last = index;
+    indexes.push(index);
+  }
+  return ascending ? indexes : [...new Set(indexes)].sort((a, b) => a - b);
+}
+
 class SpecTable {
   readonly all: WireSpec[] = [];
   readonly #byText = new Map<string, number>();
   readonly #byObject = new Map<TaskSpec, number>();
+  #last: TaskSpec | undefined;
+  #lastIndex = -1;
 
   indexOf(task: TaskSpec): number {
-    const known = this.#byObject.get(task);
-    if (known !== undefined) return known;
+    if (task !== this.#last) {
+      this.#lastIndex = this.#byObject.get(task) ?? this.#add(task);
+      this.#last = task;
+    }
+    return this.#lastIndex;
+  }
+
+  #add(task: TaskSpec): number {
     const wire = wireSpec(task);
     const text = JSON.stringify(wire);
     let index = this.#byText.get(text);

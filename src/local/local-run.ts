@@ -108,7 +108,8 @@ export class LocalRun {
   }
 
   remainingMs(): number | undefined {
-    return this.#tally.remainingMs(this.active, this.#options.workers.length, this.#clock());
+    const slots = this.#options.workers.reduce((sum, worker) => sum + worker.slots, 0);
+    return this.#tally.remainingMs(this.active, slots, this.#clock());
   }
 
   async #begin(driver: Driver): Promise<void> {

@@ -36,10 +36,10 @@ export class Tally {
   }
 
   /**
-   * How long it should still take: what remains, spread over the workers, but no less than the longest chain
+   * How long it should still take: what remains, spread over the slots, but no less than the longest chain
    * under way; corrected by how the estimates held so far. Unknown until something has finished.
    */
-  remainingMs(active: readonly Active[], workers: number, now: number): number | undefined {
+  remainingMs(active: readonly Active[], slots: number, now: number): number | undefined {
     if (this.#estimatedMs === 0) return undefined;
     const ratio = this.#actualMs / this.#estimatedMs;
     let spent = 0;
@@ -49,6 +49,6 @@ export class Tally {
       spent += Math.min(elapsed, one.estimateMs * ratio);
       chain = Math.max(chain, one.holdsUpMs * ratio - elapsed);
     }
-    return Math.max(chain, (this.#remainingMs * ratio - spent) / workers, 0);
+    return Math.max(chain, (this.#remainingMs * ratio - spent) / slots, 0);
   }
 }

@@ -1,7 +1,7 @@
 import { Heap } from "../core/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import {
-  Candidates,
+  type Candidates,
   choose,
   firstOpening,
   nodeOfKey,
@@ -29,7 +29,7 @@ export type Emit = (event: LedgerEvent) => void;
 export function dispatch(state: State, now: number, emit: Emit): void {
   state.offerDue(now);
   const { fleet } = state;
-  const candidates = new Candidates();
+  const { candidates } = state;
   for (let relief = -1; relief !== fleet.relief; ) {
     relief = fleet.relief;
     placeReserved(state, candidates, emit);
@@ -118,6 +118,7 @@ function makeReservations(state: State, now: number, emit: Emit): void {
   const { fleet } = state;
   const open = new Set<string>();
   for (const [place, needs] of state.places) if (needs.size > 1) open.add(place);
+  if (open.size === 0) return;
   for (const key of fleet.reservations.keys()) open.delete(placeOf(state, key));
   if (open.size === 0) return;
   const blocked: Lane[] = [];

@@ -127,13 +127,14 @@ export class Run {
     const { graph, status, pending } = this;
     for (const node of this.carried) status[node] = Status.completed;
     const { start, targets } = graph.dependencies;
+    const held = graph.specs.map((task) => task.held);
     for (let node = 0; node < graph.size; node++) {
       let open = 0;
       for (let edge = start[node] as number; edge < (start[node + 1] as number); edge++) {
         if (status[targets[edge] as number] !== Status.completed) open++;
       }
       pending[node] = open;
-      if (graph.taskOf(node).held && status[node] !== Status.completed) status[node] = Status.held;
+      if (held[graph.specOf[node] as number] && status[node] !== Status.completed) status[node] = Status.held;
       (this.counts[status[node] as number] as number)++;
     }
   }

@@ -2,6 +2,7 @@ import { Heap, invariant } from "../core/index.ts";
 import type { TaskSpec } from "../graph/index.ts";
 import { POLICY_VERSION, type RunSubmitted, type SchedulerConfig } from "../ledger/index.ts";
 import {
+  Candidates,
   Fleet,
   type Needs,
   nodeOfKey,
@@ -57,6 +58,8 @@ export class State {
   readonly groups: Map<string, Group> = new Map();
   /** For each executor and zone the different needs there, with how many groups have them. */
   readonly places: Map<string, Map<string, number>> = new Map();
+  /** Reused by every decision; means nothing between two. */
+  readonly candidates: Candidates = new Candidates();
   readonly #numbers = new Map<string, number>();
   /** Delayed tasks by due time, and some that are delayed no longer. */
   readonly #due = new Heap<Due>((a, b) => (a.at === b.at ? a.key < b.key : a.at < b.at));

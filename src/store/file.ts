@@ -103,6 +103,12 @@ export class FileStore implements Store {
     for await (const block of file.blocks()) if (block.seq > after.seq) yield block;
   }
 
+  /** Whether what is found under its name is what was written: a task may have removed or changed it. */
+  async isWhole(): Promise<boolean> {
+    const [own, found] = await Promise.all([this.#blocks.stat(), stat(this.path).catch(() => undefined)]);
+    return own.ino === found?.ino && own.size === this.#length;
+  }
+
   async saveSnapshot(snapshot: SavedSnapshot): Promise<void> {
     const temporary = `${snapshotPath(this.path)}.tmp`;
     await writeFile(temporary, JSON.stringify(snapshot));
