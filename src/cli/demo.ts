@@ -26,13 +26,18 @@ export function demoCommand(): Command {
 
 function howToGoOn(file: string, ledger: string): string {
   const main = process.argv[1] ?? "";
-  const orrery = main.endsWith(".js") ? `node ${JSON.stringify(relative(process.cwd(), main))}` : "orrery";
-  return `
-Every decision of that run is in ${ledger}. Try:
+  const orrery = main.endsWith(".js") ? `node ${quoted(relative(process.cwd(), main))}` : "orrery";
+  const hints = [
+    [`${orrery} why ${ledger} report`, "why it ran where it did"],
+    [`${orrery} gantt ${ledger}`, "what ran when"],
+    [`${orrery} verify ${ledger} --redecide`, "decide it all again"],
+    [`${orrery} run ${quoted(file)}`, "run it once more"],
+  ] as const;
+  const width = Math.max(...hints.map(([command]) => command.length));
+  const lines = hints.map(([command, what]) => `  ${command.padEnd(width)}   ${what}\n`);
+  return `\nEvery decision of that run is in ${ledger}. Try:\n\n${lines.join("")}`;
+}
 
-  ${orrery} why ${ledger} report           why it ran where it did
-  ${orrery} gantt ${ledger}                what ran when
-  ${orrery} verify ${ledger} --redecide    decide it all again
-  ${orrery} run ${JSON.stringify(file)}    run it once more
-`;
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path}'`;
 }
