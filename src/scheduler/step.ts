@@ -40,6 +40,9 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   return replies;
 }
 
+const ACCEPTED: Reply = { accepted: true, throttle: false };
+const THROTTLED: Reply = { accepted: true, throttle: true };
+
 type Reported = Pick<Report, "kind" | "run" | "node" | "attempt">;
 
 class Turn {
@@ -94,7 +97,7 @@ class Turn {
   }
 
   #accepted(): Reply {
-    return { accepted: true, throttle: shouldThrottle(this.#state.fleet) };
+    return shouldThrottle(this.#state.fleet) ? THROTTLED : ACCEPTED;
   }
 
   #submit(event: RunSubmitted): Reply {
@@ -241,9 +244,13 @@ function hasFailed(run: Run): boolean {
 
 /** Numbers from outside that the ledger could not hold, or not read back, are not recorded at all. */
 function isWellFormed(report: Report): boolean {
-  const { run, node, attempt, startedAt } = report;
-  const numbers = [run, node, attempt, startedAt, report.kind === "AttemptFinished" ? report.resultBytes : 0];
-  return numbers.every(Number.isSafeInteger);
+  return (
+    Number.isSafeInteger(report.run) &&
+    Number.isSafeInteger(report.node) &&
+    Number.isSafeInteger(report.attempt) &&
+    Number.isSafeInteger(report.startedAt) &&
+    (report.kind !== "AttemptFinished" || Number.isSafeInteger(report.resultBytes))
+  );
 }
 
 function isCurrent(run: Run | undefined, report: Reported): boolean {
