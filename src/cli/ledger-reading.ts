@@ -2,8 +2,7 @@
 
 import { open } from "node:fs/promises";
 import type { Block } from "../ledger/index.ts";
-import type { Snapshot } from "../scheduler/index.ts";
-import { LedgerFile, readSnapshot } from "../store/index.ts";
+import { LedgerFile } from "../store/index.ts";
 import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
 import { warn } from "./output.ts";
 import { countOf, formatCount } from "./quantities.ts";
@@ -87,19 +86,4 @@ export function replaying<Result>(path: string, block: Block, action: () => Resu
 
 export function describeTorn(bytes: number): string {
   return `the last block was never finished (a crash); the next run drops its ${countOf(bytes, "byte")}`;
-}
-
-export interface PlacedSnapshot {
-  readonly head: { readonly epoch: number; readonly seq: number; readonly hash: string };
-  readonly stateHash: string;
-  readonly state: Snapshot;
-}
-
-/** The snapshot beside a ledger if it has the form of one. Whether it is true is for the caller to check. */
-export async function placedSnapshot(path: string): Promise<PlacedSnapshot | undefined> {
-  const saved = (await readSnapshot(path)) as Partial<PlacedSnapshot> | null | undefined;
-  const { head, stateHash, state } = saved ?? {};
-  if (typeof head?.seq !== "number" || typeof head.hash !== "string") return undefined;
-  if (typeof stateHash !== "string" || typeof state !== "object" || state === null) return undefined;
-  return { head, stateHash, state };
 }

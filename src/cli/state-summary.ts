@@ -4,13 +4,15 @@ import {
   type Run,
   replayBlock,
   restore,
+  type Snapshot,
   STATUS_NAMES,
   State,
   type StatusName,
   stateHash,
 } from "../scheduler/index.ts";
+import { readSnapshot, type SavedSnapshot } from "../store/index.ts";
 import { UsageError } from "./errors.ts";
-import { type PlacedSnapshot, placedSnapshot, replaying, soundBlocks } from "./ledger-reading.ts";
+import { replaying, soundBlocks } from "./ledger-reading.ts";
 import { warn } from "./output.ts";
 
 export interface Replayed {
@@ -24,7 +26,7 @@ export interface Replayed {
  * is not too late and stands in this chain; the state is the same, only sooner there.
  */
 export async function replayTo(path: string, to: number = Number.POSITIVE_INFINITY): Promise<Replayed> {
-  const snapshot = await placedSnapshot(path);
+  const snapshot = await readSnapshot(path);
   if (snapshot && snapshot.head.seq <= to) {
     const state = await replayFrom(path, snapshot, to);
     if (state) return { state, from: snapshot.head.seq };
@@ -36,7 +38,7 @@ export async function replayTo(path: string, to: number = Number.POSITIVE_INFINI
 /** Undefined: the snapshot cannot be used. */
 async function replayFrom(
   path: string,
-  snapshot: PlacedSnapshot | undefined,
+  snapshot: SavedSnapshot | undefined,
   to: number,
 ): Promise<State | undefined> {
   let state = snapshot ? undefined : new State();
@@ -56,10 +58,10 @@ async function replayFrom(
   return state;
 }
 
-function restoreAt(snapshot: PlacedSnapshot, head: Head): State | undefined {
+function restoreAt(snapshot: SavedSnapshot, head: Head): State | undefined {
   if (head.seq !== snapshot.head.seq || head.hash !== snapshot.head.hash) return undefined;
   try {
-    const state = restore(snapshot.state);
+    const state = restore(snapshot.state as Snapshot);
     return stateHash(state) === snapshot.stateHash ? state : undefined;
   } catch {
     // A snapshot is only a file: whatever is wrong with it, the ledger still has everything.

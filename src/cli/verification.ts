@@ -20,13 +20,8 @@ import {
   step,
   takeSnapshot,
 } from "../scheduler/index.ts";
-import {
-  blocksWithProgress,
-  type OpenLedger,
-  openLedger,
-  type PlacedSnapshot,
-  placedSnapshot,
-} from "./ledger-reading.ts";
+import { readSnapshot, type SavedSnapshot } from "../store/index.ts";
+import { blocksWithProgress, type OpenLedger, openLedger } from "./ledger-reading.ts";
 
 export interface Verification {
   readonly ledger: string;
@@ -73,7 +68,7 @@ export interface Difference {
 
 export async function verifyLedger(path: string, redecide: boolean): Promise<Verification> {
   const ledger = await openLedger(path);
-  const check = new Check(await placedSnapshot(path), redecide);
+  const check = new Check(await readSnapshot(path), redecide);
   for await (const block of blocksWithProgress(ledger)) check.take(block);
   const { file } = ledger;
   const chainDamage = file.damage
@@ -102,13 +97,13 @@ class Check {
   readonly state = new State();
   blocks = 0;
   damage: LocatedDamage | undefined;
-  readonly #snapshot: PlacedSnapshot | undefined;
+  readonly #snapshot: SavedSnapshot | undefined;
   #snapshotSeen = false;
   readonly #redecider: Redecider | undefined;
   #decisions = 0;
   #difference: Difference | undefined;
 
-  constructor(snapshot: PlacedSnapshot | undefined, redecide: boolean) {
+  constructor(snapshot: SavedSnapshot | undefined, redecide: boolean) {
     this.#snapshot = snapshot;
     this.#redecider = redecide ? new Redecider() : undefined;
   }
@@ -161,7 +156,7 @@ class Check {
     this.damage ??= { seq: block.seq, code: "cannot be replayed", detail, line: this.blocks };
   }
 
-  #compareSnapshot(snapshot: PlacedSnapshot, block: Block): void {
+  #compareSnapshot(snapshot: SavedSnapshot, block: Block): void {
     this.#snapshotSeen = true;
     const detail =
       snapshot.head.hash !== block.hash

@@ -279,7 +279,7 @@ describe("a graph that cannot run", () => {
 
   test("[P-19] has more nodes than allowed", () => {
     expect(problemsOf("nodes: {a: {run: x}, b: {run: x}, c: {run: x}}", "g.yaml", 2)).toEqual([
-      "1:1 nodes: nodes has 3 entries and the limit is 2; split the graph or raise the limit",
+      "1:1 nodes: nodes has 3 entries and the limit is 2; split the graph",
     ]);
   });
 });

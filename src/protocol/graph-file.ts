@@ -104,7 +104,7 @@ function readGraph(
   if (entries.length > maxNodes) {
     faults.atKey(
       ["nodes"],
-      `nodes has ${entries.length} entries and the limit is ${maxNodes}; split the graph or raise the limit`,
+      `nodes has ${entries.length} entries and the limit is ${maxNodes}; split the graph`,
     );
     return undefined;
   }

@@ -1,7 +1,6 @@
 import { Heap } from "../core/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import {
-  type Candidates,
   choose,
   firstOpening,
   nodeOfKey,
@@ -29,23 +28,22 @@ export type Emit = (event: LedgerEvent) => void;
 export function dispatch(state: State, now: number, emit: Emit): void {
   state.offerDue(now);
   const { fleet } = state;
-  const { candidates } = state;
   for (let relief = -1; relief !== fleet.relief; ) {
     relief = fleet.relief;
-    placeReserved(state, candidates, emit);
-    placeGroups(state, candidates, emit);
+    placeReserved(state, emit);
+    placeGroups(state, emit);
   }
   makeReservations(state, now, emit);
 }
 
-function placeReserved(state: State, candidates: Candidates, emit: Emit): void {
+function placeReserved(state: State, emit: Emit): void {
   for (const key of [...state.fleet.reservations.keys()].sort((a, b) => a - b)) {
     const run = state.run(runOfKey(key));
-    tryPlace(state, run.laneOf(nodeOfKey(key)).group, run, nodeOfKey(key), candidates, emit);
+    tryPlace(state, run.laneOf(nodeOfKey(key)).group, run, nodeOfKey(key), emit);
   }
 }
 
-function placeGroups(state: State, candidates: Candidates, emit: Emit): void {
+function placeGroups(state: State, emit: Emit): void {
   const worthATry: Group[] = [];
   for (const group of state.groups.values())
     if (group.ready > 0 && mayBeMet(state, group)) worthATry.push(group);
@@ -57,7 +55,7 @@ function placeGroups(state: State, candidates: Candidates, emit: Emit): void {
       groups.keep((other) => mayBeMet(state, other));
       continue;
     }
-    const placed = tryPlace(state, group, lane.run, lane.firstNode, candidates, emit);
+    const placed = tryPlace(state, group, lane.run, lane.firstNode, emit);
     if (placed && group.ready > 0) groups.settleTop();
     else groups.pop();
   }
@@ -70,15 +68,8 @@ function mayBeMet({ fleet }: State, group: Group): boolean {
   return false;
 }
 
-function tryPlace(
-  state: State,
-  group: Group,
-  run: Run,
-  node: number,
-  candidates: Candidates,
-  emit: Emit,
-): boolean {
-  const { fleet } = state;
+function tryPlace(state: State, group: Group, run: Run, node: number, emit: Emit): boolean {
+  const { fleet, candidates } = state;
   candidates.find(fleet, group.demand, taskKey(run.number, node));
   // Noted for every try: finding candidates brings the demand up to date, and only what is noted tells that it was.
   group.blockedAt = candidates.count === 0 ? fleet.relief : -1;

@@ -152,10 +152,14 @@ async function readHead(path: string): Promise<Head | "damaged" | undefined> {
   return { epoch: Number(found[1]), seq: Number(found[2]), hash: found[3] as string };
 }
 
-/** The last snapshot beside a ledger, if it is one of a block of this chain; the caller checks its hash. */
+/** The last snapshot beside a ledger, if it has the form of one. Whether it is true is for the caller to check. */
 export async function readSnapshot(path: string): Promise<SavedSnapshot | undefined> {
   try {
-    return JSON.parse(await readFile(snapshotPath(path), "utf8")) as SavedSnapshot;
+    const saved = JSON.parse(await readFile(snapshotPath(path), "utf8")) as Partial<SavedSnapshot> | null;
+    const { head, stateHash, state } = saved ?? {};
+    if (typeof head?.seq !== "number" || typeof head.hash !== "string") return undefined;
+    if (typeof stateHash !== "string" || typeof state !== "object" || state === null) return undefined;
+    return { head, stateHash, state };
   } catch {
     // A snapshot only saves time: one that is missing or cannot be read is as good as none.
     return undefined;

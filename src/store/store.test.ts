@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { type Block, BlockWriter, GENESIS, type Head, headOf } from "../ledger/index.ts";
 import type { Store } from "./contract.ts";
 import { FileStore } from "./file.ts";
-import { headPath, LedgerFile } from "./ledger-file.ts";
+import { headPath, LedgerFile, snapshotPath } from "./ledger-file.ts";
 import { MemoryStore } from "./memory.ts";
 
 async function ledgerPath(): Promise<string> {
@@ -231,6 +231,20 @@ test("an empty head, left by a crash while it was made, is as good as none", asy
   await using store = await FileStore.open(path);
   expect(store.head.seq).toBe(3);
 });
+
+test.each(["", "5", "null", "{}", '{"head":{}}', "\u0000"])(
+  "a snapshot that reads %j is as good as none",
+  async (text) => {
+    const path = await ledgerPath();
+    {
+      await using store = await FileStore.open(path);
+      await fill(store, 1);
+    }
+    await writeFile(snapshotPath(path), text);
+    await using store = await FileStore.open(path);
+    expect(await store.loadSnapshot()).toBeUndefined();
+  },
+);
 
 test("a snapshot of another chain is not used", async () => {
   const path = await ledgerPath();
