@@ -1,4 +1,17 @@
 import type { Block, Head } from "../ledger/index.ts";
+import type {
+  ApiKeyRow,
+  IdempotencyKey,
+  KeyedTask,
+  ListCursor,
+  LogLine,
+  Retention,
+  RowChanges,
+  RunRow,
+  TaskFilter,
+  TaskLine,
+  TaskRow,
+} from "./rows.ts";
 
 /** A state that replay may start from, with its place in the chain. The state itself is the scheduler's. */
 export interface SavedSnapshot {
@@ -13,12 +26,55 @@ export interface SavedSnapshot {
  */
 export interface Store extends AsyncDisposable {
   readonly head: Head;
-  /** False: the head is not what the block builds on; nothing was written. */
-  commit(block: Block): Promise<boolean>;
+  /**
+   * False: the head is not what the block builds on; nothing was written. Where it cannot be told whether the block
+   * was written (the connection broke), it is found out before this resolves, however long that takes.
+   */
+  commit(block: Block, rows?: RowChanges): Promise<boolean>;
   /** All blocks in order, or those after a head. */
   blocks(after?: Head): AsyncIterable<Block>;
   saveSnapshot(snapshot: SavedSnapshot): Promise<void>;
   loadSnapshot(): Promise<SavedSnapshot | undefined>;
+}
+
+/**
+ * A store that keeps rows as well: what a service needs. Rows change only by `commit`; logs, API keys and
+ * what retention drops are outside of the ledger.
+ */
+export interface ServiceStore extends Store {
+  /** `memory` or `postgresql`. */
+  readonly backend: string;
+  /** Reads the head again: another process may have moved it. */
+  refresh(): Promise<Head>;
+  /** Whether it can be reached now. */
+  isReachable(): Promise<boolean>;
+
+  /** One query for all of them. */
+  keyed(keys: readonly IdempotencyKey[]): Promise<readonly KeyedTask[]>;
+  /** One query for all of them; payloads by id. */
+  payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  task(id: string): Promise<TaskRow | undefined>;
+  /** Newest first, after the cursor. */
+  tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): Promise<readonly TaskLine[]>;
+  run(id: string): Promise<RunRow | undefined>;
+  runs(
+    filter: Pick<TaskFilter, "zone" | "agent">,
+    after: ListCursor | undefined,
+    limit: number,
+  ): Promise<readonly RunRow[]>;
+
+  appendLogs(lines: readonly LogLine[]): Promise<void>;
+  /** Lines of a task after that number, oldest first. */
+  logs(taskId: string, afterLine: number, limit: number): Promise<readonly LogLine[]>;
+
+  apiKeys(): Promise<readonly ApiKeyRow[]>;
+  /** Adds a key, or replaces the one with the same id. */
+  saveApiKey(key: ApiKeyRow): Promise<void>;
+  /** The value under that name; the first to ask decides it. */
+  setting(name: string, initial: () => string): Promise<string>;
+
+  /** Drops what is older than the retention at that time; returns how many tasks went. */
+  prune(now: number, retention: Retention): Promise<number>;
 }
 
 /** The world failed, or what is stored is not what was written. `code` is stable. */

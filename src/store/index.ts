@@ -1,4 +1,23 @@
-export { type SavedSnapshot, type Store, StoreError } from "./contract.ts";
+export { type SavedSnapshot, type ServiceStore, type Store, StoreError } from "./contract.ts";
 export { FileStore } from "./file.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
 export { MemoryStore } from "./memory.ts";
+export {
+  type ApiKeyRow,
+  type IdempotencyKey,
+  type KeyedTask,
+  type ListCursor,
+  type LogLine,
+  NO_CHANGES,
+  QUEUED,
+  type Retention,
+  ROW_STATUSES,
+  type RowChanges,
+  type RowStatus,
+  type RunRow,
+  type SubmittedTask,
+  type TaskFilter,
+  type TaskLine,
+  type TaskProgress,
+  type TaskRow,
+} from "./rows.ts";

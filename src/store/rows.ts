@@ -1,0 +1,167 @@
+/**
+ * What a service keeps beside its ledger, as rows. The ledger and the payloads are the truth; the rest of a row
+ * follows from the ledger, and is kept so that it can be looked up and listed without the scheduler's state.
+ * Times are milliseconds since 1970, money is in millionths.
+ */
+
+export const ROW_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
+export type RowStatus = (typeof ROW_STATUSES)[number];
+
+/** A task as it was submitted: alone, or as a node of a run. */
+export interface SubmittedTask {
+  readonly id: string;
+  /** Undefined for a task of its own. */
+  readonly run: { readonly id: string; readonly node: string } | undefined;
+  readonly zone: string;
+  readonly agent: string;
+  readonly executor: string;
+  readonly type: string;
+  /** 0 (critical) to 4 (best effort). */
+  readonly priority: number;
+  readonly requestState: string;
+  /** Start class after boost and io_wait: 0 interactive, 1 batch, 2 background. */
+  readonly priorityClass: number;
+  readonly boostMicros: number;
+  readonly estimateMs: number;
+  /** -1: none. */
+  readonly deadline: number;
+  /** -1: at once. */
+  readonly runAt: number;
+  /** Resources, capabilities, limits, attempts, time-out: what else was asked, as JSON text. */
+  readonly settings: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly payloadHash: string;
+  readonly enqueuedAt: number;
+  readonly submittedSeq: number;
+}
+
+/** What changes while a task runs and when it ends. Written whole, the last one counts. */
+export interface TaskProgress {
+  readonly status: RowStatus;
+  readonly attempt: number;
+  /** "": none yet. */
+  readonly worker: string;
+  /** -1: not yet. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** JSON text; undefined: none. */
+  readonly result: string | undefined;
+  readonly resultHash: string;
+  readonly errorCode: string;
+  readonly errorMessage: string;
+  readonly costMicros: number;
+  /** The event that this follows from. */
+  readonly seq: number;
+}
+
+export const QUEUED: TaskProgress = {
+  status: "queued",
+  attempt: 0,
+  worker: "",
+  startedAt: -1,
+  endedAt: -1,
+  result: undefined,
+  resultHash: "",
+  errorCode: "",
+  errorMessage: "",
+  costMicros: 0,
+  seq: 0,
+};
+
+export interface TaskRow extends SubmittedTask, TaskProgress {}
+
+/** A row without what may be large. */
+export type TaskLine = Omit<TaskRow, "payload" | "result" | "settings">;
+
+/** The same key of the same agent in the same zone means the same task, until some time after it ended. */
+export interface IdempotencyKey {
+  readonly zone: string;
+  readonly agent: string;
+  readonly key: string;
+}
+
+export interface KeyedTask extends IdempotencyKey {
+  readonly taskId: string;
+  /** Of the request that the key came with first. */
+  readonly bodyHash: string;
+}
+
+export interface RunRow {
+  readonly id: string;
+  readonly zone: string;
+  readonly agent: string;
+  readonly name: string;
+  readonly nodes: number;
+  readonly submittedAt: number;
+  readonly submittedSeq: number;
+  readonly outcome: "" | "completed" | "failed" | "cancelled";
+  /** -1: not yet. */
+  readonly endedAt: number;
+}
+
+/** What a block changes in the rows; committed with it or not at all. A task is named once in each list at most. */
+export interface RowChanges {
+  readonly submitted: readonly { readonly task: SubmittedTask; readonly progress: TaskProgress }[];
+  /** Tasks of earlier blocks. */
+  readonly progressed: readonly { readonly id: string; readonly progress: TaskProgress }[];
+  readonly keys: readonly KeyedTask[];
+  readonly runs: readonly RunRow[];
+  /** Runs of earlier blocks. */
+  readonly runsEnded: readonly {
+    readonly id: string;
+    readonly outcome: RunRow["outcome"];
+    readonly endedAt: number;
+  }[];
+}
+
+export const NO_CHANGES: RowChanges = { submitted: [], progressed: [], keys: [], runs: [], runsEnded: [] };
+
+export interface TaskFilter {
+  readonly zone: string;
+  /** Undefined: all agents. */
+  readonly agent?: string;
+  readonly statuses?: readonly RowStatus[];
+  readonly executor?: string;
+  readonly type?: string;
+  readonly runId?: string;
+}
+
+/** A place in a list that is ordered by (submittedSeq, id), newest first. */
+export interface ListCursor {
+  readonly submittedSeq: number;
+  readonly id: string;
+}
+
+export interface LogLine {
+  readonly taskId: string;
+  readonly attempt: number;
+  /** Grows within a task. */
+  readonly line: number;
+  readonly at: number;
+  readonly stream: "stdout" | "stderr" | "log";
+  readonly text: string;
+}
+
+/** An API key without its secret, of which only an HMAC is kept. */
+export interface ApiKeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly hmac: string;
+  readonly scopes: readonly string[];
+  /** ["*"]: all. */
+  readonly zones: readonly string[];
+  readonly agents: readonly string[];
+  readonly createdAt: number;
+  /** -1: never. */
+  readonly expiresAt: number;
+  /** -1: not revoked. */
+  readonly revokedAt: number;
+}
+
+/** How long things are kept; null: for ever. */
+export interface Retention {
+  readonly endedTasksMs: number | null;
+  readonly logsMs: number | null;
+  readonly idempotencyMs: number;
+}
