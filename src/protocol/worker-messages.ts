@@ -1,0 +1,148 @@
+import { type Static, Type } from "typebox";
+
+/**
+ * What a worker and a server say to each other, over WebSocket or by HTTP (docs/worker-protocol.md).
+ *
+ * A worker process has a session, a random text that it makes up when it starts. As long as the session is the
+ * same, a worker that comes back after a broken connection or a restart of the server goes on with what it runs.
+ * A report is repeated until it is acknowledged; the server accepts it once.
+ */
+
+export const WORKER_PROTOCOL = 1;
+
+const Name = Type.String({ minLength: 1, maxLength: 256 });
+const Names = Type.Array(Name, { maxItems: 1000 });
+const Millis = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** One try at a task. */
+const attempt = {
+  task: Type.String({ format: "uuid" }),
+  attempt: Type.Integer({ minimum: 1, maximum: 2 ** 31 }),
+};
+/** An attempt and when it began, on the worker's clock; -1: it never did. */
+const begun = { ...attempt, started_at: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }) };
+/** In whatever unit, as long as it is the same everywhere. */
+const cost = { cost: Type.Optional(Type.Number({ minimum: 0, maximum: 1e9 })) };
+
+export type Registration = Static<typeof Registration>;
+export const Registration = Type.Object({
+  protocol: Type.Literal(WORKER_PROTOCOL),
+  id: Name,
+  session: Type.String({ minLength: 8, maxLength: 64 }),
+  /** Its home zone; by default that of its key. */
+  zone: Type.Optional(Name),
+  /** Further zones whose tasks it runs; its key must allow them. */
+  zones: Type.Optional(Names),
+  executors: Type.Array(Name, { minItems: 1, maxItems: 1000 }),
+  capabilities: Type.Optional(Names),
+  cpu_millicores: Type.Integer({ minimum: 0, maximum: 1e9 }),
+  memory_bytes: Millis,
+  /** How many tasks it runs at once. */
+  slots: Type.Integer({ minimum: 1, maximum: 10_000 }),
+});
+
+export type Report = Static<typeof Report>;
+export const Report = Type.Union([
+  Type.Object({ type: Type.Literal("finished"), ...begun, ...cost, result: Type.Optional(Type.Unknown()) }),
+  Type.Object({
+    type: Type.Literal("failed"),
+    ...begun,
+    ...cost,
+    code: Type.String({ minLength: 1, maxLength: 64 }),
+    message: Type.String({ maxLength: 10_000 }),
+    /** False: trying again would fail again. */
+    retry: Type.Optional(Type.Boolean()),
+  }),
+  Type.Object({ type: Type.Literal("timed_out"), ...begun, ...cost }),
+  Type.Object({ type: Type.Literal("cancelled"), ...begun, ...cost }),
+]);
+
+/** All that the worker was given and whose end has not been acknowledged, and how it does. */
+export type Heartbeat = Static<typeof Heartbeat>;
+export const Heartbeat = Type.Object({
+  attempts: Type.Array(Type.Object(begun), { maxItems: 20_000 }),
+  /** 0 to 1. */
+  load: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  overloaded: Type.Optional(Type.Boolean()),
+});
+
+export type LogEntry = Static<typeof LogEntry>;
+export const LogEntry = Type.Object({
+  ...attempt,
+  at: Millis,
+  stream: Type.Union([Type.Literal("stdout"), Type.Literal("stderr"), Type.Literal("log")]),
+  text: Type.String({ maxLength: 16_384 }),
+});
+
+export type Progress = Static<typeof Progress>;
+export const Progress = Type.Object({
+  ...attempt,
+  /** 0 to 1. */
+  fraction: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  message: Type.Optional(Type.String({ maxLength: 1000 })),
+});
+
+/** A task for a worker to begin. */
+export type Assignment = Static<typeof Assignment>;
+export const Assignment = Type.Object({
+  ...attempt,
+  task_type: Type.String(),
+  executor: Type.String(),
+  zone: Type.String(),
+  agent: Type.String(),
+  payload: Type.Unknown(),
+  /** 0: no limit. */
+  timeout_ms: Millis,
+  /** The run and node that it belongs to. */
+  run: Type.Optional(Type.String()),
+  node: Type.Optional(Type.String()),
+});
+
+/** From a worker over WebSocket. */
+export type WorkerMessage = Static<typeof WorkerMessage>;
+export const WorkerMessage = Type.Union([
+  Type.Object({ type: Type.Literal("register"), registration: Registration, heartbeat: Heartbeat }),
+  Type.Object({ type: Type.Literal("report"), ref: Type.Integer({ minimum: 0 }), report: Report }),
+  Type.Object({ type: Type.Literal("heartbeat"), heartbeat: Heartbeat }),
+  Type.Object({ type: Type.Literal("log"), entries: Type.Array(LogEntry, { maxItems: 1000 }) }),
+  Type.Object({ type: Type.Literal("progress"), progress: Progress }),
+  /** Wants nothing new. */
+  Type.Object({ type: Type.Literal("drain") }),
+  /** Ends; what it still held is lost. */
+  Type.Object({ type: Type.Literal("leave") }),
+]);
+
+/** The answer to a report, once it is committed. Not accepted: the attempt is no longer current; it is settled too. */
+export type Ack = Static<typeof Ack>;
+export const Ack = Type.Object({ accepted: Type.Boolean(), code: Type.Optional(Type.String()) });
+
+/** To a worker over WebSocket. */
+export type ServerMessage = Static<typeof ServerMessage>;
+export const ServerMessage = Type.Union([
+  Type.Object({
+    type: Type.Literal("registered"),
+    worker: Type.String(),
+    /** Silence for this long loses the worker. */
+    lease_ms: Millis,
+    heartbeat_ms: Millis,
+  }),
+  Type.Object({ type: Type.Literal("assign"), assignments: Type.Array(Assignment) }),
+  Type.Object({ type: Type.Literal("cancel"), attempts: Type.Array(Type.Object(attempt)) }),
+  Type.Object({ type: Type.Literal("drain") }),
+  Type.Object({ type: Type.Literal("ack"), ref: Type.Integer(), ack: Ack }),
+  /** The server closes the connection after it. With `retry` the worker may come back. */
+  Type.Object({
+    type: Type.Literal("error"),
+    code: Type.String(),
+    message: Type.String(),
+    retry: Type.Boolean(),
+  }),
+]);
+
+/** By HTTP: what a poll brings. */
+export type PollAnswer = Static<typeof PollAnswer>;
+export const PollAnswer = Type.Object({
+  assignments: Type.Array(Assignment),
+  cancel: Type.Array(Type.Object(attempt)),
+  drain: Type.Boolean(),
+});
