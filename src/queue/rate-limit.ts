@@ -1,0 +1,119 @@
+import { invariant } from "../core/index.ts";
+
+export interface LimitConfig {
+  /** How many run at once; null: no limit. */
+  readonly concurrency: number | null;
+  /** How many start per period; null: no limit. */
+  readonly rateCount: number | null;
+  readonly ratePeriodMs: number;
+}
+
+export interface LimitSnapshot extends LimitConfig {
+  readonly running: number;
+  readonly debt: number;
+  readonly debtAt: number;
+}
+
+/**
+ * Concurrency and rate of one named limit.
+ *
+ * The rate is a token bucket that holds `rateCount` and fills at `rateCount` per period. What it guarantees,
+ * if every start was admitted: within any w milliseconds (both ends counted) at most
+ * `rateCount + floor(w × rateCount / ratePeriodMs)` starts. So a limit that was idle lets a whole period's
+ * worth go at once, any window of one period sees fewer than twice the rate, and in the long run the rate is
+ * kept. A log of starts would keep every window to the rate, but remember as many times as the rate counts.
+ *
+ * In place of tokens the bucket counts the debt, in milliseconds × rateCount: a start adds a period, and each
+ * millisecond takes `rateCount` away. That keeps everything in integers, whatever the rate. Only starts and
+ * settings change it, so asking never changes a snapshot.
+ */
+export class Limit {
+  #concurrency: number | null = null;
+  #rateCount: number | null = null;
+  #periodMs = 1;
+  #running = 0;
+  #debt = 0;
+  #debtAt = 0;
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get isConfigured(): boolean {
+    return this.#concurrency !== null || this.#rateCount !== null;
+  }
+
+  /** What was used of the rate stays used, in starts: setting a limit again is no way around it. */
+  configure({ concurrency, rateCount, ratePeriodMs }: LimitConfig, now: number): void {
+    invariant(rateCount === null || (rateCount > 0 && ratePeriodMs > 0), "a rate is positive");
+    invariant(Number.isSafeInteger((rateCount ?? 0) * ratePeriodMs), "a rate can be counted in integers");
+    const debt = this.#debtNow(now);
+    this.#debt = rateCount === null ? 0 : converted(debt, this.#periodMs, ratePeriodMs, rateCount);
+    this.#debtAt = now;
+    this.#concurrency = concurrency;
+    this.#rateCount = rateCount;
+    this.#periodMs = ratePeriodMs;
+  }
+
+  admits(now: number): boolean {
+    const hasRoom = this.#concurrency === null || this.#running < this.#concurrency;
+    return hasRoom && this.#overdraft(now) <= 0;
+  }
+
+  /** When a rate that is used up admits again; undefined while it does not stand in the way. */
+  nextAt(now: number): number | undefined {
+    const overdraft = this.#overdraft(now);
+    return overdraft <= 0 ? undefined : now + Math.ceil(overdraft / (this.#rateCount ?? 1));
+  }
+
+  start(now: number): void {
+    this.#running++;
+    if (this.#rateCount === null) return;
+    this.#debt = this.#debtNow(now) + this.#periodMs;
+    this.#debtAt = now;
+  }
+
+  end(): void {
+    invariant(this.#running > 0, "what ends under a limit was started under it");
+    this.#running--;
+  }
+
+  toSnapshot(): LimitSnapshot {
+    return {
+      concurrency: this.#concurrency,
+      rateCount: this.#rateCount,
+      ratePeriodMs: this.#periodMs,
+      running: this.#running,
+      debt: this.#debt,
+      debtAt: this.#debtAt,
+    };
+  }
+
+  static restore(snapshot: LimitSnapshot): Limit {
+    const limit = new Limit();
+    limit.#concurrency = snapshot.concurrency;
+    limit.#rateCount = snapshot.rateCount;
+    limit.#periodMs = snapshot.ratePeriodMs;
+    limit.#running = snapshot.running;
+    limit.#debt = snapshot.debt;
+    limit.#debtAt = snapshot.debtAt;
+    return limit;
+  }
+
+  /** By how much the debt is too large for one more start. */
+  #overdraft(now: number): number {
+    if (this.#rateCount === null) return 0;
+    return this.#debtNow(now) - this.#periodMs * (this.#rateCount - 1);
+  }
+
+  #debtNow(now: number): number {
+    if (this.#rateCount === null) return 0;
+    return Math.max(0, this.#debt - (now - this.#debtAt) * this.#rateCount);
+  }
+}
+
+/** A debt in the units of another rate: as many starts, rounded up, but no more than the bucket holds. */
+function converted(debt: number, fromPeriodMs: number, toPeriodMs: number, toCount: number): number {
+  const exact = (BigInt(debt) * BigInt(toPeriodMs) + BigInt(fromPeriodMs) - 1n) / BigInt(fromPeriodMs);
+  return Math.min(Number(exact), toPeriodMs * toCount);
+}
