@@ -17,8 +17,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: ["core", "ledger"],
   protocol: ["core", "ledger", "graph"],
   simulator: ["core", "ledger", "graph", "placement", "scheduler", "store"],
-  server: ["core", "ledger", "graph", "placement", "scheduler", "store", "protocol"],
+  server: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "protocol"],
   worker: ["core", "protocol", "graph"],
+  client: ["core", "protocol"],
   get local() {
     return partsAbove("local");
   },

@@ -1,0 +1,253 @@
+import type { Priority } from "../graph/index.ts";
+import type { GraphFile } from "../protocol/index.ts";
+import type { RequestState } from "../queue/index.ts";
+import type { WaitReason } from "../scheduler/index.ts";
+import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
+
+/**
+ * What the service does for those who may ask, in the scheduler's own units; the routes turn it into HTTP, and
+ * embedded use calls it as it is. Everything that a caller may not see is as if it did not exist.
+ */
+export interface Api {
+  /** One answer per submission, in their order; each is taken or refused by itself. */
+  submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]>;
+  task(caller: Caller, id: string): Promise<TaskView | undefined>;
+  /** Resolves when the task has ended or the time is over. */
+  waitForTask(caller: Caller, id: string, waitMs: number, signal: AbortSignal): Promise<TaskView | undefined>;
+  tasks(
+    caller: Caller,
+    filter: ListFilter,
+    after: ListCursor | undefined,
+    limit: number,
+  ): Promise<Page<TaskLineView>>;
+  /** False: there was nothing to cancel, or nothing that the caller may see. */
+  cancel(caller: Caller, id: string): Promise<boolean>;
+  /** Puts a failed or cancelled task back into the queue. */
+  retry(caller: Caller, id: string): Promise<TaskView | Refusal | undefined>;
+  why(caller: Caller, id: string): Promise<Explanation | undefined>;
+  log(caller: Caller, id: string, afterLine: number, limit: number): Promise<readonly LogLine[] | undefined>;
+  metrics(caller: Caller): Metrics;
+
+  submitRun(caller: Caller, run: RunSubmission): Promise<RunView | Refusal>;
+  run(caller: Caller, id: string): Promise<RunView | undefined>;
+  runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>>;
+  cancelRun(caller: Caller, id: string): Promise<boolean>;
+
+  workers(caller: Caller): readonly WorkerView[];
+  drainWorker(caller: Caller, id: string): Promise<boolean>;
+  /** An executor of the caller's zone, or with undefined the whole zone. */
+  setPaused(caller: Caller, executor: string | undefined, paused: boolean): Promise<void>;
+  agents(caller: Caller): readonly AgentView[];
+  /** Null: no limit; undefined: as the zone or the configuration says. */
+  setAgentLimit(caller: Caller, agent: string, maxConcurrent: number | null | undefined): Promise<AgentView>;
+  setZoneLimit(caller: Caller, maxConcurrent: number | null | undefined): Promise<void>;
+  grantCredits(caller: Caller, agent: string, micros: number): Promise<AgentView>;
+  limits(caller: Caller): readonly LimitView[];
+  setLimit(caller: Caller, limit: LimitSetting): Promise<LimitView>;
+
+  /** What happens, from an opaque id on, or from now; ends with the signal. Only what the caller may see. */
+  events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent>;
+}
+
+export const SCOPES = ["submit", "read", "work", "admin", "operator"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Who asks, as the key and the headers say. */
+export interface Caller {
+  readonly keyId: string;
+  readonly zone: string;
+  readonly agent: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Sees and changes what any agent of the zone has: an admin that does not act for an agent. */
+  readonly isZoneAdmin: boolean;
+}
+
+export interface TaskSubmission {
+  readonly executor: string;
+  readonly type: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly priority: Priority;
+  readonly requestState: RequestState;
+  readonly estimateMs: number;
+  readonly boostMicros: number;
+  /** -1: none. */
+  readonly deadline: number;
+  readonly runAt: number;
+  readonly idempotencyKey: string | undefined;
+  /** SHA-256 of the canonical request, to tell whether the same key came with another one. */
+  readonly bodyHash: string;
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+  /** Sorted by code unit, without duplicates. */
+  readonly capabilities: readonly string[];
+  readonly limits: readonly string[];
+  readonly maxAttempts: number;
+  readonly backoffMs: number;
+  /** 0: no limit. */
+  readonly timeoutMs: number;
+}
+
+export type Submitted =
+  | {
+      readonly accepted: true;
+      readonly task: TaskView;
+      /** An earlier submission with the same key made it. */
+      readonly repeated: boolean;
+      /** The submitter should slow down. */
+      readonly throttle: boolean;
+    }
+  | Refusal;
+
+export interface Refusal {
+  readonly accepted: false;
+  readonly code: RefusalCode;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+
+/** `key-reused`: the idempotency key came with another request before. `ended`/`not-ended`: the task's status forbids it. */
+export type RefusalCode =
+  | "backlog"
+  | "backpressure"
+  | "fair-share"
+  | "credits"
+  | "key-reused"
+  | "duplicate-run"
+  | "too-many-nodes"
+  | "not-ended"
+  | "part-of-a-run";
+
+export interface TaskView extends Omit<TaskRow, "result"> {
+  readonly effectiveTier: number;
+  /** JSON text; undefined: none. */
+  readonly result: string | undefined;
+  readonly progress:
+    | { readonly fraction: number | undefined; readonly message: string | undefined }
+    | undefined;
+}
+
+export interface TaskLineView extends TaskLine {
+  readonly effectiveTier: number;
+}
+
+export interface ListFilter {
+  readonly statuses?: readonly RowStatus[];
+  readonly executor?: string;
+  readonly type?: string;
+  readonly runId?: string;
+  /** Only for zone admins; others see their own. */
+  readonly agent?: string;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Where the next page begins; undefined: this was the last. */
+  readonly next: ListCursor | undefined;
+}
+
+export interface Explanation {
+  readonly id: string;
+  readonly status: RowStatus;
+  /** Why it does not run yet, the primary reason first. */
+  readonly waiting: readonly (WaitReason & { readonly text: string })[];
+  /** Why it runs, or last ran, where it does. */
+  readonly placed:
+    | {
+        readonly worker: string;
+        readonly attempt: number;
+        readonly reason: Readonly<Record<string, unknown>>;
+        readonly runnerUp: string | undefined;
+        readonly rejected: Readonly<Record<string, number>>;
+        readonly text: string;
+      }
+    | undefined;
+}
+
+export interface Metrics {
+  readonly queueByClass: readonly {
+    readonly priorityClass: number;
+    readonly count: number;
+    /** Milliseconds. */
+    readonly avgWaitMs: number;
+    readonly maxWaitMs: number;
+  }[];
+  readonly fairShare: Readonly<
+    Record<
+      string,
+      { readonly running: number; readonly max: number | null; readonly available: number | null }
+    >
+  >;
+  readonly useHrrn: boolean;
+  readonly totals: Readonly<Record<RowStatus, number>>;
+  readonly backend: string;
+}
+
+export interface RunSubmission {
+  /** Undefined: a new one. A run with this id must not exist. */
+  readonly id: string | undefined;
+  readonly graph: GraphFile;
+  readonly failFast: boolean;
+}
+
+export interface RunView extends RunRow {
+  /** Nodes by status; undefined once the run is no longer in the state and its nodes have to be listed instead. */
+  readonly counts: Readonly<Record<RowStatus, number>>;
+}
+
+export interface WorkerView {
+  readonly id: string;
+  readonly zone: string;
+  readonly zones: readonly string[];
+  readonly executors: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly status: string;
+  readonly slots: number;
+  readonly held: number;
+  readonly cpuMillicores: number;
+  readonly freeCpuMillicores: number;
+  readonly memoryBytes: number;
+  readonly freeMemoryBytes: number;
+}
+
+export interface AgentView {
+  readonly agent: string;
+  readonly running: number;
+  readonly maxConcurrent: number | null;
+  readonly creditsMicros: number;
+  readonly reservedMicros: number;
+  readonly costMicros: number;
+}
+
+export interface LimitSetting {
+  readonly name: string;
+  /** Null: no limit. */
+  readonly concurrency: number | null;
+  readonly rate: { readonly count: number; readonly periodMs: number } | null;
+}
+
+export interface LimitView extends LimitSetting {
+  readonly running: number;
+}
+
+export type EventsFrom =
+  | { readonly at: "now" }
+  | { readonly at: "after"; readonly id: string }
+  | { readonly at: "start" };
+
+/** An event of the ledger that the caller may see; ids are opaque and resume the stream. */
+export interface StreamEvent {
+  readonly id: string;
+  readonly kind: string;
+  readonly at: number;
+  readonly taskId: string | undefined;
+  readonly runId: string | undefined;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What is outside of the scheduler: keys are the edge's own. */
+export interface KeyStore {
+  apiKeys(): Promise<readonly ApiKeyRow[]>;
+  saveApiKey(key: ApiKeyRow): Promise<void>;
+  setting(name: string, initial: () => string): Promise<string>;
+}
