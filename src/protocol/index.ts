@@ -1,3 +1,17 @@
 export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
 export { closest } from "./suggestion.ts";
+export { parseCpuMillicores, parseMemoryBytes } from "./units.ts";
+// Types alone: the schemas load TypeBox, which takes longer than most commands.
+export type {
+  Ack,
+  Assignment,
+  Heartbeat,
+  LogEntry,
+  PollAnswer,
+  Progress,
+  Registration,
+  Report,
+  ServerMessage,
+  WorkerMessage,
+} from "./worker-messages.ts";
