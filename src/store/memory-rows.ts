@@ -1,0 +1,248 @@
+import { StoreError } from "./contract.ts";
+import { NewestFirst } from "./newest-first.ts";
+import type {
+  IdempotencyKey,
+  KeyedTask,
+  ListCursor,
+  LogLine,
+  Retention,
+  RowChanges,
+  RunRow,
+  TaskFilter,
+  TaskLine,
+  TaskProgress,
+  TaskRow,
+} from "./rows.ts";
+
+/** How many tasks that ended are kept, and how many runs; the oldest are forgotten first. */
+const KEPT_ENDED = 10_000;
+
+interface KeptTask {
+  row: TaskRow;
+  /** Of its idempotency key; undefined: it has none. */
+  key: string | undefined;
+  logs: LogLine[];
+}
+
+interface KeptRun {
+  row: RunRow;
+  readonly taskIds: Set<string>;
+}
+
+/** The rows of a memory store. */
+export class MemoryRows {
+  readonly #tasks = new Map<string, KeptTask>();
+  readonly #taskOrder = new NewestFirst((id) => this.#tasks.has(id));
+  readonly #runs = new Map<string, KeptRun>();
+  readonly #runOrder = new NewestFirst((id) => this.#runs.has(id));
+  readonly #keys = new Map<string, KeyedTask>();
+  /** In the order in which they ended. A task of a run that is still open is not among them: others may need it. */
+  readonly #endedTasks = new Set<string>();
+  readonly #endedRuns = new Set<string>();
+
+  change(changes: RowChanges): void {
+    this.#refuseDoubles(changes);
+    this.#addRuns(changes.runs);
+    this.#addTasks(changes.submitted);
+    for (const key of changes.keys) this.#addKey(key);
+    for (const { id, progress } of changes.progressed) this.#progress(id, progress);
+    for (const { id, outcome, endedAt } of changes.runsEnded) this.#endRun(id, outcome, endedAt);
+    this.#forgetOldest();
+  }
+
+  keyed(keys: readonly IdempotencyKey[]): KeyedTask[] {
+    return keys.flatMap((key) => this.#keys.get(textOf(key)) ?? []);
+  }
+
+  payloads(ids: readonly string[]): ReadonlyMap<string, string> {
+    const found = new Map<string, string>();
+    for (const id of ids) {
+      const task = this.#tasks.get(id);
+      if (task) found.set(id, task.row.payload);
+    }
+    return found;
+  }
+
+  task(id: string): TaskRow | undefined {
+    return this.#tasks.get(id)?.row;
+  }
+
+  tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): TaskLine[] {
+    const found: TaskLine[] = [];
+    for (const id of this.#taskOrder.idsAfter(after)) {
+      if (found.length === limit) break;
+      const row = this.task(id);
+      if (row && matches(row, filter)) found.push(lineOf(row));
+    }
+    return found;
+  }
+
+  run(id: string): RunRow | undefined {
+    return this.#runs.get(id)?.row;
+  }
+
+  runs(
+    filter: Pick<TaskFilter, "zone" | "agent">,
+    after: ListCursor | undefined,
+    limit: number,
+  ): readonly RunRow[] {
+    const found: RunRow[] = [];
+    for (const id of this.#runOrder.idsAfter(after)) {
+      if (found.length === limit) break;
+      const row = this.run(id);
+      if (row?.zone === filter.zone && isAsked(filter.agent, row.agent)) found.push(row);
+    }
+    return found;
+  }
+
+  /** Lines of tasks that are no longer known are dropped. */
+  appendLogs(lines: readonly LogLine[]): void {
+    for (const line of lines) {
+      const logs = this.#tasks.get(line.taskId)?.logs;
+      if (!logs) continue;
+      const isNext = line.line > (logs.at(-1)?.line ?? -1);
+      if (!isNext && logs.some((known) => known.line === line.line)) continue;
+      logs.push(line);
+      if (!isNext) logs.sort((a, b) => a.line - b.line);
+    }
+  }
+
+  logs(taskId: string, afterLine: number, limit: number): readonly LogLine[] {
+    const logs = this.#tasks.get(taskId)?.logs ?? [];
+    return logs.filter(({ line }) => line > afterLine).slice(0, limit);
+  }
+
+  prune(now: number, { endedTasksMs, logsMs, idempotencyMs }: Retention): number {
+    const before = this.#tasks.size;
+    if (endedTasksMs !== null) this.#forgetEndedUntil(now - endedTasksMs);
+    for (const task of this.#tasks.values()) {
+      if (logsMs !== null) task.logs = task.logs.filter(({ at }) => at > now - logsMs);
+      if (isEndedUntil(task.row.endedAt, now - idempotencyMs)) this.#forgetKey(task);
+    }
+    return before - this.#tasks.size;
+  }
+
+  /** Checked before anything is changed: a block is committed with all of its rows or not at all. */
+  #refuseDoubles({ submitted, keys, runs }: RowChanges): void {
+    const texts = keys.map(textOf);
+    if (new Set(texts).size < texts.length || texts.some((text) => this.#keys.has(text)))
+      throw new StoreError("unwritable", "an idempotency key is used twice");
+    if (submitted.some(({ task }) => this.#tasks.has(task.id)))
+      throw new StoreError("unwritable", "a task is submitted twice");
+    if (runs.some(({ id }) => this.#runs.has(id)))
+      throw new StoreError("unwritable", "a run is submitted twice");
+  }
+
+  #addRuns(rows: readonly RunRow[]): void {
+    for (const row of rows) {
+      this.#runs.set(row.id, { row, taskIds: new Set() });
+      if (row.endedAt >= 0) this.#endedRuns.add(row.id);
+    }
+    this.#runOrder.add(rows);
+  }
+
+  #addTasks(submitted: RowChanges["submitted"]): void {
+    for (const { task, progress } of submitted) {
+      this.#tasks.set(task.id, { row: { ...task, ...progress }, key: undefined, logs: [] });
+      if (task.run) this.#runs.get(task.run.id)?.taskIds.add(task.id);
+      this.#noteEnd(task.id);
+    }
+    this.#taskOrder.add(submitted.map(({ task }) => task));
+  }
+
+  #addKey(keyed: KeyedTask): void {
+    const text = textOf(keyed);
+    this.#keys.set(text, keyed);
+    const task = this.#tasks.get(keyed.taskId);
+    if (task) task.key = text;
+  }
+
+  #progress(id: string, progress: TaskProgress): void {
+    const task = this.#tasks.get(id);
+    if (!task) return;
+    task.row = { ...task.row, ...progress };
+    this.#noteEnd(id);
+  }
+
+  #endRun(id: string, outcome: RunRow["outcome"], endedAt: number): void {
+    const run = this.#runs.get(id);
+    if (!run) return;
+    run.row = { ...run.row, outcome, endedAt };
+    this.#endedRuns.add(id);
+    for (const taskId of run.taskIds) this.#noteEnd(taskId);
+  }
+
+  #noteEnd(id: string): void {
+    const row = this.task(id);
+    if (!row) return;
+    const isOfOpenRun = row.run !== undefined && this.run(row.run.id)?.endedAt === -1;
+    if (row.endedAt < 0 || isOfOpenRun) this.#endedTasks.delete(id);
+    else this.#endedTasks.add(id);
+  }
+
+  #forgetOldest(): void {
+    for (const id of this.#endedTasks) {
+      if (this.#endedTasks.size <= KEPT_ENDED) break;
+      this.#forgetTask(id);
+    }
+    for (const id of this.#endedRuns) {
+      if (this.#endedRuns.size <= KEPT_ENDED) break;
+      this.#forgetRun(id);
+    }
+  }
+
+  #forgetEndedUntil(time: number): void {
+    for (const id of [...this.#endedTasks])
+      if (isEndedUntil(this.task(id)?.endedAt ?? -1, time)) this.#forgetTask(id);
+    for (const id of [...this.#endedRuns])
+      if (isEndedUntil(this.run(id)?.endedAt ?? -1, time)) this.#forgetRun(id);
+  }
+
+  #forgetTask(id: string): void {
+    const task = this.#tasks.get(id);
+    if (!task) return;
+    this.#forgetKey(task);
+    if (task.row.run) this.#runs.get(task.row.run.id)?.taskIds.delete(id);
+    this.#endedTasks.delete(id);
+    this.#tasks.delete(id);
+    this.#taskOrder.noteForgotten();
+  }
+
+  #forgetRun(id: string): void {
+    this.#endedRuns.delete(id);
+    this.#runs.delete(id);
+    this.#runOrder.noteForgotten();
+  }
+
+  #forgetKey(task: KeptTask): void {
+    if (task.key !== undefined) this.#keys.delete(task.key);
+    task.key = undefined;
+  }
+}
+
+function textOf({ zone, agent, key }: IdempotencyKey): string {
+  return JSON.stringify([zone, agent, key]);
+}
+
+function isEndedUntil(endedAt: number, time: number): boolean {
+  return endedAt >= 0 && endedAt <= time;
+}
+
+function isAsked<T>(asked: T | undefined, found: T): boolean {
+  return asked === undefined || asked === found;
+}
+
+function matches(row: TaskRow, { zone, agent, statuses, executor, type, runId }: TaskFilter): boolean {
+  return (
+    row.zone === zone &&
+    isAsked(agent, row.agent) &&
+    (statuses === undefined || statuses.includes(row.status)) &&
+    isAsked(executor, row.executor) &&
+    isAsked(type, row.type) &&
+    isAsked(runId, row.run?.id)
+  );
+}
+
+function lineOf({ payload: _payload, result: _result, settings: _settings, ...line }: TaskRow): TaskLine {
+  return line;
+}

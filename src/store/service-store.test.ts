@@ -1,0 +1,381 @@
+import { describe, expect, test } from "vitest";
+import { type Block, BlockWriter, type Head } from "../ledger/index.ts";
+import type { ServiceStore } from "./contract.ts";
+import { MemoryStore } from "./memory.ts";
+import {
+  type ApiKeyRow,
+  type LogLine,
+  NO_CHANGES,
+  QUEUED,
+  type Retention,
+  type RowChanges,
+  type RunRow,
+  type SubmittedTask,
+  type TaskFilter,
+  type TaskProgress,
+} from "./rows.ts";
+
+const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
+  memory: async () => new MemoryStore(),
+};
+
+const FOR_EVER: Retention = { endedTasksMs: null, logsMs: null, idempotencyMs: Number.MAX_SAFE_INTEGER };
+
+function blockOn(head: Head): Block {
+  const writer = new BlockWriter();
+  writer.add({ kind: "CancelRequested", run: 0, node: -1 });
+  return writer.seal(head, 1, 1000 + head.seq);
+}
+
+function taskOf(id: string, changed: Partial<SubmittedTask> = {}): SubmittedTask {
+  return {
+    id,
+    run: undefined,
+    zone: "main",
+    agent: "ada",
+    executor: "shell",
+    type: "build",
+    priority: 2,
+    requestState: "pending",
+    priorityClass: 1,
+    boostMicros: 0,
+    estimateMs: 30_000,
+    deadline: -1,
+    runAt: -1,
+    settings: "{}",
+    payload: `{"id":"${id}"}`,
+    payloadHash: "f".repeat(64),
+    enqueuedAt: 1_794_738_955_269,
+    submittedSeq: 1,
+    ...changed,
+  };
+}
+
+function endedAt(time: number, changed: Partial<TaskProgress> = {}): TaskProgress {
+  return {
+    status: "completed",
+    attempt: 1,
+    worker: "w1",
+    startedAt: time - 10,
+    endedAt: time,
+    result: '{"ok":true}',
+    resultHash: "a".repeat(64),
+    errorCode: "",
+    errorMessage: "",
+    costMicros: 12,
+    seq: 2,
+    ...changed,
+  };
+}
+
+function runOf(id: string, changed: Partial<RunRow> = {}): RunRow {
+  return {
+    id,
+    zone: "main",
+    agent: "ada",
+    name: "nightly",
+    nodes: 2,
+    submittedAt: 5,
+    submittedSeq: 1,
+    outcome: "",
+    endedAt: -1,
+    ...changed,
+  };
+}
+
+function submitted(...tasks: readonly SubmittedTask[]): RowChanges["submitted"] {
+  return tasks.map((task) => ({ task, progress: QUEUED }));
+}
+
+async function commit(store: ServiceStore, changes: Partial<RowChanges>): Promise<void> {
+  expect(await store.commit(blockOn(store.head), { ...NO_CHANGES, ...changes })).toBe(true);
+}
+
+/** What is listed, page by page. */
+async function listed(store: ServiceStore, filter: TaskFilter, pageSize = 2): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: { id: string; submittedSeq: number } | undefined; ; ) {
+    const page = await store.tasks(filter, after, pageSize);
+    ids.push(...page.map(({ id }) => id));
+    after = page.at(-1);
+    if (page.length < pageSize || !after) return ids;
+  }
+}
+
+describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
+  test("a task can be read as it was submitted, and as it ended", async () => {
+    await using store = await open();
+    const task = taskOf("t1", {
+      run: undefined,
+      deadline: 7,
+      runAt: 9,
+      boostMicros: 20_000,
+      submittedSeq: 3,
+    });
+    await commit(store, { submitted: submitted(task) });
+    expect(await store.task("t1")).toEqual({ ...task, ...QUEUED });
+    await commit(store, { progressed: [{ id: "t1", progress: endedAt(100) }] });
+    expect(await store.task("t1")).toEqual({ ...task, ...endedAt(100) });
+    expect(await store.task("t2")).toBeUndefined();
+  });
+
+  test("a task that is submitted and ends in one block is written with its end", async () => {
+    await using store = await open();
+    const progress = endedAt(100, { status: "failed", result: undefined, errorMessage: "no" });
+    await commit(store, { submitted: [{ task: taskOf("t1"), progress }] });
+    expect(await store.task("t1")).toEqual({ ...taskOf("t1"), ...progress });
+  });
+
+  test("a refused commit writes no rows", async () => {
+    await using store = await open();
+    const first = store.head;
+    await commit(store, { submitted: submitted(taskOf("t1")), runs: [runOf("r1")] });
+    const late: RowChanges = {
+      submitted: submitted(taskOf("t2")),
+      progressed: [{ id: "t1", progress: endedAt(100) }],
+      keys: [{ zone: "main", agent: "ada", key: "k", taskId: "t2", bodyHash: "b" }],
+      runs: [runOf("r2")],
+      runsEnded: [{ id: "r1", outcome: "failed", endedAt: 100 }],
+    };
+    expect(await store.commit(blockOn(first), late)).toBe(false);
+    expect(await store.task("t2")).toBeUndefined();
+    expect((await store.task("t1"))?.status).toBe("queued");
+    expect(await store.keyed(late.keys)).toEqual([]);
+    expect(await store.run("r2")).toBeUndefined();
+    expect(await store.run("r1")).toEqual(runOf("r1"));
+  });
+
+  test("[Q-14] a key is found by its zone, agent and key, and by nothing less", async () => {
+    await using store = await open();
+    const key = { zone: "main", agent: "ada", key: "k1", taskId: "t1", bodyHash: "b1" };
+    const other = { ...key, agent: "bob", taskId: "t2", bodyHash: "b2" };
+    await commit(store, { submitted: submitted(taskOf("t1"), taskOf("t2")), keys: [key, other] });
+    const asked = [key, other, { ...key, zone: "east" }, { ...key, key: "k2" }];
+    const found = await store.keyed(asked.map(({ zone, agent, key: name }) => ({ zone, agent, key: name })));
+    expect([...found].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))).toEqual([key, other]);
+    expect(await store.keyed([])).toEqual([]);
+  });
+
+  test("[Q-14] a key that is used twice is refused with its whole block", async () => {
+    await using store = await open();
+    const key = { zone: "main", agent: "ada", key: "k1", taskId: "t1", bodyHash: "b1" };
+    await commit(store, { submitted: submitted(taskOf("t1")), keys: [key] });
+    const { head } = store;
+    const again = { ...NO_CHANGES, submitted: submitted(taskOf("t2")), keys: [{ ...key, taskId: "t2" }] };
+    await expect(store.commit(blockOn(head), again)).rejects.toMatchObject({ code: "unwritable" });
+    expect(await store.refresh()).toEqual(head);
+    expect(await store.task("t2")).toBeUndefined();
+    await commit(store, { submitted: submitted(taskOf("t2")) });
+  });
+
+  test("payloads are found by id, as they were written", async () => {
+    await using store = await open();
+    const texts = {
+      unicode: '{"a":"ünïcödé 🚀 \u2028"}',
+      quotes: String.raw`{"a":"\"\\'{}$1,NULL\\x00"}`,
+      nul: String.raw`{"a":"\u0000"}`,
+      numbers: '{"a":1e400,"b":-0,"c":0.1000,"d":12345678901234567890}',
+      empty: "{}",
+      null: "null",
+      big: JSON.stringify({ a: 'x"\\ü'.repeat(250_000) }),
+    };
+    const tasks = Object.entries(texts).map(([id, payload]) => taskOf(id, { payload }));
+    await commit(store, { submitted: submitted(...tasks) });
+    const found = await store.payloads([...Object.keys(texts), "unknown"]);
+    expect(Object.fromEntries(found)).toEqual(texts);
+    for (const [id, payload] of Object.entries(texts)) expect((await store.task(id))?.payload).toBe(payload);
+  });
+
+  test("tasks are listed newest first, page by page", async () => {
+    await using store = await open();
+    await commit(store, { submitted: submitted(taskOf("a"), taskOf("b"), taskOf("c")) });
+    await commit(store, {
+      submitted: submitted(taskOf("0", { submittedSeq: 2 }), taskOf("z", { zone: "east" })),
+    });
+    for (const size of [1, 2, 3, 10]) {
+      expect(await listed(store, { zone: "main" }, size), `pages of ${size}`).toEqual(["0", "c", "b", "a"]);
+    }
+    expect(await listed(store, { zone: "west" })).toEqual([]);
+    const [line] = await store.tasks({ zone: "east" }, undefined, 10);
+    const { payload: _payload, settings: _settings, ...rest } = taskOf("z", { zone: "east" });
+    const { result: _result, ...progress } = QUEUED;
+    expect(line).toEqual({ ...rest, ...progress });
+  });
+
+  test("a list holds what the filter asks for, in whatever state", async () => {
+    await using store = await open();
+    const run = { id: "r1", node: "n" };
+    await commit(store, {
+      runs: [runOf("r1")],
+      submitted: submitted(
+        taskOf("a"),
+        taskOf("b", { agent: "bob" }),
+        taskOf("c", { executor: "docker" }),
+        taskOf("d", { type: "test" }),
+        taskOf("e", { run }),
+        taskOf("f", { run: { id: "r2", node: "n" } }),
+      ),
+    });
+    await commit(store, {
+      progressed: [
+        {
+          id: "a",
+          progress: { ...QUEUED, status: "running", attempt: 1, worker: "w1", startedAt: 3, seq: 2 },
+        },
+        { id: "b", progress: endedAt(100) },
+        { id: "d", progress: endedAt(100, { status: "cancelled" }) },
+      ],
+    });
+    const zone = "main";
+    expect(await listed(store, { zone })).toEqual(["f", "e", "d", "c", "b", "a"]);
+    expect(await listed(store, { zone, agent: "bob" })).toEqual(["b"]);
+    expect(await listed(store, { zone, executor: "docker" })).toEqual(["c"]);
+    expect(await listed(store, { zone, type: "test" })).toEqual(["d"]);
+    expect(await listed(store, { zone, runId: "r1" })).toEqual(["e"]);
+    expect(await listed(store, { zone, statuses: ["running"] })).toEqual(["a"]);
+    expect(await listed(store, { zone, statuses: ["completed", "cancelled"] })).toEqual(["d", "b"]);
+    expect(await listed(store, { zone, statuses: [] })).toEqual([]);
+    expect(await listed(store, { zone, agent: "ada", statuses: ["queued"], type: "build" })).toEqual([
+      "f",
+      "e",
+      "c",
+    ]);
+    expect((await store.task("e"))?.run).toEqual(run);
+  });
+
+  test("runs are read, listed newest first, and end", async () => {
+    await using store = await open();
+    const bob = runOf("r2", { agent: "bob", submittedSeq: 2 });
+    await commit(store, { runs: [runOf("r1"), bob, runOf("r3", { zone: "east" })] });
+    await commit(store, { runsEnded: [{ id: "r1", outcome: "completed", endedAt: 50 }] });
+    const ended = runOf("r1", { outcome: "completed", endedAt: 50 });
+    expect(await store.run("r1")).toEqual(ended);
+    expect(await store.run("none")).toBeUndefined();
+    expect(await store.runs({ zone: "main" }, undefined, 10)).toEqual([bob, ended]);
+    expect(await store.runs({ zone: "main" }, bob, 10)).toEqual([ended]);
+    expect(await store.runs({ zone: "main", agent: "bob" }, undefined, 10)).toEqual([bob]);
+    expect(await store.runs({ zone: "main" }, undefined, 1)).toEqual([bob]);
+  });
+
+  test("lines of a log are kept in order, and once", async () => {
+    await using store = await open();
+    await commit(store, { submitted: submitted(taskOf("t1"), taskOf("t2")) });
+    const line = (at: number): LogLine => ({
+      taskId: "t1",
+      attempt: 1,
+      line: at,
+      at: 100 + at,
+      stream: at % 2 === 0 ? "stdout" : "stderr",
+      text: `line ${at} "\\ ü`,
+    });
+    await store.appendLogs([line(1), line(2)]);
+    await store.appendLogs([line(2), line(4), line(3)]);
+    await store.appendLogs([]);
+    expect(await store.logs("t1", 0, 10)).toEqual([line(1), line(2), line(3), line(4)]);
+    expect(await store.logs("t1", 2, 1)).toEqual([line(3)]);
+    expect(await store.logs("t2", 0, 10)).toEqual([]);
+  });
+
+  test("API keys are added and replaced", async () => {
+    await using store = await open();
+    const key: ApiKeyRow = {
+      id: "k1",
+      name: "ci",
+      hmac: "00ff",
+      scopes: ["submit", "read"],
+      zones: ["*"],
+      agents: [],
+      createdAt: 1,
+      expiresAt: -1,
+      revokedAt: -1,
+    };
+    await store.saveApiKey(key);
+    await store.saveApiKey({ ...key, id: "k2", agents: ["ada", 'b"o,b'] });
+    await store.saveApiKey({ ...key, revokedAt: 9 });
+    const keys = [...(await store.apiKeys())].sort((a, b) => (a.id < b.id ? -1 : 1));
+    expect(keys).toEqual([
+      { ...key, revokedAt: 9 },
+      { ...key, id: "k2", agents: ["ada", 'b"o,b'] },
+    ]);
+  });
+
+  test("the first to ask for a setting decides it", async () => {
+    await using store = await open();
+    expect(await store.setting("secret", () => "one")).toBe("one");
+    expect(await store.setting("secret", () => "two")).toBe("one");
+    expect(await store.setting("other", () => "")).toBe("");
+  });
+
+  test("what is older than the retention is dropped, and nothing else", async () => {
+    await using store = await open();
+    const key = { zone: "main", agent: "ada", key: "k", bodyHash: "b" };
+    const line = { attempt: 1, line: 1, at: 100, stream: "log", text: "" } as const;
+    await commit(store, {
+      runs: [runOf("open"), runOf("done", { outcome: "failed", endedAt: 100 })],
+      submitted: [
+        { task: taskOf("old"), progress: endedAt(100) },
+        { task: taskOf("new"), progress: endedAt(200) },
+        { task: taskOf("waiting"), progress: QUEUED },
+        { task: taskOf("needed", { run: { id: "open", node: "a" } }), progress: endedAt(100) },
+        { task: taskOf("spent", { run: { id: "done", node: "a" } }), progress: endedAt(100) },
+      ],
+      keys: ["old", "new", "waiting"].map((taskId) => ({ ...key, key: taskId, taskId })),
+    });
+    await store.appendLogs(["old", "new", "waiting"].map((taskId) => ({ ...line, taskId })));
+    const keys = async () =>
+      (await store.keyed(["old", "new", "waiting"].map((name) => ({ ...key, key: name })))).map(
+        ({ taskId }) => taskId,
+      );
+    expect(await store.prune(10_000, FOR_EVER)).toBe(0);
+    expect(await keys()).toHaveLength(3);
+    expect(await store.prune(250, { ...FOR_EVER, endedTasksMs: 100 })).toBe(2);
+    expect(await listed(store, { zone: "main" })).toEqual(["waiting", "new", "needed"].sort().reverse());
+    expect((await keys()).sort()).toEqual(["new", "waiting"]);
+    expect(await store.logs("old", 0, 10)).toEqual([]);
+    expect(await store.run("done")).toBeUndefined();
+    expect(await store.run("open")).toBeDefined();
+    expect(await store.logs("new", 0, 10)).toHaveLength(1);
+    expect(await store.prune(250, { ...FOR_EVER, logsMs: 100, idempotencyMs: 50 })).toBe(0);
+    expect(await store.logs("new", 0, 10)).toEqual([]);
+    expect(await keys()).toEqual(["waiting"]);
+  });
+
+  test("10,000 tasks go into one commit", async () => {
+    await using store = await open();
+    const tasks = Array.from({ length: 10_000 }, (__, at) => taskOf(`t${String(at).padStart(5, "0")}`));
+    await commit(store, { submitted: submitted(...tasks) });
+    await commit(store, { progressed: tasks.map(({ id }) => ({ id, progress: endedAt(100) })) });
+    expect(await store.tasks({ zone: "main", statuses: ["completed"] }, undefined, 20_000)).toHaveLength(
+      10_000,
+    );
+    expect((await store.payloads(tasks.map(({ id }) => id))).size).toBe(10_000);
+    expect(await store.prune(1_000, { ...FOR_EVER, endedTasksMs: 0 })).toBe(10_000);
+  });
+
+  test("it says what it is and whether it is there", async () => {
+    await using store = await open();
+    expect(["memory", "postgresql"]).toContain(store.backend);
+    expect(await store.isReachable()).toBe(true);
+    expect(await store.refresh()).toEqual(store.head);
+  });
+});
+
+test("[Q-17] a memory store keeps 10,000 ended tasks and forgets the oldest with their keys and logs", async () => {
+  const store = new MemoryStore();
+  const key = { zone: "main", agent: "ada", key: "k", bodyHash: "b" };
+  await commit(store, {
+    submitted: submitted(taskOf("first"), taskOf("waiting")),
+    keys: [{ ...key, taskId: "first" }],
+  });
+  await store.appendLogs([{ taskId: "first", attempt: 1, line: 1, at: 1, stream: "log", text: "" }]);
+  await commit(store, { progressed: [{ id: "first", progress: endedAt(100) }] });
+  const more = Array.from({ length: 9_999 }, (_, at) => taskOf(`t${at}`));
+  await commit(store, { submitted: more.map((task) => ({ task, progress: endedAt(200) })) });
+  expect(await store.task("first")).toBeDefined();
+  await commit(store, { submitted: [{ task: taskOf("last"), progress: endedAt(300) }] });
+  expect(await store.task("first")).toBeUndefined();
+  expect(await store.keyed([key])).toEqual([]);
+  expect(await store.logs("first", 0, 10)).toEqual([]);
+  expect(await store.task("waiting")).toBeDefined();
+  expect(await listed(store, { zone: "main" }, 1_000)).toHaveLength(10_001);
+});
