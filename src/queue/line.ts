@@ -1,43 +1,122 @@
+import { Heap, invariant } from "../core/index.ts";
 import type { QueueConfig } from "./config.ts";
 import type { Entry } from "./entry.ts";
+import { LADDERS, type Ladder } from "./ladder.ts";
 import { goesBefore } from "./rank.ts";
+import type { Rung } from "./rung.ts";
 
-/** All waiting entries of one group. */
+interface Lift {
+  readonly at: number;
+  readonly entry: Entry;
+}
+
+/** So few lifts of entries that have left are not worth clearing away. */
+const FEW = 64;
+
+/**
+ * All waiting entries of one group, in the order of `goesBefore`.
+ *
+ * They stand on rungs, and the first of the line is one of the firsts of the rungs. Entries are lifted from
+ * rung to rung when the line is asked for its first; between two such moments nobody can see the difference.
+ */
 export class Line {
   readonly #config: QueueConfig;
-  readonly #entries = new Set<Entry>();
+  readonly #ladder: Ladder;
+  readonly #rungs: (Rung | undefined)[] = [];
+  /** Also of entries that have left or changed since. */
+  #lifts: Heap<Lift> = new Heap(isEarlier);
+  /** Every entry stands on its rung of this moment. */
+  #liftedTo = 0;
+  #size = 0;
 
   constructor(config: QueueConfig) {
     this.#config = config;
+    this.#ladder = LADDERS[config.order];
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#size;
   }
 
   add(entry: Entry): void {
-    this.#entries.add(entry);
+    this.#rungAt(entry, this.#liftedTo).add(entry);
+    this.#size++;
+    this.#awaitLift(entry);
   }
 
   delete(entry: Entry): void {
-    this.#entries.delete(entry);
+    invariant(this.#rungAt(entry, this.#liftedTo).delete(entry), "an entry that leaves was added");
+    this.#size--;
+    if (this.#lifts.size > 2 * this.#size + FEW) this.#forgetLifts();
   }
 
   /** Lets the caller change the entry's fields, and keeps the line in order. */
-  rekey(_entry: Entry, change: () => void): void {
+  rekey(entry: Entry, change: () => void): void {
+    if (this.#config.order === "graph") {
+      const { tier, seq } = entry;
+      change();
+      invariant(entry.tier === tier && entry.seq === seq, "a run keeps its place in a line");
+      return;
+    }
+    this.delete(entry);
     change();
+    this.add(entry);
   }
 
   /** The entry that goes before all others. Time never runs backwards from one call to the next. */
   first(now: number, demoted: boolean): Entry | undefined {
+    this.#lift(now);
     let best: Entry | undefined;
-    for (const entry of this.#entries) {
-      if (!best || goesBefore(entry, demoted, best, demoted, now, this.#config)) best = entry;
+    for (const rung of this.#rungs) {
+      const head = rung?.first(now);
+      if (!head) continue;
+      if (!best || goesBefore(head, demoted, best, demoted, now, this.#config)) best = head;
     }
     return best;
   }
 
-  entries(): Iterable<Entry> {
-    return this.#entries;
+  *entries(): Iterable<Entry> {
+    for (const rung of this.#rungs) if (rung) yield* rung.entries();
   }
+
+  #lift(now: number): void {
+    invariant(now >= this.#liftedTo, "time never runs backwards");
+    const before = this.#liftedTo;
+    this.#liftedTo = now;
+    for (let lift = this.#lifts.peek(); lift && lift.at <= now; lift = this.#lifts.peek()) {
+      this.#lifts.pop();
+      this.#climb(lift.entry, before);
+    }
+  }
+
+  /** An entry that has left, or was lifted already, is not on the rung any more that it would have come from. */
+  #climb(entry: Entry, before: number): void {
+    const from = this.#rungAt(entry, before);
+    const to = this.#rungAt(entry, this.#liftedTo);
+    if (from === to || !from.delete(entry)) return;
+    to.add(entry);
+    this.#awaitLift(entry);
+  }
+
+  #awaitLift(entry: Entry): void {
+    const at = this.#ladder.nextLift(entry, this.#liftedTo, this.#config);
+    if (at !== Number.POSITIVE_INFINITY) this.#lifts.push({ at, entry });
+  }
+
+  #forgetLifts(): void {
+    this.#lifts = new Heap(isEarlier);
+    for (const entry of this.entries()) this.#awaitLift(entry);
+  }
+
+  #rungAt(entry: Entry, now: number): Rung {
+    const at = this.#ladder.rungAt(entry, now, this.#config);
+    const rung = this.#rungs[at] ?? this.#ladder.makeRung();
+    this.#rungs[at] = rung;
+    return rung;
+  }
+}
+
+/** Which of two at the same moment is lifted first makes no difference. */
+function isEarlier(a: Lift, b: Lift): boolean {
+  return a.at < b.at;
 }

@@ -2,7 +2,7 @@ import { compareText } from "../core/index.ts";
 import { classAt, effectiveTier } from "./classes.ts";
 import type { QueueConfig } from "./config.ts";
 import type { Entry } from "./entry.ts";
-import { compareProducts } from "./exact-product.ts";
+import { compareRatios } from "./response-ratio.ts";
 
 /**
  * Whether a goes before b at this moment: the total order that every line hands its entries out in. Two lines
@@ -28,16 +28,8 @@ export function goesBefore(
   }
 }
 
-/**
- * Higher (wait + estimate) / estimate first, which is higher wait / estimate, compared without dividing:
- * two quotients can round to the same double and still differ.
- */
-export function hrrnOrder(a: Entry, b: Entry, now: number): number {
-  return (
-    compareProducts(now - b.readyAt, a.estimateMs, now - a.readyAt, b.estimateMs) ||
-    a.readyAt - b.readyAt ||
-    compareText(a.id, b.id)
-  );
+function hrrnOrder(a: Entry, b: Entry, now: number): number {
+  return compareRatios(a.readyAt, a.estimateMs, b.readyAt, b.estimateMs, now) || byAge(a, b);
 }
 
 function byAge(a: Entry, b: Entry): number {

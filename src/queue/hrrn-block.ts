@@ -1,0 +1,181 @@
+import { compareText, invariant } from "../core/index.ts";
+import type { Entry } from "./entry.ts";
+import { compareProducts } from "./exact-product.ts";
+import { compareRatios, overtakenFrom } from "./response-ratio.ts";
+
+/** Room that a block begins with: most lines are short. */
+const FIRST_ROOM = 16;
+
+/**
+ * Some hundred entries, and the one with the highest response ratio.
+ *
+ * See an entry as the point (readyAt, estimate), and now as the point (now, 0). The highest wait / estimate is
+ * then the flattest line from now back to an entry, so it touches the lower convex hull, and only where that
+ * falls: from the oldest entry to the one with the least estimate. As now moves on, the touching point moves
+ * along the hull towards smaller estimates and never back. So the hull tells the champion of any moment, and
+ * until when it stays champion.
+ *
+ * Three ties need care. Of equal points the hull keeps the smallest id, which comes first in the order of the
+ * entries. Of three points on one line the middle one is never needed: when they tie, the oldest goes first.
+ * And at the moment in which even the oldest entry became ready all ratios of that moment are equal, whatever
+ * the estimates: then the first entry is champion, not the hull's.
+ *
+ * Readings of points go through two arrays of numbers: in a long queue the entries lie all over the memory.
+ */
+export class HrrnBlock {
+  /** By readyAt, then id. */
+  readonly entries: Entry[] = [];
+  /** Its place among the blocks. */
+  slot = -1;
+  champion: Entry | undefined;
+  /** The champion must be looked for again from this moment on. */
+  overtakenFrom: number = Number.NEGATIVE_INFINITY;
+  #readyAt = new Float64Array(FIRST_ROOM);
+  #estimateMs = new Float64Array(FIRST_ROOM);
+  /** Positions of the falling part of the lower hull, oldest first. */
+  readonly #hull: number[] = [];
+  #isHullStale = false;
+
+  get size(): number {
+    return this.entries.length;
+  }
+
+  /** Whether the champion may have changed. */
+  add(entry: Entry): boolean {
+    const at = this.#placeOf(entry);
+    this.#insert(at, entry);
+    if (at + 1 === this.size && !this.#isHullStale) return this.#extendHull(at);
+    this.#isHullStale = true;
+    return true;
+  }
+
+  /** Whether the champion may have changed. Without another entry, the champion only stays longer. */
+  delete(entry: Entry): boolean {
+    const at = this.#placeOf(entry);
+    invariant(this.entries[at] === entry, "an entry waits with the keys that it was added with");
+    this.entries.splice(at, 1);
+    this.#readyAt.copyWithin(at, at + 1, this.size + 1);
+    this.#estimateMs.copyWithin(at, at + 1, this.size + 1);
+    this.#isHullStale = true;
+    return entry === this.champion;
+  }
+
+  /** Finds the champion of this moment. */
+  look(now: number): void {
+    if (this.#isHullStale) this.#buildHull();
+    const hull = this.#hull;
+    const at = this.#touchingPoint(now);
+    const isFirstMoment = (this.#readyAt[0] as number) >= now;
+    this.champion = this.entries[isFirstMoment ? 0 : (hull[at] as number)];
+    if (isFirstMoment) this.overtakenFrom = now + 1;
+    else if (at + 1 === hull.length) this.overtakenFrom = Number.POSITIVE_INFINITY;
+    else this.overtakenFrom = this.#passes(hull[at] as number, hull[at + 1] as number, now);
+  }
+
+  /** The point of the hull that is ahead: the first that the next one has not overtaken. */
+  #touchingPoint(now: number): number {
+    let low = 0;
+    let high = this.#hull.length - 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#isAhead(this.#hull[middle + 1] as number, this.#hull[middle] as number, now))
+        low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #isAhead(a: number, b: number, now: number): boolean {
+    return (
+      compareRatios(
+        this.#readyAt[a] as number,
+        this.#estimateMs[a] as number,
+        this.#readyAt[b] as number,
+        this.#estimateMs[b] as number,
+        now,
+      ) < 0
+    );
+  }
+
+  #passes(ahead: number, behind: number, now: number): number {
+    return overtakenFrom(
+      this.#readyAt[ahead] as number,
+      this.#estimateMs[ahead] as number,
+      this.#readyAt[behind] as number,
+      this.#estimateMs[behind] as number,
+      now,
+    );
+  }
+
+  #buildHull(): void {
+    this.#hull.length = 0;
+    for (let at = 0; at < this.size; at++) this.#extendHull(at);
+    this.#isHullStale = false;
+  }
+
+  /** Takes in a point that is younger than the whole hull; whether it belongs to it. */
+  #extendHull(at: number): boolean {
+    const hull = this.#hull;
+    const tip = hull.length - 1;
+    if (tip >= 0 && (this.#estimateMs[at] as number) >= (this.#estimateMs[hull[tip] as number] as number)) {
+      return false;
+    }
+    while (hull.length > 0 && !this.#isTipBelow(at)) hull.pop();
+    hull.push(at);
+    return true;
+  }
+
+  /** Whether the hull's last point lies below the line from the one before it to a younger point. */
+  #isTipBelow(at: number): boolean {
+    const tip = this.#hull[this.#hull.length - 1] as number;
+    const youngerBy = (this.#readyAt[at] as number) - (this.#readyAt[tip] as number);
+    if (this.#hull.length === 1) return youngerBy > 0;
+    const before = this.#hull[this.#hull.length - 2] as number;
+    return (
+      compareProducts(
+        (this.#estimateMs[before] as number) - (this.#estimateMs[tip] as number),
+        youngerBy,
+        (this.#estimateMs[tip] as number) - (this.#estimateMs[at] as number),
+        (this.#readyAt[tip] as number) - (this.#readyAt[before] as number),
+      ) > 0
+    );
+  }
+
+  /** Where it stands, or would. */
+  #placeOf(entry: Entry): number {
+    let low = 0;
+    let high = this.size;
+    // Most arrive in the order of time.
+    if (high > 0 && (this.#readyAt[high - 1] as number) < entry.readyAt) return high;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = (this.#readyAt[middle] as number) - entry.readyAt;
+      if (order < 0 || (order === 0 && compareText((this.entries[middle] as Entry).id, entry.id) < 0)) {
+        low = middle + 1;
+      } else high = middle;
+    }
+    return low;
+  }
+
+  #insert(at: number, entry: Entry): void {
+    const size = this.size;
+    if (size === this.#readyAt.length) {
+      this.#readyAt = doubled(this.#readyAt);
+      this.#estimateMs = doubled(this.#estimateMs);
+    }
+    if (at === size) this.entries.push(entry);
+    else {
+      this.entries.splice(at, 0, entry);
+      this.#readyAt.copyWithin(at + 1, at, size);
+      this.#estimateMs.copyWithin(at + 1, at, size);
+    }
+    this.#readyAt[at] = entry.readyAt;
+    this.#estimateMs[at] = entry.estimateMs;
+  }
+}
+
+function doubled(array: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(2 * array.length);
+  larger.set(array);
+  return larger;
+}

@@ -1,0 +1,12 @@
+import type { Entry } from "./entry.ts";
+
+/** Entries of a line whose order among each other depends on nothing but their keys and the time. */
+export interface Rung {
+  readonly size: number;
+  add(entry: Entry): void;
+  /** Whether it was here. Its fields are those that it was added with. */
+  delete(entry: Entry): boolean;
+  /** Time never runs backwards from one call to the next. */
+  first(now: number): Entry | undefined;
+  entries(): Iterable<Entry>;
+}
