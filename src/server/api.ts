@@ -1,5 +1,15 @@
 import type { Priority } from "../graph/index.ts";
-import type { GraphFile } from "../protocol/index.ts";
+import type {
+  Ack,
+  GraphFile,
+  Heartbeat,
+  LogEntry,
+  PollAnswer,
+  Progress,
+  Registration,
+  Report,
+  ServerMessage,
+} from "../protocol/index.ts";
 import type { RequestState } from "../queue/index.ts";
 import type { WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
@@ -75,7 +85,7 @@ export interface TaskSubmission {
   readonly deadline: number;
   readonly runAt: number;
   readonly idempotencyKey: string | undefined;
-  /** SHA-256 of the canonical request, to tell whether the same key came with another one. */
+  /** SHA-256 of the canonical request, to tell whether the same key came with another one; "" without a key. */
   readonly bodyHash: string;
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
@@ -111,6 +121,7 @@ export type RefusalCode =
   | "backlog"
   | "backpressure"
   | "fair-share"
+  | "rate-limit"
   | "credits"
   | "key-reused"
   | "duplicate-run"
@@ -250,4 +261,47 @@ export interface KeyStore {
   apiKeys(): Promise<readonly ApiKeyRow[]>;
   saveApiKey(key: ApiKeyRow): Promise<void>;
   setting(name: string, initial: () => string): Promise<string>;
+}
+
+/** What workers say, over whichever transport; both transports have checked that the key allows the zones. */
+export interface WorkerGateway {
+  /**
+   * Registers, or goes on under the same session. Over a socket, `sink` takes what the server has to say; without
+   * one it waits for polls.
+   */
+  register(
+    caller: Caller,
+    registration: Registration,
+    heartbeat: Heartbeat,
+    sink: WorkerSink | undefined,
+  ): Promise<WorkerSession | RegistrationRefusal>;
+  /** The session of a worker that comes by HTTP, if it is the current one and the caller's. */
+  session(caller: Caller, workerId: string, session: string): WorkerSession | undefined;
+}
+
+/** `worker-taken`: another session has this id and is alive, or another zone has it. */
+export interface RegistrationRefusal {
+  readonly refused: "zone-not-allowed" | "worker-taken";
+  readonly message: string;
+}
+
+export interface WorkerSink {
+  send(message: ServerMessage): void;
+  close(): void;
+}
+
+export interface WorkerSession {
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  /** Resolves once the report is committed, or refused for good. */
+  report(report: Report): Promise<Ack>;
+  heartbeat(heartbeat: Heartbeat): void;
+  log(entries: readonly LogEntry[]): void;
+  progress(progress: Progress): void;
+  drain(): Promise<void>;
+  leave(): Promise<void>;
+  /** Resolves as soon as there is something to bring, or when the time is over. */
+  poll(heartbeat: Heartbeat, waitMs: number, signal: AbortSignal): Promise<PollAnswer>;
+  /** The connection broke; the worker may come back before its lease ends. */
+  disconnected(): void;
 }
