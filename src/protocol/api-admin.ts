@@ -1,0 +1,162 @@
+import { type Static, Type } from "typebox";
+import { Amount, Count, Name, OrNull, Time, TimeOrNull } from "./api-parts.ts";
+
+const MAX_CONCURRENT = 1_000_000;
+const Concurrency = OrNull(
+  Type.Integer({ minimum: 0, maximum: MAX_CONCURRENT, description: "Null: no limit.", examples: [10] }),
+);
+const closed = { additionalProperties: false };
+
+export type WorkersAnswer = Static<typeof WorkersAnswer>;
+export const WorkersAnswer = Type.Object({
+  workers: Type.Array(
+    Type.Object(
+      {
+        id: Type.String(),
+        zone: Type.String({ description: "Its home." }),
+        zones: Type.Array(Type.String()),
+        executors: Type.Array(Type.String()),
+        capabilities: Type.Array(Type.String()),
+        status: Type.String(),
+        slots: Count,
+        held: Type.Integer({ minimum: 0, description: "How many tasks it has." }),
+        cpu_millicores: Count,
+        free_cpu_millicores: Count,
+        memory_bytes: Count,
+        free_memory_bytes: Count,
+      },
+      { title: "Worker" },
+    ),
+  ),
+});
+
+export type DrainAnswer = Static<typeof DrainAnswer>;
+export const DrainAnswer = Type.Object({ draining: Type.Boolean(), worker_id: Type.String() });
+
+export type PauseBody = Static<typeof PauseBody>;
+export const PauseBody = Type.Object(
+  { executor: Type.Optional(Name("By default the whole zone.", "agent-worker-1")) },
+  closed,
+);
+export type PauseAnswer = Static<typeof PauseAnswer>;
+export const PauseAnswer = Type.Object({ paused: Type.Boolean(), executor: OrNull(Type.String()) });
+
+export type AgentAnswer = Static<typeof AgentAnswer>;
+export const AgentAnswer = Type.Object(
+  {
+    agent: Type.String(),
+    running_count: Count,
+    max_concurrent: OrNull(Count),
+    credits: Amount,
+    reserved_credits: Amount,
+    cost: Amount,
+  },
+  { title: "Agent" },
+);
+export type AgentsAnswer = Static<typeof AgentsAnswer>;
+export const AgentsAnswer = Type.Object({ agents: Type.Array(AgentAnswer) });
+
+export type ConcurrencyBody = Static<typeof ConcurrencyBody>;
+export const ConcurrencyBody = Type.Object({ max_concurrent: Type.Optional(Concurrency) }, closed);
+export type ZoneAnswer = Static<typeof ZoneAnswer>;
+export const ZoneAnswer = Type.Object({ zone: Type.String(), max_concurrent: Type.Optional(Concurrency) });
+
+export type CreditsBody = Static<typeof CreditsBody>;
+export const CreditsBody = Type.Object(
+  {
+    amount: Type.Union([Type.String({ maxLength: 32 }), Type.Number({ minimum: 0 })], {
+      description: "A decimal (text or number) with up to 6 places.",
+      examples: ["10.5"],
+    }),
+  },
+  closed,
+);
+
+const Rate = Type.Object(
+  {
+    count: Type.Integer({ minimum: 1, maximum: 1_000_000_000, examples: [100] }),
+    per_seconds: Type.Number({ minimum: 0.001, maximum: 86_400 * 366, examples: [60] }),
+  },
+  { ...closed, examples: [{ count: 100, per_seconds: 60 }] },
+);
+export type LimitBody = Static<typeof LimitBody>;
+export const LimitBody = Type.Object(
+  { concurrency: Type.Optional(Concurrency), rate: Type.Optional(OrNull(Rate)) },
+  closed,
+);
+export type LimitAnswer = Static<typeof LimitAnswer>;
+export const LimitAnswer = Type.Object(
+  { name: Type.String(), concurrency: Concurrency, rate: OrNull(Rate), running_count: Count },
+  { title: "Limit" },
+);
+export type LimitsAnswer = Static<typeof LimitsAnswer>;
+export const LimitsAnswer = Type.Object({ limits: Type.Array(LimitAnswer) });
+
+const SCOPE_NAMES = ["submit", "read", "work", "admin", "operator"] as const;
+const KeyNames = Type.Array(Name('A name, or "*" for all.', "*"), { minItems: 1, maxItems: 1000 });
+
+export type KeyBody = Static<typeof KeyBody>;
+export const KeyBody = Type.Object(
+  {
+    name: Name("What the key is for.", "ci"),
+    scopes: Type.Array(Type.Enum([...SCOPE_NAMES]), {
+      minItems: 1,
+      maxItems: 5,
+      examples: [["submit", "read"]],
+    }),
+    zones: Type.Optional(KeyNames),
+    agents: Type.Optional(KeyNames),
+    expires_at: Type.Optional(
+      OrNull(
+        Type.String({
+          maxLength: 64,
+          description: "RFC 3339 with a zone.",
+          examples: ["2027-01-01T00:00:00Z"],
+        }),
+      ),
+    ),
+  },
+  closed,
+);
+
+const key = {
+  id: Type.String(),
+  name: Type.String(),
+  scopes: Type.Array(Type.Enum([...SCOPE_NAMES])),
+  zones: Type.Array(Type.String()),
+  agents: Type.Array(Type.String()),
+  created_at: Time("When it was made."),
+  expires_at: TimeOrNull("Not valid from then on."),
+  revoked_at: TimeOrNull("When it was revoked."),
+};
+export type KeyAnswer = Static<typeof KeyAnswer>;
+export const KeyAnswer = Type.Object(key, { title: "Key" });
+export type KeysAnswer = Static<typeof KeysAnswer>;
+export const KeysAnswer = Type.Object({ keys: Type.Array(KeyAnswer) });
+export type NewKeyAnswer = Static<typeof NewKeyAnswer>;
+export const NewKeyAnswer = Type.Object(
+  { ...key, secret: Type.String({ description: "Shown this once; only a hash of it is kept." }) },
+  { title: "NewKey" },
+);
+
+export type RotateBody = Static<typeof RotateBody>;
+export const RotateBody = Type.Object(
+  {
+    overlap_seconds: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 86_400 * 365,
+        default: 3600,
+        description: "How long the old secret stays valid.",
+        examples: [3600],
+      }),
+    ),
+  },
+  closed,
+);
+
+export type HealthAnswer = Static<typeof HealthAnswer>;
+export const HealthAnswer = Type.Object(
+  { status: Type.Enum(["ok", "starting", "unavailable"]), detail: Type.Optional(Type.String()) },
+  { title: "Health", additionalProperties: true },
+);

@@ -1,0 +1,53 @@
+import { type Static, Type } from "typebox";
+import { Count, CountsByStatus, Name, NextCursor, OrNull, Time, TimeOrNull } from "./api-parts.ts";
+
+/** A run by JSON. The graph file itself may be sent as well, as YAML or JSON. */
+export type RunBody = Static<typeof RunBody>;
+export const RunBody = Type.Object(
+  {
+    graph: Type.Record(Type.String(), Type.Unknown(), {
+      description: "What stands in a graph file.",
+      examples: [{ nodes: { fetch: { task: "fetch" }, clean: { task: "clean", needs: ["fetch"] } } }],
+    }),
+    name: Type.Optional(Name("Beats the graph's own name.", "nightly")),
+    id: Type.Optional(Name("By default a new one.", "nightly-2026-03-01")),
+    fail_fast: Type.Optional(Type.Boolean({ default: false, description: "A failed node ends the run." })),
+  },
+  { title: "RunSubmission", additionalProperties: false },
+);
+
+const summary = {
+  id: Type.String(),
+  name: Type.String(),
+  zone: Type.String(),
+  agent_id: Type.String(),
+  status: Type.Enum(["running", "completed", "failed", "cancelled"]),
+  nodes: Count,
+  submitted_at: Time("When it was submitted."),
+  completed_at: TimeOrNull("When it ended, however it did."),
+};
+
+export type RunSummary = Static<typeof RunSummary>;
+export const RunSummary = Type.Object(summary, { title: "RunSummary" });
+
+export type RunAnswer = Static<typeof RunAnswer>;
+export const RunAnswer = Type.Object({ ...summary, counts: CountsByStatus }, { title: "Run" });
+
+export type RunPage = Static<typeof RunPage>;
+export const RunPage = Type.Object({ runs: Type.Array(RunSummary), next: NextCursor });
+
+export type RunCancelled = Static<typeof RunCancelled>;
+export const RunCancelled = Type.Object({ cancelled: Type.Boolean(), run_id: Type.String() });
+
+/** What an event stream carries as `data`. */
+export type EventData = Static<typeof EventData>;
+export const EventData = Type.Object(
+  {
+    kind: Type.String({ description: "A fact in the past tense.", examples: ["TaskAssigned"] }),
+    at: Time("When it was recorded."),
+    task_id: OrNull(Type.String()),
+    run_id: OrNull(Type.String()),
+    data: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { title: "Event" },
+);

@@ -1,0 +1,10 @@
+/**
+ * The second door of this part, for those who check what crosses a wire: the schemas themselves. They load
+ * TypeBox, which takes a quarter of a second, so whoever needs only their types enters through `index.ts`.
+ */
+export * from "./api-admin.ts";
+export * from "./api-parts.ts";
+export * from "./api-runs.ts";
+export * from "./api-tasks.ts";
+export * from "./api-worker.ts";
+export { Ack, PollAnswer, Registration, ServerMessage, WorkerMessage } from "./worker-messages.ts";

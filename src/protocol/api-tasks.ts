@@ -1,0 +1,271 @@
+import { type Static, Type } from "typebox";
+import {
+  Amount,
+  Count,
+  CountsByStatus,
+  Name,
+  NextCursor,
+  OrNull,
+  PRIORITY_NAMES,
+  PriorityClassName,
+  ProblemDocument,
+  REQUEST_STATE_NAMES,
+  TaskStatus,
+  Time,
+  TimeOrNull,
+  Uuid,
+} from "./api-parts.ts";
+
+const MAX_SECONDS = 3650 * 24 * 3600;
+const MAX_BATCH = 10_000;
+
+const Payload = Type.Record(Type.String(), Type.Unknown(), {
+  description: "What the worker gets: a JSON object of up to 1 MiB.",
+  examples: [{ action: "noop" }],
+});
+const Names = Type.Array(Name("A name.", "net"), {
+  maxItems: 100,
+  description: "Names.",
+  examples: [["net"]],
+});
+const Instant = Type.String({
+  maxLength: 64,
+  description: "RFC 3339 with a zone.",
+  examples: ["2026-03-01T10:00:00Z"],
+});
+
+export type SubmitBody = Static<typeof SubmitBody>;
+export const SubmitBody = Type.Object(
+  {
+    executor: Name("Who should run it: workers say which executors they serve.", "agent-worker-1"),
+    task_type: Name("What the worker shall do.", "resize_image"),
+    payload: Type.Optional(Payload),
+    priority: Type.Optional(Type.Enum([...PRIORITY_NAMES], { default: "normal" })),
+    request_state: Type.Optional(
+      Type.Enum([...REQUEST_STATE_NAMES], { default: "pending", description: "What the task mostly does." }),
+    ),
+    estimated_service_time: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: MAX_SECONDS,
+        default: 30,
+        description: "How long it should run, in seconds.",
+        examples: [30],
+      }),
+    ),
+    boost: Type.Optional(
+      Type.Union([Type.String({ maxLength: 32 }), Type.Number({ minimum: 0 })], {
+        description: "Credits for a higher tier, as a decimal (text or number) with up to 6 places.",
+        examples: ["0.01"],
+      }),
+    ),
+    deadline: Type.Optional(OrNull(Instant)),
+    run_at: Type.Optional(OrNull(Instant)),
+    idempotency_key: Type.Optional(
+      OrNull(Name("The same key means the same task. The Idempotency-Key header does the same.", "order-17")),
+    ),
+    resources: Type.Optional(
+      Type.Object(
+        {
+          cpu: Type.Optional(
+            Type.Union([Type.Number({ minimum: 0 }), Type.String({ maxLength: 64 })], {
+              description: "Cores, or millicores as text.",
+              examples: ["500m"],
+            }),
+          ),
+          memory: Type.Optional(
+            Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 64 })], {
+              description: "Bytes, or a size as text.",
+              examples: ["512MiB"],
+            }),
+          ),
+        },
+        { additionalProperties: false, examples: [{ cpu: 0.5, memory: "512MiB" }] },
+      ),
+    ),
+    capabilities: Type.Optional(Names),
+    limits: Type.Optional(Names),
+    max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 101, default: 3, examples: [3] })),
+    retry_backoff: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: MAX_SECONDS,
+        default: 1,
+        description: "Seconds before the second attempt; it doubles with each further one.",
+        examples: [1],
+      }),
+    ),
+    timeout: Type.Optional(
+      OrNull(
+        Type.Number({
+          exclusiveMinimum: 0,
+          maximum: MAX_SECONDS,
+          description: "Seconds that an attempt may take.",
+          examples: [60],
+        }),
+      ),
+    ),
+  },
+  { title: "Submission", additionalProperties: false },
+);
+
+export type BatchBody = Static<typeof BatchBody>;
+export const BatchBody = Type.Object(
+  { tasks: Type.Array(SubmitBody, { minItems: 1, maxItems: MAX_BATCH }) },
+  { additionalProperties: false },
+);
+
+const summary = {
+  id: Uuid,
+  status: TaskStatus,
+  priority_tier: Type.Enum([...PRIORITY_NAMES]),
+  priority_class: PriorityClassName,
+  effective_tier: Type.Integer({
+    minimum: 0,
+    maximum: 4,
+    description: "After boost and ageing; 0 is the highest.",
+  }),
+  request_state: Type.Enum([...REQUEST_STATE_NAMES]),
+  executor_id: Type.String(),
+  agent_id: Type.String({ description: "Who submitted it." }),
+  zone: Type.String(),
+  task_type: Type.String(),
+  enqueued_at: Time("When it was submitted."),
+  started_at: TimeOrNull("When its last attempt began."),
+  completed_at: TimeOrNull("When it ended, however it did."),
+  deadline: TimeOrNull("It fails if it has not started by then."),
+  run_at: TimeOrNull("It does not start before."),
+  estimated_service_time: Type.Number({ description: "Seconds." }),
+  boost_amount: Amount,
+  cost: Amount,
+  attempt: Type.Integer({ minimum: 0, description: "0: none has begun." }),
+  worker_id: OrNull(Type.String()),
+  error_code: OrNull(Type.String()),
+  error_message: OrNull(Type.String()),
+  run_id: OrNull(Type.String({ description: "The run that it belongs to." })),
+  node: OrNull(Type.String({ description: "Its place in that run." })),
+};
+
+/** A task as lists have it: without what may be large. */
+export type TaskSummary = Static<typeof TaskSummary>;
+export const TaskSummary = Type.Object(summary, { title: "TaskSummary" });
+
+export type TaskAnswer = Static<typeof TaskAnswer>;
+export const TaskAnswer = Type.Object(
+  {
+    ...summary,
+    payload: Type.Unknown({ description: "As it was submitted." }),
+    result: Type.Unknown({ description: "What the worker reported; null until then." }),
+    progress: OrNull(
+      Type.Object({ fraction: OrNull(Type.Number()), message: OrNull(Type.String()) }, { title: "Progress" }),
+    ),
+  },
+  { title: "Task" },
+);
+
+export type BatchAnswer = Static<typeof BatchAnswer>;
+export const BatchAnswer = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      status: Type.Integer({ description: "As a single submission would have been answered." }),
+      task: Type.Optional(TaskSummary),
+      problem: Type.Optional(ProblemDocument),
+    }),
+    { description: "In the order of the request." },
+  ),
+});
+
+export type TaskPage = Static<typeof TaskPage>;
+export const TaskPage = Type.Object({ tasks: Type.Array(TaskSummary), next: NextCursor });
+
+export type Cancelled = Static<typeof Cancelled>;
+export const Cancelled = Type.Object(
+  {
+    cancelled: Type.Boolean({ description: "False: there was nothing to cancel." }),
+    task_id: Type.String(),
+  },
+  { title: "Cancelled" },
+);
+
+export type WhyAnswer = Static<typeof WhyAnswer>;
+export const WhyAnswer = Type.Object({
+  id: Uuid,
+  status: TaskStatus,
+  waiting: Type.Array(
+    Type.Object(
+      { code: Type.String(), text: Type.String() },
+      { additionalProperties: true, description: "A reason with its parameters." },
+    ),
+    { description: "Why it does not run yet, the primary reason first." },
+  ),
+  placed: OrNull(
+    Type.Object(
+      {
+        worker_id: Type.String(),
+        attempt: Type.Integer({ minimum: 1 }),
+        reason: Type.Record(Type.String(), Type.Unknown()),
+        runner_up: OrNull(Type.String()),
+        rejected: Type.Record(Type.String(), Count, {
+          description: "How many workers were rejected for what.",
+        }),
+        text: Type.String(),
+      },
+      { description: "Why it runs, or last ran, where it does." },
+    ),
+  ),
+});
+
+export type LogAnswer = Static<typeof LogAnswer>;
+export const LogAnswer = Type.Object({
+  lines: Type.Array(
+    Type.Object({
+      line: Type.Integer({ minimum: 0, description: "Grows; give the last one as `after` to go on." }),
+      attempt: Type.Integer({ minimum: 1 }),
+      at: Time("On the worker's clock."),
+      stream: Type.Enum(["stdout", "stderr", "log"]),
+      text: Type.String(),
+    }),
+  ),
+});
+
+export type QueueMetrics = Static<typeof QueueMetrics>;
+export const QueueMetrics = Type.Object(
+  {
+    queue_by_class: Type.Array(
+      Type.Object({
+        priority_class: PriorityClassName,
+        cnt: Count,
+        avg_wait: Type.Number({ minimum: 0, description: "Seconds." }),
+        max_wait: Type.Number({ minimum: 0, description: "Seconds." }),
+      }),
+    ),
+    fair_share: Type.Record(
+      Type.String(),
+      Type.Object({ running_count: Count, max_concurrent: OrNull(Count), available_slots: OrNull(Count) }),
+      { description: "By agent; null: no limit." },
+    ),
+    use_hrrn: Type.Boolean(),
+    backend: Type.String(),
+    totals: CountsByStatus,
+  },
+  { title: "QueueMetrics", description: "Of the caller's zone." },
+);
+
+export type ClassifyBody = Static<typeof ClassifyBody>;
+export const ClassifyBody = Type.Object(
+  {
+    priority: Type.Optional(Type.Enum([...PRIORITY_NAMES], { default: "normal" })),
+    request_state: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        default: "pending",
+        description: "An unknown one counts as pending.",
+        examples: [...REQUEST_STATE_NAMES],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type Classified = Static<typeof Classified>;
+export const Classified = Type.Object({ priority_class: PriorityClassName });
