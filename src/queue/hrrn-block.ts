@@ -34,7 +34,6 @@ export class HrrnBlock {
   #estimateMs = new Float64Array(FIRST_ROOM);
   /** Positions of the falling part of the lower hull, oldest first. */
   readonly #hull: number[] = [];
-  #isHullStale = false;
 
   get size(): number {
     return this.entries.length;
@@ -44,8 +43,9 @@ export class HrrnBlock {
   add(entry: Entry): boolean {
     const at = this.#placeOf(entry);
     this.#insert(at, entry);
-    if (at + 1 === this.size && !this.#isHullStale) return this.#extendHull(at);
-    this.#isHullStale = true;
+    const next = this.#shiftHull(at, 1);
+    if (next === this.#hull.length) return this.#extendHull(at);
+    this.#mendHull(next, at, at + 1);
     return true;
   }
 
@@ -53,16 +53,18 @@ export class HrrnBlock {
   delete(entry: Entry): boolean {
     const at = this.#placeOf(entry);
     invariant(this.entries[at] === entry, "an entry waits with the keys that it was added with");
-    this.entries.splice(at, 1);
-    this.#readyAt.copyWithin(at, at + 1, this.size + 1);
-    this.#estimateMs.copyWithin(at, at + 1, this.size + 1);
-    this.#isHullStale = true;
+    this.#remove(at);
+    const on = this.#hull.indexOf(at);
+    this.#shiftHull(at + 1, -1);
+    if (on >= 0) {
+      this.#hull.splice(on, 1);
+      this.#mendHull(on, (this.#hull[on - 1] ?? -1) + 1, this.#hull[on] ?? this.size);
+    }
     return entry === this.champion;
   }
 
   /** Finds the champion of this moment. */
   look(now: number): void {
-    if (this.#isHullStale) this.#buildHull();
     const hull = this.#hull;
     const at = this.#touchingPoint(now);
     const isFirstMoment = (this.#readyAt[0] as number) >= now;
@@ -107,10 +109,25 @@ export class HrrnBlock {
     );
   }
 
-  #buildHull(): void {
-    this.#hull.length = 0;
-    for (let at = 0; at < this.size; at++) this.#extendHull(at);
-    this.#isHullStale = false;
+  /** Follows entries that moved by one place, from a position on; gives the first point of the hull that did. */
+  #shiftHull(from: number, by: number): number {
+    const hull = this.#hull;
+    let next = hull.length;
+    while (next > 0 && (hull[next - 1] as number) >= from) {
+      next--;
+      hull[next] = (hull[next] as number) + by;
+    }
+    return next;
+  }
+
+  /**
+   * Looks for the hull anew in one place: from its point `next` on, with what lies between two positions.
+   * Elsewhere only points of the old hull can belong to the new one.
+   */
+  #mendHull(next: number, from: number, to: number): void {
+    const rest = this.#hull.splice(next);
+    for (let at = from; at < to; at++) this.#extendHull(at);
+    for (const at of rest) this.#extendHull(at);
   }
 
   /** Takes in a point that is younger than the whole hull; whether it belongs to it. */
@@ -155,6 +172,12 @@ export class HrrnBlock {
       } else high = middle;
     }
     return low;
+  }
+
+  #remove(at: number): void {
+    this.entries.splice(at, 1);
+    this.#readyAt.copyWithin(at, at + 1, this.size + 1);
+    this.#estimateMs.copyWithin(at, at + 1, this.size + 1);
   }
 
   #insert(at: number, entry: Entry): void {

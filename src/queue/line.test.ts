@@ -103,19 +103,21 @@ function draw(roll: (below: number) => number, now: number): Mutable {
 }
 
 type Move =
-  | readonly [kind: "add" | "delete" | "rekey" | "take", count: number, seed: number]
+  | readonly [kind: "add" | "delete" | "rekey", count: number, seed: number]
+  | readonly [kind: "take", count: number]
   | readonly [kind: "wait", ms: number]
-  | readonly [kind: "knot" | "demote"];
+  | readonly [kind: "knot"]
+  | readonly [kind: "demote"];
 
 const anySeed = fc.integer({ min: 1, max: 2 ** 31 });
 
-function anyMoves(most: number): fc.Arbitrary<Move[]> {
-  const anyCount = fc.integer({ min: 1, max: most });
+function anyMoves(least: number, most: number): fc.Arbitrary<Move[]> {
+  const anyCount = fc.integer({ min: least, max: most });
   const anyMove: fc.Arbitrary<Move> = fc.oneof(
     { weight: 3, arbitrary: fc.tuple(fc.constant("add" as const), anyCount, anySeed) },
     { weight: 1, arbitrary: fc.tuple(fc.constant("delete" as const), anyCount, anySeed) },
     { weight: 1, arbitrary: fc.tuple(fc.constant("rekey" as const), anyCount, anySeed) },
-    { weight: 2, arbitrary: fc.tuple(fc.constant("take" as const), fc.integer({ min: 1, max: 8 }), anySeed) },
+    { weight: 2, arbitrary: fc.tuple(fc.constant("take" as const), fc.integer({ min: 1, max: 8 })) },
     {
       weight: 3,
       arbitrary: fc.tuple(fc.constant("wait" as const), fc.constantFrom(0, 1, 2, 999, 70_000, 500_000)),
@@ -123,7 +125,7 @@ function anyMoves(most: number): fc.Arbitrary<Move[]> {
     { weight: 1, arbitrary: fc.constant(["knot"] as const) },
     { weight: 1, arbitrary: fc.constant(["demote"] as const) },
   );
-  return fc.array(anyMove, { minLength: 1, maxLength: 40 });
+  return fc.array(anyMove, { minLength: 15, maxLength: 40 });
 }
 
 const anyConfig = fc
@@ -209,9 +211,9 @@ class Pair {
 }
 
 describe.each<Order>(["hrrn", "classic", "graph"])("in %s order", (order) => {
-  const holds = (most: number, numRuns: number) =>
+  const holds = (least: number, most: number, numRuns: number) =>
     fc.assert(
-      fc.property(anyConfig, anyMoves(most), (config, moves) => {
+      fc.property(anyConfig, anyMoves(least, most), (config, moves) => {
         const pair = new Pair({ ...config, order });
         for (const move of moves) pair.make(move);
         expect(new Set(pair.line.entries())).toEqual(new Set(pair.list));
@@ -222,11 +224,11 @@ describe.each<Order>(["hrrn", "classic", "graph"])("in %s order", (order) => {
     );
 
   test("[Q-09] [Q-10] [Q-13] [Q-20] a short line hands out what a plain list would, whatever changes", () => {
-    holds(6, 500);
+    holds(1, 6, 150);
   });
 
   test("[Q-09] [Q-10] [Q-11] so does a long one", () => {
-    holds(700, 25);
+    holds(100, 700, 20);
   });
 });
 
