@@ -1,7 +1,14 @@
 export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
+export { findJsonError } from "./json-syntax.ts";
 export { closest } from "./suggestion.ts";
-export { parseCpuMillicores, parseMemoryBytes } from "./units.ts";
+export {
+  parseCpuMillicores,
+  parseDurationMs,
+  parseMemoryBytes,
+  type Refusal as UnitRefusal,
+  shown,
+} from "./units.ts";
 // Types alone: the schemas load TypeBox, which takes longer than most commands.
 export type {
   Ack,
