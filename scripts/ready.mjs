@@ -2,8 +2,16 @@
 // Uses nothing but Node itself, since it runs before anything is installed.
 
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withLock } from "./lock.mjs";
 import { npm, runQuietly } from "./run.mjs";
@@ -77,6 +85,7 @@ async function build() {
     "--pretty",
     "false",
   ]);
+  copyStatements();
   removeOrphans();
   writeFileSync(buildStamp, hash);
 }
@@ -86,11 +95,22 @@ function buildInputs() {
   return [at("package-lock.json"), at("tsconfig.json"), ...sources];
 }
 
+/** SQL is read where it stands when it is needed; the compiler knows nothing of it. */
+function copyStatements() {
+  for (const file of filesUnder(at("src")).filter((name) => name.endsWith(".sql"))) {
+    const copy = at("dist", relative(at("src"), file));
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(file, copy);
+  }
+}
+
 /** Remove what was compiled from sources that no longer exist: it would still run, and be published. */
 function removeOrphans() {
   for (const file of filesUnder(at("dist"))) {
-    const compiled = /^(.+?)(\.js|\.js\.map|\.d\.ts)$/.exec(relative(at("dist"), file));
-    if (compiled?.[1] && !existsSync(at("src", `${compiled[1]}.ts`))) rmSync(file);
+    const path = relative(at("dist"), file);
+    const compiled = /^(.+?)(\.js|\.js\.map|\.d\.ts)$/.exec(path);
+    const source = compiled ? `${compiled[1]}.ts` : path;
+    if ((compiled || path.endsWith(".sql")) && !existsSync(at("src", source))) rmSync(file);
   }
 }
 

@@ -20,6 +20,7 @@ const BUG = 70;
 const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
   damaged: 1,
   unwritable: 1,
+  unavailable: 1,
   foreign: 2,
   locked: 2,
   unreadable: 2,

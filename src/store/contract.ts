@@ -80,7 +80,7 @@ export interface ServiceStore extends Store {
 /** The world failed, or what is stored is not what was written. `code` is stable. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  readonly code: "damaged" | "foreign" | "locked" | "missing" | "unreadable" | "unwritable";
+  readonly code: "damaged" | "foreign" | "locked" | "missing" | "unavailable" | "unreadable" | "unwritable";
 
   constructor(code: StoreError["code"], message: string, cause?: unknown) {
     super(message, { cause });

@@ -10,6 +10,8 @@ import { buildsOn } from "./memory.ts";
 /** Wide enough for any head, so that it is always overwritten in full by one write. */
 const HEAD_BYTES = 160;
 
+const TAKEN = "another process is writing this ledger; wait for it, or choose another with --ledger";
+
 /** A ledger in a file, with its head and its last snapshot in files beside it. One process writes at a time. */
 export class FileStore implements Store {
   readonly path: string;
@@ -46,7 +48,7 @@ export class FileStore implements Store {
     try {
       await makeDirectory(dirname(path));
       await refuseForeign(path);
-      const lock = await lockFile(path);
+      const lock = await lockFile(path, `${path}: ${TAKEN}`);
       try {
         return await FileStore.#openLocked(path, lock);
       } catch (cause) {

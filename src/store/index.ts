@@ -2,6 +2,7 @@ export { type SavedSnapshot, type ServiceStore, type Store, StoreError } from ".
 export { FileStore } from "./file.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
 export { MemoryStore } from "./memory.ts";
+export { type OpenedStore, type OpenOptions, openServiceStore } from "./open.ts";
 export {
   type ApiKeyRow,
   type IdempotencyKey,

@@ -11,13 +11,12 @@ import { StoreError } from "./contract.ts";
  * no moment in which two think that they took it; that was rejected after a lock file had shown both. The name is
  * in Linux's abstract namespace: nothing is left in the file system.
  */
-export async function lockFile(path: string): Promise<AsyncDisposable> {
+export async function lockFile(path: string, taken: string): Promise<AsyncDisposable> {
   const name = `\0orrery-${sha256Hex(await realPath(path)).slice(0, 40)}`;
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const taken = "another process is writing this ledger; wait for it, or choose another with --ledger";
-      reject(cause.code === "EADDRINUSE" ? new StoreError("locked", `${path}: ${taken}`, cause) : cause);
+      reject(cause.code === "EADDRINUSE" ? new StoreError("locked", taken, cause) : cause);
     });
     server.listen(name, resolve);
   });

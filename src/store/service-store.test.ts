@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { testDatabase } from "../../tests/postgres.ts";
 import { type Block, BlockWriter, type Head } from "../ledger/index.ts";
 import type { ServiceStore } from "./contract.ts";
 import { MemoryStore } from "./memory.ts";
+import { PostgresStore } from "./postgres/store.ts";
 import {
   type ApiKeyRow,
   type LogLine,
@@ -17,6 +19,7 @@ import {
 
 const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
   memory: async () => new MemoryStore(),
+  postgres: async () => PostgresStore.open(await testDatabase()),
 };
 
 const FOR_EVER: Retention = { endedTasksMs: null, logsMs: null, idempotencyMs: Number.MAX_SAFE_INTEGER };

@@ -5,11 +5,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { testDatabase } from "../../tests/postgres.ts";
 import { type Block, BlockWriter, GENESIS, type Head, headOf } from "../ledger/index.ts";
 import type { Store } from "./contract.ts";
 import { FileStore } from "./file.ts";
 import { headPath, LedgerFile, snapshotPath } from "./ledger-file.ts";
 import { MemoryStore } from "./memory.ts";
+import { PostgresStore } from "./postgres/store.ts";
 
 async function ledgerPath(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), "orrery-store-")), "nested", "ledger.jsonl");
@@ -40,6 +42,7 @@ async function linesOf(store: Store, after?: Head): Promise<string[]> {
 const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   memory: async () => new MemoryStore(),
   file: async () => FileStore.open(await ledgerPath()),
+  postgres: async () => PostgresStore.open(await testDatabase()),
 };
 
 describe.each(Object.entries(STORES))("the %s store", (_, open) => {

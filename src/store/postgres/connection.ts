@@ -1,0 +1,49 @@
+import pg from "pg";
+import { sql } from "./sql.ts";
+
+/** Where the tables are. */
+export interface Target {
+  readonly url: string;
+  readonly schema: string;
+}
+
+const BIGINT = 20;
+
+/** The driver gives bigint as text. Ours are milliseconds, sequences and millionths, all below 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text") =>
+    oid === BIGINT
+      ? Number
+      : (pg.types.getTypeParser(oid, format) as unknown)) as typeof pg.types.getTypeParser,
+};
+
+export function configOf({ url }: Target, queryTimeoutMs: number): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: "orrery",
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: queryTimeoutMs,
+    types,
+  };
+}
+
+/** A connection for one purpose, with its settings. It ends with an error that its owner must not miss. */
+export async function connect(
+  target: Target,
+  settings: "settings-of-commits" | "settings-of-reads",
+  queryTimeoutMs: number,
+): Promise<pg.Client> {
+  const client = new pg.Client(configOf(target, queryTimeoutMs));
+  // Without a listener an error ends the process. Whoever uses the connection next finds it closed.
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.query({ text: sql(settings).text, values: [target.schema] });
+    return client;
+  } catch (cause) {
+    void client.end().catch(() => {});
+    throw cause;
+  }
+}

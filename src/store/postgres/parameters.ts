@@ -1,0 +1,162 @@
+import {
+  type KeyedTask,
+  ROW_STATUSES,
+  type RowChanges,
+  type RunRow,
+  type SubmittedTask,
+  type TaskProgress,
+  type TaskRow,
+} from "../rows.ts";
+
+/** A row as PostgreSQL gives it. */
+export type TaskRecord = Readonly<Record<string, string | number | null>>;
+
+type Columns<T> = readonly ((row: T) => unknown)[];
+type Added = RowChanges["submitted"][number];
+type Progressed = RowChanges["progressed"][number];
+
+const statusOf = ({ status }: TaskProgress): number => ROW_STATUSES.indexOf(status);
+
+/** In the order of the parameters in `commit-with-rows.sql`. */
+const ADDED_TASK: Columns<Added> = [
+  ({ task }) => task.id,
+  ({ task }) => task.zone,
+  ({ task }) => task.agent,
+  ({ task }) => task.submittedSeq,
+  ({ task }) => task.enqueuedAt,
+  ({ task }) => task.runAt,
+  ({ task }) => task.deadline,
+  ({ task }) => task.estimateMs,
+  ({ task }) => task.boostMicros,
+  ({ progress }) => progress.costMicros,
+  ({ progress }) => progress.startedAt,
+  ({ progress }) => progress.endedAt,
+  ({ progress }) => progress.seq,
+  ({ progress }) => progress.attempt,
+  ({ task }) => task.priority,
+  ({ task }) => task.priorityClass,
+  ({ progress }) => statusOf(progress),
+  ({ task }) => task.run?.id,
+  ({ task }) => task.run?.node,
+  ({ task }) => task.executor,
+  ({ task }) => task.type,
+  ({ task }) => task.requestState,
+  ({ progress }) => progress.worker,
+  ({ task }) => task.payloadHash,
+  ({ progress }) => progress.resultHash,
+  ({ progress }) => progress.errorCode,
+  ({ progress }) => progress.errorMessage,
+  ({ task }) => task.settings,
+  ({ task }) => task.payload,
+  ({ progress }) => progress.result,
+];
+
+const PROGRESSED_TASK: Columns<Progressed> = [
+  ({ id }) => id,
+  ({ progress }) => statusOf(progress),
+  ({ progress }) => progress.attempt,
+  ({ progress }) => progress.worker,
+  ({ progress }) => progress.startedAt,
+  ({ progress }) => progress.endedAt,
+  ({ progress }) => progress.result,
+  ({ progress }) => progress.resultHash,
+  ({ progress }) => progress.errorCode,
+  ({ progress }) => progress.errorMessage,
+  ({ progress }) => progress.costMicros,
+  ({ progress }) => progress.seq,
+];
+
+const ADDED_KEY: Columns<KeyedTask> = [
+  ({ zone }) => zone,
+  ({ agent }) => agent,
+  ({ key }) => key,
+  ({ taskId }) => taskId,
+  ({ bodyHash }) => bodyHash,
+];
+
+const ADDED_RUN: Columns<RunRow> = [
+  ({ id }) => id,
+  ({ zone }) => zone,
+  ({ agent }) => agent,
+  ({ name }) => name,
+  ({ nodes }) => nodes,
+  ({ submittedAt }) => submittedAt,
+  ({ submittedSeq }) => submittedSeq,
+  ({ outcome }) => outcome,
+  ({ endedAt }) => endedAt,
+];
+
+const ENDED_RUN: Columns<RowChanges["runsEnded"][number]> = [
+  ({ id }) => id,
+  ({ outcome }) => outcome,
+  ({ endedAt }) => endedAt,
+];
+
+/** One array per column, for `unnest`. */
+export function parametersOf({ submitted, progressed, keys, runs, runsEnded }: RowChanges): unknown[] {
+  return [
+    ...arraysOf(submitted, ADDED_TASK),
+    ...arraysOf(progressed, PROGRESSED_TASK),
+    ...arraysOf(keys, ADDED_KEY),
+    ...arraysOf(runs, ADDED_RUN),
+    ...arraysOf(runsEnded, ENDED_RUN),
+  ];
+}
+
+export function arraysOf<T>(rows: readonly T[], columns: Columns<T>): unknown[][] {
+  return columns.map((column) => rows.map((row) => storable(column(row))));
+}
+
+export function valuesOf(values: readonly unknown[]): unknown[] {
+  return values.map(storable);
+}
+
+/** PostgreSQL's text cannot hold the character 0, which programs may well print; its picture stands in for it. */
+function storable(value: unknown): unknown {
+  return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\u2400") : value;
+}
+
+/** A row without payload, settings and result, unless the record has them. */
+export function taskFrom(record: TaskRecord): TaskRow {
+  return { ...submittedFrom(record), ...progressFrom(record) };
+}
+
+function submittedFrom(record: TaskRecord): SubmittedTask {
+  const { run_id: runId, run_node: node } = record;
+  return {
+    id: record["id"],
+    run: runId === null ? undefined : { id: runId, node },
+    zone: record["zone"],
+    agent: record["agent"],
+    executor: record["executor"],
+    type: record["type"],
+    priority: record["priority"],
+    requestState: record["request_state"],
+    priorityClass: record["priority_class"],
+    boostMicros: record["boost_micros"],
+    estimateMs: record["estimate_ms"],
+    deadline: record["deadline"],
+    runAt: record["run_at"],
+    settings: record["settings"],
+    payload: record["payload"],
+    payloadHash: record["payload_hash"],
+    enqueuedAt: record["enqueued_at"],
+    submittedSeq: record["submitted_seq"],
+  } as SubmittedTask;
+}
+
+function progressFrom(record: TaskRecord): TaskProgress {
+  return {
+    status: ROW_STATUSES[record["status"] as number],
+    attempt: record["attempt"],
+    worker: record["worker"],
+    startedAt: record["started_at"],
+    endedAt: record["ended_at"],
+    result: record["result"] ?? undefined,
+    resultHash: record["result_hash"],
+    errorCode: record["error_code"],
+    errorMessage: record["error_message"],
+    costMicros: record["cost_micros"],
+    seq: record["seq"],
+  } as TaskProgress;
+}

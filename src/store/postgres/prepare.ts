@@ -1,0 +1,48 @@
+import pg from "pg";
+import { StoreError } from "../contract.ts";
+import { connect, type Target } from "./connection.ts";
+import { migrate } from "./migrate.ts";
+import { BackOff, isOutage, messageOf } from "./outage.ts";
+import { sql } from "./sql.ts";
+
+/** How long a server that is still starting is waited for. */
+const PATIENCE_MS = 10_000;
+/** A migration of large tables takes its time. */
+const MIGRATION_TIMEOUT_MS = 3_600_000;
+
+/** Makes a database ready to be opened: the tables are what this version needs. */
+export async function prepare(target: Target): Promise<void> {
+  const backOff = new BackOff(new AbortController().signal);
+  const startedMs = performance.now();
+  for (;;) {
+    try {
+      await prepareNow(target);
+      return;
+    } catch (cause) {
+      if (cause instanceof StoreError) throw cause;
+      if (!isOutage(cause)) throw new StoreError("unwritable", `PostgreSQL: ${messageOf(cause)}`, cause);
+      if (performance.now() - startedMs > PATIENCE_MS || isHopeless(cause))
+        throw new StoreError("unavailable", `PostgreSQL cannot be reached: ${messageOf(cause)}`, cause);
+      await backOff.wait();
+    }
+  }
+}
+
+async function prepareNow(target: Target): Promise<void> {
+  const client = await connect(target, "settings-of-reads", MIGRATION_TIMEOUT_MS);
+  try {
+    const { rows } = await client.query<{ encoding: string }>(sql("server-encoding").text);
+    const encoding = rows[0]?.encoding ?? "";
+    if (encoding !== "UTF8")
+      throw new StoreError("foreign", `the database's encoding is ${encoding}; Orrery needs UTF8`);
+    await migrate(client, target.schema);
+  } finally {
+    await client.end();
+  }
+}
+
+/** An address that is wrong does not become right by waiting. */
+function isHopeless(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return !(error instanceof pg.DatabaseError) && (code === "ERR_INVALID_URL" || code === "ENOTFOUND");
+}

@@ -1,0 +1,89 @@
+import pg from "pg";
+import { StoreError } from "../contract.ts";
+import { configOf, type Target } from "./connection.ts";
+import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
+import { valuesOf } from "./parameters.ts";
+import { sql } from "./sql.ts";
+
+const POOL_SIZE = 4;
+const QUERY_TIMEOUT_MS = 10_000;
+/** How long an outage is waited out. */
+const PATIENCE_MS = 10_000;
+const REACHABLE_WITHIN_MS = 2_000;
+
+/** The connections for everything but commits: reads, and writes that may be made twice. */
+export class Reader {
+  readonly #pool: pg.Pool;
+  readonly #closed: AbortSignal;
+
+  constructor(target: Target, closed: AbortSignal) {
+    this.#closed = closed;
+    this.#pool = new pg.Pool({
+      ...configOf(target, QUERY_TIMEOUT_MS),
+      max: POOL_SIZE,
+      // The pool waits for it before it lends the connection out, whatever its type says.
+      onConnect: (client) =>
+        client.query({
+          text: sql("settings-of-reads").text,
+          values: [target.schema],
+        }) as unknown as undefined,
+    });
+    // A connection that breaks while nobody uses it is replaced when it is needed.
+    this.#pool.on("error", () => {});
+  }
+
+  async rows<R extends pg.QueryResultRow>(name: string, values: readonly unknown[]): Promise<R[]> {
+    const query = { ...sql(name), values: valuesOf(values) };
+    return this.#patiently(async () => (await this.#pool.query<R>(query)).rows);
+  }
+
+  /** All of `work` in one transaction, and all of it again when the connection breaks. */
+  async transaction<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    return this.#patiently(async () => {
+      const client = await this.#pool.connect();
+      let failure: Error | undefined;
+      try {
+        await client.query("begin");
+        const result = await work(client);
+        await client.query("commit");
+        return result;
+      } catch (cause) {
+        failure = cause as Error;
+        throw cause;
+      } finally {
+        // A connection that failed is closed, which ends its transaction too.
+        client.release(failure);
+      }
+    });
+  }
+
+  async isReachable(): Promise<boolean> {
+    const query = { ...sql("read-head"), query_timeout: REACHABLE_WITHIN_MS };
+    return this.#pool.query(query).then(
+      () => !this.#closed.aborted,
+      () => false,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    const backOff = new BackOff(this.#closed);
+    const startedMs = performance.now();
+    for (;;) {
+      throwIfClosed(this.#closed);
+      try {
+        return await work();
+      } catch (cause) {
+        throwIfClosed(this.#closed);
+        if (cause instanceof StoreError) throw cause;
+        if (!isOutage(cause)) throw new StoreError("unreadable", `PostgreSQL: ${messageOf(cause)}`, cause);
+        if (performance.now() - startedMs > PATIENCE_MS)
+          throw new StoreError("unavailable", `PostgreSQL cannot be reached: ${messageOf(cause)}`, cause);
+        await backOff.wait();
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { type SavedSnapshot, StoreError } from "../contract.ts";
+import type { Reader } from "./reader.ts";
+import { sql } from "./sql.ts";
+
+/** In characters: some megabytes, whatever they are. */
+const CHUNK_LENGTH = 4 << 20;
+
+/** Saves the text of a state in parts, in place of the last snapshot. */
+export async function saveSnapshot(reader: Reader, { head, stateHash, state }: SavedSnapshot): Promise<void> {
+  const { seq, epoch, hash } = head;
+  const text = JSON.stringify(state);
+  await reader.transaction(async (client) => {
+    await client.query({ ...sql("drop-snapshots"), values: [seq] });
+    const { rowCount } = await client.query({
+      ...sql("save-snapshot"),
+      values: [seq, epoch, hash, stateHash],
+    });
+    if (rowCount === 0) return;
+    let at = 0;
+    for (const chunk of chunksOf(text, CHUNK_LENGTH))
+      await client.query({ ...sql("save-snapshot-chunk"), values: [seq, at++, chunk] });
+  });
+}
+
+/** The last snapshot, read part by part. One that is replaced meanwhile is read again from its beginning. */
+export async function loadSnapshot(reader: Reader): Promise<SavedSnapshot | undefined> {
+  for (;;) {
+    const [found] = await reader.rows<{
+      seq: number;
+      epoch: number;
+      hash: string;
+      state_hash: string;
+      chunks: number;
+    }>("load-snapshot", []);
+    if (!found) return undefined;
+    const { seq, epoch, hash, state_hash: stateHash, chunks } = found;
+    const text = await loadText(reader, seq, chunks);
+    if (text === undefined) continue;
+    try {
+      return { head: { epoch, seq, hash }, stateHash, state: JSON.parse(text) as unknown };
+    } catch (cause) {
+      throw new StoreError("damaged", `the snapshot at ${seq} cannot be read`, cause);
+    }
+  }
+}
+
+async function loadText(reader: Reader, seq: number, chunks: number): Promise<string | undefined> {
+  const parts: string[] = [];
+  for (let at = 0; at < chunks; at++) {
+    const [chunk] = await reader.rows<{ text: string }>("load-snapshot-chunk", [seq, at]);
+    if (!chunk) return undefined;
+    parts.push(chunk.text);
+  }
+  return parts.join("");
+}
+
+/** Cuts a text without cutting a character: half a surrogate pair cannot be written as UTF-8. */
+export function* chunksOf(text: string, length: number): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(from + length, text.length);
+    const last = text.charCodeAt(to - 1);
+    if (to < text.length && last >= 0xd800 && last < 0xdc00) to--;
+    yield text.slice(from, to);
+    from = to;
+  }
+}

@@ -1,0 +1,4 @@
+-- All API keys; there are few.
+select id, name, hmac, scopes, zones, agents, created_at, expires_at, revoked_at
+  from api_keys
+ order by id;

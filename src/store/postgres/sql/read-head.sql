@@ -1,0 +1,2 @@
+-- The end of the chain.
+select epoch, seq, hash from head;

@@ -1,0 +1,2 @@
+-- What was applied.
+select number, name, hash from migrations order by number;

@@ -1,0 +1,233 @@
+import { type Block, ChainVerifier, GENESIS, type Head, headOf } from "../../ledger/index.ts";
+import { type SavedSnapshot, type ServiceStore, StoreError } from "../contract.ts";
+import {
+  type ApiKeyRow,
+  type IdempotencyKey,
+  type KeyedTask,
+  type ListCursor,
+  type LogLine,
+  NO_CHANGES,
+  type Retention,
+  ROW_STATUSES,
+  type RowChanges,
+  type RunRow,
+  type TaskFilter,
+  type TaskLine,
+  type TaskRow,
+} from "../rows.ts";
+import { Committer } from "./committer.ts";
+import { Debounced } from "./debounced.ts";
+import { arraysOf, type TaskRecord, taskFrom } from "./parameters.ts";
+import { prepare } from "./prepare.ts";
+import { Reader } from "./reader.ts";
+import {
+  type ApiKeyRecord,
+  apiKeyFrom,
+  type KeyRecord,
+  keyedFrom,
+  type LogRecord,
+  logFrom,
+  type RunRecord,
+  runFrom,
+} from "./records.ts";
+import { loadSnapshot, saveSnapshot } from "./snapshots.ts";
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** Where the tables are; made if it is not there. */
+  readonly schema?: string;
+  /** Told once when commits cannot get through, and again after they could. */
+  readonly onTrouble?: (message: string) => void;
+}
+
+const PAGE_BYTES = 8 << 20;
+const PRUNE_BATCH = 1_000;
+/** Long enough to gather what is submitted together, too short to be noticed. */
+const NOTIFY_AFTER_MS = 5;
+
+/** A store in PostgreSQL. Several processes may open the same tables; the head decides whose block is next. */
+export class PostgresStore implements ServiceStore {
+  readonly backend = "postgresql";
+  #head: Head = GENESIS;
+  readonly #closing = new AbortController();
+  readonly #committer: Committer;
+  readonly #reader: Reader;
+  readonly #notify: Debounced;
+
+  private constructor({ url, schema = "orrery", onTrouble = () => {} }: PostgresOptions) {
+    const target = { url, schema };
+    this.#committer = new Committer(target, onTrouble, this.#closing.signal);
+    this.#reader = new Reader(target, this.#closing.signal);
+    this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
+  }
+
+  /** Migrates the tables and reads the head. Waits a while for a server that is still starting. */
+  static async open(options: PostgresOptions): Promise<PostgresStore> {
+    const { url, schema = "orrery" } = options;
+    await prepare({ url, schema });
+    const store = new PostgresStore(options);
+    try {
+      await store.refresh();
+      return store;
+    } catch (cause) {
+      await store[Symbol.asyncDispose]();
+      throw cause;
+    }
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  async refresh(): Promise<Head> {
+    const [head] = await this.#reader.rows<Head>("read-head", []);
+    if (!head) throw new StoreError("damaged", "the table of the head is empty");
+    this.#head = { epoch: head.epoch, seq: head.seq, hash: head.hash };
+    return this.#head;
+  }
+
+  isReachable(): Promise<boolean> {
+    return this.#reader.isReachable();
+  }
+
+  async commit(block: Block, rows: RowChanges = NO_CHANGES): Promise<boolean> {
+    if (!(await this.#committer.commit(block, rows))) return false;
+    this.#head = headOf(block);
+    if (rows.submitted.length > 0) this.#notify.call();
+    return true;
+  }
+
+  async *blocks(after: Head = GENESIS): AsyncGenerator<Block> {
+    const chain = new ChainVerifier(after);
+    for (;;) {
+      const page = await this.#reader.rows<{ line: string }>("read-blocks", [chain.head.seq, PAGE_BYTES]);
+      if (page.length === 0) return;
+      for (const { line } of page) {
+        const block = chain.accept(line);
+        if ("code" in block) {
+          const { seq, code, detail } = block;
+          throw new StoreError("damaged", `event ${seq} is the first bad one (${code}): ${detail}`);
+        }
+        yield block;
+      }
+    }
+  }
+
+  saveSnapshot(snapshot: SavedSnapshot): Promise<void> {
+    return saveSnapshot(this.#reader, snapshot);
+  }
+
+  loadSnapshot(): Promise<SavedSnapshot | undefined> {
+    return loadSnapshot(this.#reader);
+  }
+
+  async keyed(keys: readonly IdempotencyKey[]): Promise<readonly KeyedTask[]> {
+    if (keys.length === 0) return [];
+    const columns = arraysOf(keys, [({ zone }) => zone, ({ agent }) => agent, ({ key }) => key]);
+    return (await this.#reader.rows<KeyRecord>("keyed", columns)).map(keyedFrom);
+  }
+
+  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#reader.rows<{ id: string; payload: string }>("payloads", [ids]);
+    return new Map(rows.map(({ id, payload }) => [id, payload]));
+  }
+
+  async task(id: string): Promise<TaskRow | undefined> {
+    const [record] = await this.#reader.rows<TaskRecord>("task", [id]);
+    return record && taskFrom(record);
+  }
+
+  async tasks(
+    filter: TaskFilter,
+    after: ListCursor | undefined,
+    limit: number,
+  ): Promise<readonly TaskLine[]> {
+    const { zone, agent, statuses = ROW_STATUSES, executor, type, runId } = filter;
+    const asked = statuses.map((status) => ROW_STATUSES.indexOf(status));
+    const values = [zone, agent, asked, executor, type, runId, after?.submittedSeq, after?.id, limit];
+    return (await this.#reader.rows<TaskRecord>("list-tasks", values)).map(lineFrom);
+  }
+
+  async run(id: string): Promise<RunRow | undefined> {
+    const [record] = await this.#reader.rows<RunRecord>("run", [id]);
+    return record && runFrom(record);
+  }
+
+  async runs(
+    { zone, agent }: Pick<TaskFilter, "zone" | "agent">,
+    after: ListCursor | undefined,
+    limit: number,
+  ): Promise<readonly RunRow[]> {
+    const values = [zone, agent, after?.submittedSeq, after?.id, limit];
+    return (await this.#reader.rows<RunRecord>("list-runs", values)).map(runFrom);
+  }
+
+  async appendLogs(lines: readonly LogLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    const columns = arraysOf(lines, [
+      ({ taskId }) => taskId,
+      ({ line }) => line,
+      ({ attempt }) => attempt,
+      ({ at }) => at,
+      ({ stream }) => stream,
+      ({ text }) => text,
+    ]);
+    await this.#reader.rows("append-logs", columns);
+  }
+
+  async logs(taskId: string, afterLine: number, limit: number): Promise<readonly LogLine[]> {
+    return (await this.#reader.rows<LogRecord>("logs", [taskId, afterLine, limit])).map(logFrom);
+  }
+
+  async apiKeys(): Promise<readonly ApiKeyRow[]> {
+    return (await this.#reader.rows<ApiKeyRecord>("api-keys", [])).map(apiKeyFrom);
+  }
+
+  async saveApiKey(key: ApiKeyRow): Promise<void> {
+    const { id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt } = key;
+    const values = [id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt];
+    await this.#reader.rows("save-api-key", values);
+  }
+
+  async setting(name: string, initial: () => string): Promise<string> {
+    for (;;) {
+      const [found] = await this.#reader.rows<{ value: string }>("setting", [name]);
+      if (found) return found.value;
+      await this.#reader.rows("add-setting", [name, initial()]);
+    }
+  }
+
+  async prune(now: number, { endedTasksMs, logsMs, idempotencyMs }: Retention): Promise<number> {
+    let tasks = 0;
+    if (endedTasksMs !== null) {
+      tasks = await this.#pruneAll("prune-tasks", now - endedTasksMs);
+      await this.#pruneAll("prune-runs", now - endedTasksMs);
+    }
+    if (logsMs !== null) await this.#pruneAll("prune-logs", now - logsMs);
+    await this.#pruneAll("prune-keys", now - idempotencyMs);
+    return tasks;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    this.#notify.stop();
+    await Promise.all([this.#committer.close(), this.#reader.close()]);
+  }
+
+  /** In batches, so that no statement holds others up for long. */
+  async #pruneAll(statement: string, until: number): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const [row] = await this.#reader.rows<{ count: number }>(statement, [until, PRUNE_BATCH]);
+      total += row?.count ?? 0;
+      if ((row?.count ?? 0) < PRUNE_BATCH) return total;
+    }
+  }
+}
+
+function lineFrom(record: TaskRecord): TaskLine {
+  const { payload: _payload, settings: _settings, result: _result, ...line } = taskFrom(record);
+  return line;
+}
