@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { WireGraph } from "../src/graph/index.ts";
+import type { Priority, WireGraph, WireSpec } from "../src/graph/index.ts";
 import type { EventKind, EventOf, LedgerEvent, SchedulerConfig } from "../src/ledger/index.ts";
 import type { Reason, WorkerSpec } from "../src/placement/index.ts";
 import { STRATEGIES } from "./builders.ts";
@@ -31,6 +31,21 @@ const anyConfig: fc.Arbitrary<SchedulerConfig> = fc.record({
   reserveAfterMs: anyIndex,
   maxBackoffMs: anyIndex,
   keepEndedRuns: anyIndex,
+  jitterPermille: fc.nat(1_000),
+  order: fc.constantFrom("graph", "hrrn", "classic"),
+  boostTierMicros: anyIndex,
+  maxBoostTiers: fc.nat(4),
+  ageEveryMs: anyIndex,
+  ageStepMs: anyIndex,
+  maxWaitMs: anyIndex,
+  starveBackgroundMs: anyIndex,
+  starveBatchMs: fc.option(anyIndex),
+  deadlineLift: fc.nat(10),
+  costWindowMs: anyIndex,
+  costThresholdMicros: fc.option(anyIndex),
+  fairShare: fc.option(anyIndex),
+  overLimit: fc.constantFrom("wait", "reject"),
+  credits: fc.boolean(),
 });
 
 const anyWorkerSpec: fc.Arbitrary<WorkerSpec> = fc.record({
@@ -45,23 +60,26 @@ const anyWorkerSpec: fc.Arbitrary<WorkerSpec> = fc.record({
   slots: fc.nat(64),
 });
 
+const specFields = [
+  anyText,
+  anyText,
+  anyIndex,
+  anyBytes,
+  anyIndex,
+  fc.constantFrom<Priority[]>(0, 1, 2, 3, 4),
+  anyTexts,
+  anyIndex,
+  anyIndex,
+  anyIndex,
+  fc.constantFrom<(0 | 1)[]>(0, 1),
+] as const;
+const anyWireSpec: fc.Arbitrary<WireSpec> = fc.oneof(
+  fc.tuple(...specFields),
+  fc.tuple(...specFields, anyTexts),
+);
+
 const anyWireGraph: fc.Arbitrary<WireGraph> = fc.record({
-  specs: fc.array(
-    fc.tuple(
-      anyText,
-      anyText,
-      anyIndex,
-      anyBytes,
-      anyIndex,
-      fc.constantFrom(0, 1, 2, 3, 4),
-      anyTexts,
-      anyIndex,
-      anyIndex,
-      anyIndex,
-      fc.constantFrom(0, 1),
-    ),
-    { maxLength: 2 },
-  ),
+  specs: fc.array(anyWireSpec, { maxLength: 2 }),
   ids: anyTexts,
   spec: fc.array(anyIndex, { maxLength: 3 }),
   needs: fc.array(fc.array(anyIndex, { maxLength: 2 }), { maxLength: 3 }),
@@ -98,10 +116,42 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     onFailure: fc.constantFrom("continue", "cancel"),
     graph: anyWireGraph,
   }),
+  TaskSubmitted: fc.record({
+    ...kind("TaskSubmitted"),
+    id: anyText,
+    agent: anyText,
+    zone: anyText,
+    spec: anyWireSpec,
+    requestState: fc.constantFrom("io_wait", "compute", "tool_call", "idle", "pending"),
+    boostMicros: anyBytes,
+    deadline: anyTime,
+    runAt: anyTime,
+    requestHash: anyText,
+    attempts: anyIndex,
+  }),
+  AgentConfigured: fc.record(
+    { ...kind("AgentConfigured"), zone: anyText, agent: anyText, max: fc.option(anyIndex) },
+    { requiredKeys: ["kind", "zone", "agent"] },
+  ),
+  ZoneConfigured: fc.record(
+    { ...kind("ZoneConfigured"), zone: anyText, max: fc.option(anyIndex) },
+    { requiredKeys: ["kind", "zone"] },
+  ),
+  LimitConfigured: fc.record({
+    ...kind("LimitConfigured"),
+    zone: anyText,
+    name: anyText,
+    concurrency: fc.option(anyIndex),
+    rateCount: fc.option(anyIndex),
+    ratePeriodMs: anyIndex,
+  }),
+  CreditsGranted: fc.record({ ...kind("CreditsGranted"), zone: anyText, agent: anyText, micros: anyBytes }),
+  QueuePaused: fc.record({ ...kind("QueuePaused"), zone: anyText, executor: anyText }),
+  QueueResumed: fc.record({ ...kind("QueueResumed"), zone: anyText, executor: anyText }),
   SubmissionsRefused: fc.record({
     ...kind("SubmissionsRefused"),
     agent: anyText,
-    code: fc.constantFrom("backlog", "backpressure"),
+    code: fc.constantFrom("backlog", "backpressure", "fair-share", "credits"),
     count: anyIndex,
   }),
   WorkerRegistered: fc.record({ ...kind("WorkerRegistered"), worker: anyWorkerSpec }),
@@ -118,13 +168,27 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     code: fc.constantFrom("lease", "left", "restart"),
   }),
   AttemptStarted: fc.record({ ...kind("AttemptStarted"), ...ended }),
-  AttemptFinished: fc.record({
-    ...kind("AttemptFinished"),
-    ...ended,
-    resultHash: anyText,
-    resultBytes: anyBytes,
-  }),
-  AttemptFailed: fc.record({ ...kind("AttemptFailed"), ...ended, code: anyText, message: anyText }),
+  AttemptFinished: fc.record(
+    {
+      ...kind("AttemptFinished"),
+      ...ended,
+      resultHash: anyText,
+      resultBytes: anyBytes,
+      costMicros: anyBytes,
+    },
+    { requiredKeys: ["kind", "run", "node", "attempt", "startedAt", "resultHash", "resultBytes"] },
+  ),
+  AttemptFailed: fc.oneof(
+    fc.record({ ...kind("AttemptFailed"), ...ended, code: anyText, message: anyText }),
+    fc.record({
+      ...kind("AttemptFailed"),
+      ...ended,
+      code: anyText,
+      message: anyText,
+      costMicros: anyBytes,
+      retry: fc.boolean(),
+    }),
+  ),
   AttemptTimedOut: fc.record({ ...kind("AttemptTimedOut"), ...ended }),
   AttemptLost: fc.record({ ...kind("AttemptLost"), ...ended }),
   AttemptCancelled: fc.record({ ...kind("AttemptCancelled"), ...ended }),
@@ -144,7 +208,11 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     rejected: fc.array(fc.nat(1_000), { maxLength: 10 }),
   }),
   TaskRetried: fc.record({ ...kind("TaskRetried"), ...ofNode, dueAt: anyTime }),
-  TaskFailed: fc.record({ ...kind("TaskFailed"), ...ofNode, code: fc.constant("attempts") }),
+  TaskFailed: fc.record({
+    ...kind("TaskFailed"),
+    ...ofNode,
+    code: fc.constantFrom("attempts", "fatal", "expired"),
+  }),
   TaskCancelled: fc.record({ ...kind("TaskCancelled"), ...ofNode }),
   TasksSkipped: fc.record({ ...kind("TasksSkipped"), ...ofNode, nodes: fc.array(anyIndex) }),
   CancelSignalled: fc.record({ ...kind("CancelSignalled"), ...ofAttempt }),

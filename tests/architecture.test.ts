@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   graph: ["core"],
   placement: ["core"],
   // Only their types: events are typed by what they record. docs/decisions/0003-events-by-type.md
-  ledger: ["core", "graph", "placement"],
+  ledger: ["core", "queue", "graph", "placement"],
   scheduler: ["core", "ledger", "queue", "graph", "placement"],
   store: ["core", "ledger"],
   protocol: ["core", "ledger", "graph"],

@@ -56,6 +56,7 @@ const A_TASK: TaskSpec = {
   backoffMs: 0,
   timeoutMs: 0,
   held: false,
+  limits: [],
 };
 
 export function aWorker(id: string, options: Partial<WorkerSpec> = {}): WorkerSpec {

@@ -87,7 +87,15 @@ function aNode(id, { needs = [], requestHash = "", done = false, ...task } = {})
     ...{ id, needs, requestHash, done },
     task: {
       ...{ type: "command", executor: "shell", cpuMillicores: 100, memoryBytes: 100, estimateMs: 1_000 },
-      ...{ priority: 2, capabilities: [], maxAttempts: 1, backoffMs: 0, timeoutMs: 0, held: false },
+      ...{
+        priority: 2,
+        capabilities: [],
+        maxAttempts: 1,
+        backoffMs: 0,
+        timeoutMs: 0,
+        held: false,
+        limits: [],
+      },
       ...task,
     },
   };

@@ -80,9 +80,17 @@ describe("every code has its words:", () => {
       { code: "Held", by: "draining" },
       { code: "NotDue", dueAt: 3_500, attempt: 2 },
       { code: "Dependencies", open: [{ node: "a", status: "running" }], total: 21 },
-      { code: "Admission", limit: "openai" },
+      { code: "Held", by: "paused" },
+      {
+        code: "Admission",
+        barriers: [
+          { by: "fair-share", running: 10, max: 10 },
+          { by: "concurrency", limit: "openai", running: 1 },
+          { by: "rate", limit: "gpt", nextAt: 2_500 },
+        ],
+      },
       { code: "Capacity", rejected: { queue: 1 }, reservedWorker: "w1" },
-      { code: "Outranked", ahead: 1, next: "b" },
+      { code: "Outranked", ahead: 1, next: { id: "x", zone: "z", agent: "a", node: "b" } },
       { code: "Pending" },
     ];
     expect(reasons.map((reason) => describeWait(reason, 1_000))).toEqual([
@@ -92,7 +100,8 @@ describe("every code has its words:", () => {
       "Every worker that could run it is draining.",
       "Attempt 2 is due in 2.5s, at 1970-01-01T00:00:03.500Z.",
       "It needs 21 nodes that have not completed: a (running), and 20 more.",
-      "The limit openai is reached.",
+      "Its queue is paused.",
+      "Its agent already runs 10 of 10 tasks. The limit openai is reached: 1 task runs under it. The rate of gpt is used up for 1.5s.",
       "No worker has room for it now: 1 is full. w1 is kept free for it.",
       "1 ready task goes before it, first b.",
       "Nothing holds it up: the next turn places it.",

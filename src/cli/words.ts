@@ -154,15 +154,13 @@ export function describeWait(reason: WaitReason, now: number): string {
         ? "No worker has registered yet."
         : `No worker known could ever run it: of ${countOf(reason.workers, "worker")}, ${describeRejected(reason.rejected)}.`;
     case "Held":
-      return reason.by === "person"
-        ? "It is held until a person releases it."
-        : "Every worker that could run it is draining.";
+      return HELD_WORDS[reason.by];
     case "NotDue":
       return `Attempt ${reason.attempt} is due in ${formatMs(Math.max(0, reason.dueAt - now))}, at ${formatTime(reason.dueAt)}.`;
     case "Dependencies":
       return `It needs ${countOf(reason.total, "node")} that ${verb(reason.total, "has", "have")} not completed: ${listDependencies(reason)}.`;
     case "Admission":
-      return `The limit ${neutralise(reason.limit)} is reached.`;
+      return reason.barriers.map((barrier) => describeBarrier(barrier, now)).join(" ");
     case "Capacity":
       return `No worker has room for it now: ${describeRejected(reason.rejected)}.${
         reason.reservedWorker === undefined
@@ -170,9 +168,31 @@ export function describeWait(reason: WaitReason, now: number): string {
           : ` ${neutralise(reason.reservedWorker)} is kept free for it.`
       }`;
     case "Outranked":
-      return `${countOf(reason.ahead, "ready task")} ${verb(reason.ahead, "goes", "go")} before it, first ${neutralise(reason.next)}.`;
+      return `${countOf(reason.ahead, "ready task")} ${verb(reason.ahead, "goes", "go")} before it, first ${neutralise(reason.next.node ?? reason.next.id)}.`;
     case "Pending":
       return "Nothing holds it up: the next turn places it.";
+  }
+}
+
+const HELD_WORDS = {
+  person: "It is held until a person releases it.",
+  draining: "Every worker that could run it is draining.",
+  paused: "Its queue is paused.",
+} as const;
+
+function describeBarrier(
+  barrier: Extract<WaitReason, { code: "Admission" }>["barriers"][number],
+  now: number,
+): string {
+  switch (barrier.by) {
+    case "pause":
+      return HELD_WORDS.paused;
+    case "fair-share":
+      return `Its agent already runs ${barrier.running} of ${barrier.max} tasks.`;
+    case "concurrency":
+      return `The limit ${neutralise(barrier.limit)} is reached: ${countOf(barrier.running, "task")} ${verb(barrier.running, "runs", "run")} under it.`;
+    case "rate":
+      return `The rate of ${neutralise(barrier.limit)} is used up for ${formatMs(Math.max(0, barrier.nextAt - now))}.`;
   }
 }
 

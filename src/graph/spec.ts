@@ -23,6 +23,8 @@ export interface TaskSpec {
   readonly timeoutMs: number;
   /** Waits for a person and is never ready by itself. */
   readonly held: boolean;
+  /** Names of limits that it counts towards. Sorted by code unit, without duplicates. */
+  readonly limits: readonly string[];
 }
 
 export interface NodeSpec {

@@ -30,6 +30,7 @@ export type WireSpec = readonly [
   backoffMs: number,
   timeoutMs: number,
   held: 0 | 1,
+  limits?: readonly string[],
 ];
 
 /** Takes a graph without problems (see `findGraphProblems`). */
@@ -93,8 +94,8 @@ class SpecTable {
   }
 }
 
-function wireSpec(task: TaskSpec): WireSpec {
-  return [
+export function wireSpec(task: TaskSpec): WireSpec {
+  const wire = [
     task.type,
     task.executor,
     task.cpuMillicores,
@@ -106,7 +107,9 @@ function wireSpec(task: TaskSpec): WireSpec {
     task.backoffMs,
     task.timeoutMs,
     task.held ? 1 : 0,
-  ];
+  ] as const;
+  // Left out where there are none, as in ledgers from before there were any.
+  return task.limits.length > 0 ? [...wire, task.limits] : wire;
 }
 
 export function taskSpecOf(wire: WireSpec): TaskSpec {
@@ -121,7 +124,7 @@ export function taskSpecOf(wire: WireSpec): TaskSpec {
     maxAttempts,
     ...rest
   ] = wire;
-  const [backoffMs, timeoutMs, held] = rest;
+  const [backoffMs, timeoutMs, held, limits = []] = rest;
   return {
     type,
     executor,
@@ -134,5 +137,6 @@ export function taskSpecOf(wire: WireSpec): TaskSpec {
     backoffMs,
     timeoutMs,
     held: held === 1,
+    limits,
   };
 }

@@ -4,24 +4,43 @@ import type { AttemptFinished, EventKind, EventOf, LedgerEvent, TaskAssigned } f
 
 /**
  * An event in the ledger is the JSON array of its kind and its fields in the order of this table. Fields are
- * only ever added at the end of a row, so that older ledgers stay readable.
+ * only ever added at the end of a row, as optional ones, and left out where they are undefined: so older
+ * ledgers stay readable, and are written again as they were.
  */
 const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kind>, "kind">[] } = {
   SchedulerConfigured: ["config"],
   RunSubmitted: ["runId", "name", "agent", "zone", "onFailure", "graph"],
+  TaskSubmitted: [
+    "id",
+    "agent",
+    "zone",
+    "spec",
+    "requestState",
+    "boostMicros",
+    "deadline",
+    "runAt",
+    "requestHash",
+    "attempts",
+  ],
   SubmissionsRefused: ["agent", "code", "count"],
   WorkerRegistered: ["worker"],
   WorkerLoadReported: ["worker", "loadPermille", "saysOverloaded"],
   DrainRequested: ["worker"],
   WorkerLost: ["worker", "code"],
   AttemptStarted: ["run", "node", "attempt", "startedAt"],
-  AttemptFinished: ["run", "node", "attempt", "startedAt", "resultHash", "resultBytes"],
-  AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message"],
+  AttemptFinished: ["run", "node", "attempt", "startedAt", "resultHash", "resultBytes", "costMicros"],
+  AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry"],
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
   AttemptLost: ["run", "node", "attempt", "startedAt"],
   AttemptCancelled: ["run", "node", "attempt", "startedAt"],
   ReportRefused: ["run", "node", "attempt", "report", "code"],
   CancelRequested: ["run", "node"],
+  AgentConfigured: ["zone", "agent", "max"],
+  ZoneConfigured: ["zone", "max"],
+  LimitConfigured: ["zone", "name", "concurrency", "rateCount", "ratePeriodMs"],
+  CreditsGranted: ["zone", "agent", "micros"],
+  QueuePaused: ["zone", "executor"],
+  QueueResumed: ["zone", "executor"],
   TaskAssigned: ["run", "node", "attempt", "worker", "reason", "runnerUp", "rejected"],
   TaskRetried: ["run", "node", "dueAt"],
   TaskFailed: ["run", "node", "code"],
@@ -66,6 +85,7 @@ export function encodeByTable(event: LedgerEvent): string {
     const value = from[field];
     wire.push(field === "reason" ? wireReason(value as Reason) : value);
   }
+  while (wire.at(-1) === undefined) wire.pop();
   return JSON.stringify(wire);
 }
 
@@ -75,7 +95,7 @@ export function decodeEvent(wire: unknown): LedgerEvent {
   const fields: readonly string[] | undefined = Object.hasOwn(FIELDS, kind) ? FIELDS[kind] : undefined;
   invariant(fields !== undefined, `the event kind ${String(kind)} is known to this version`);
   const event: Record<string, unknown> = { kind };
-  for (const [at, field] of fields.entries()) {
+  for (const [at, field] of fields.slice(0, values.length).entries()) {
     event[field] = field === "reason" ? reasonOf(values[at] as readonly unknown[]) : values[at];
   }
   return event as unknown as LedgerEvent;
@@ -87,9 +107,10 @@ function encodeAssigned(event: TaskAssigned): string {
 }
 
 function encodeFinished(event: AttemptFinished): string {
-  const { run, node, attempt, startedAt, resultHash, resultBytes } = event;
+  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros } = event;
   const hash = resultHash === "" ? '""' : JSON.stringify(resultHash);
-  return `["AttemptFinished",${run},${node},${attempt},${startedAt},${hash},${resultBytes}]`;
+  const cost = costMicros === undefined ? "" : `,${costMicros}`;
+  return `["AttemptFinished",${run},${node},${attempt},${startedAt},${hash},${resultBytes}${cost}]`;
 }
 
 function encodeReason(reason: Reason): string {

@@ -1,10 +1,12 @@
-import type { WireGraph } from "../graph/index.ts";
+import type { WireGraph, WireSpec } from "../graph/index.ts";
 import type { PlacementConfig, Reason, WorkerSpec } from "../placement/index.ts";
+import type { QueueConfig, RequestState } from "../queue/index.ts";
 
 /**
  * Everything that the ledger can say. An event is an input (a fact from outside, with all the data that
  * decisions use) or a decision. Runs and workers are named by their number in the ledger (the order in which
- * it first mentions them), nodes by their index in the run's graph.
+ * it first mentions them), nodes by their index in the run's graph. A task that belongs to no run has the run -1,
+ * and its node is its own number.
  */
 export type LedgerEvent = Input | Decision;
 export type EventKind = LedgerEvent["kind"];
@@ -13,6 +15,7 @@ export type EventOf<Kind extends EventKind> = Extract<LedgerEvent, { readonly ki
 export type Input =
   | SchedulerConfigured
   | RunSubmitted
+  | TaskSubmitted
   | SubmissionsRefused
   | WorkerRegistered
   | WorkerLoadReported
@@ -25,7 +28,13 @@ export type Input =
   | AttemptLost
   | AttemptCancelled
   | ReportRefused
-  | CancelRequested;
+  | CancelRequested
+  | AgentConfigured
+  | ZoneConfigured
+  | LimitConfigured
+  | CreditsGranted
+  | QueuePaused
+  | QueueResumed;
 
 export type Decision =
   | TaskAssigned
@@ -40,7 +49,7 @@ export type Decision =
 /** Names the rules that decided. `apply` reads every version; `--redecide` is promised for the same one. */
 export const POLICY_VERSION = 1;
 
-export interface SchedulerConfig extends PlacementConfig {
+export interface SchedulerConfig extends PlacementConfig, QueueConfig {
   readonly policyVersion: number;
   readonly maxNodes: number;
   /** Above this many waiting tasks a submission is refused. */
@@ -50,6 +59,8 @@ export interface SchedulerConfig extends PlacementConfig {
   /** How long a task may be passed over for lack of capacity before a worker is kept free for it. */
   readonly reserveAfterMs: number;
   readonly maxBackoffMs: number;
+  /** By how much a wait before a retry may be longer than it would be, so that not all come at once. */
+  readonly jitterPermille: number;
   /** Ended runs that stay in the state; the oldest is forgotten first. */
   readonly keepEndedRuns: number;
 }
@@ -70,6 +81,24 @@ export interface RunSubmitted {
   readonly graph: WireGraph;
 }
 
+/** A task of its own. */
+export interface TaskSubmitted {
+  readonly kind: "TaskSubmitted";
+  readonly id: string;
+  readonly agent: string;
+  readonly zone: string;
+  readonly spec: WireSpec;
+  readonly requestState: RequestState;
+  readonly boostMicros: number;
+  /** -1: none. */
+  readonly deadline: number;
+  /** Not before this time; -1: at once. */
+  readonly runAt: number;
+  readonly requestHash: string;
+  /** Attempts that were made before it was put back into the queue: its next one goes on from there. */
+  readonly attempts: number;
+}
+
 /** Refusals in sum: one event per turn, agent and code. */
 export interface SubmissionsRefused {
   readonly kind: "SubmissionsRefused";
@@ -78,7 +107,7 @@ export interface SubmissionsRefused {
   readonly count: number;
 }
 
-export type RefusalCode = "backlog" | "backpressure";
+export type RefusalCode = "backlog" | "backpressure" | "fair-share" | "credits";
 
 export interface WorkerRegistered {
   readonly kind: "WorkerRegistered";
@@ -123,12 +152,17 @@ export interface AttemptFinished extends Ended {
   readonly kind: "AttemptFinished";
   readonly resultHash: string;
   readonly resultBytes: number;
+  /** What it cost, in millionths; undefined in ledgers from before there was a cost: nothing. */
+  readonly costMicros?: number;
 }
 
 export interface AttemptFailed extends Ended {
   readonly kind: "AttemptFailed";
   readonly code: string;
   readonly message: string;
+  readonly costMicros?: number;
+  /** False: another attempt would fail in the same way. Undefined: it may be tried again. */
+  readonly retry?: boolean;
 }
 
 export interface AttemptTimedOut extends Ended {
@@ -166,6 +200,50 @@ export interface CancelRequested {
   readonly node: number;
 }
 
+/** How many tasks of an agent run at once. Null: any number; undefined: as its zone or the configuration says. */
+export interface AgentConfigured {
+  readonly kind: "AgentConfigured";
+  readonly zone: string;
+  readonly agent: string;
+  readonly max?: number | null;
+}
+
+export interface ZoneConfigured {
+  readonly kind: "ZoneConfigured";
+  readonly zone: string;
+  readonly max?: number | null;
+}
+
+/** What tasks that name a limit share. Null: no limit. */
+export interface LimitConfigured {
+  readonly kind: "LimitConfigured";
+  readonly zone: string;
+  readonly name: string;
+  readonly concurrency: number | null;
+  readonly rateCount: number | null;
+  readonly ratePeriodMs: number;
+}
+
+export interface CreditsGranted {
+  readonly kind: "CreditsGranted";
+  readonly zone: string;
+  readonly agent: string;
+  readonly micros: number;
+}
+
+/** Nothing of the executor in that zone is given out; "": of the whole zone. */
+export interface QueuePaused {
+  readonly kind: "QueuePaused";
+  readonly zone: string;
+  readonly executor: string;
+}
+
+export interface QueueResumed {
+  readonly kind: "QueueResumed";
+  readonly zone: string;
+  readonly executor: string;
+}
+
 export interface TaskAssigned extends OfAttempt {
   readonly kind: "TaskAssigned";
   readonly worker: number;
@@ -187,7 +265,8 @@ export interface TaskFailed {
   readonly kind: "TaskFailed";
   readonly run: number;
   readonly node: number;
-  readonly code: "attempts";
+  /** `fatal`: its worker said that trying again is no use. `expired`: its deadline passed before it began. */
+  readonly code: "attempts" | "fatal" | "expired";
 }
 
 export interface TaskCancelled {

@@ -9,6 +9,7 @@ export { firstOpening } from "./reservation.ts";
 export { type CandidateRow, candidateTable, rejectionOf } from "./table.ts";
 export {
   type Held,
+  NO_RUN,
   nodeOfKey,
   runOfKey,
   type TaskKey,

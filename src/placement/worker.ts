@@ -26,19 +26,28 @@ const NEXT: Record<WorkerStatus, readonly WorkerStatus[]> = {
   Unreachable: ["Idle"],
 };
 
-/** A task by the number of its run and its node's index: both in one number, to be a cheap key. */
+/** Stands for the run of a task that belongs to none; its node is then its own number. */
+export const NO_RUN = -1;
+
+/**
+ * A task by the number of its run and its node's index: both in one number, to be a cheap key. Negative for tasks of
+ * no run, of which there can be more than any run has nodes.
+ */
 export type TaskKey = number;
 
+/** More than the nodes that any run may have, and it leaves room for four thousand million runs. */
+const NODES_PER_RUN = 2 ** 21;
+
 export function taskKey(run: number, node: number): TaskKey {
-  return run * 2 ** 32 + node;
+  return run === NO_RUN ? -1 - node : run * NODES_PER_RUN + node;
 }
 
 export function runOfKey(key: TaskKey): number {
-  return Math.floor(key / 2 ** 32);
+  return key < 0 ? NO_RUN : Math.floor(key / NODES_PER_RUN);
 }
 
 export function nodeOfKey(key: TaskKey): number {
-  return key % 2 ** 32;
+  return key < 0 ? -1 - key : key % NODES_PER_RUN;
 }
 
 /** What a worker was given and has not ended: running, or queued there. */

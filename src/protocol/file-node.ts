@@ -147,12 +147,12 @@ export class NodeReader {
   }
 
   #taskSpec(type: string, settings: Settings): TaskSpec {
-    const { env, cwd, payload, capabilities, ...rest } = settings;
+    const { env, cwd, payload, capabilities, limits, ...rest } = settings;
     // No name contains a line feed, so different specifications have different texts.
-    const text = [type, ...Object.values(rest), ...capabilities].join("\n");
+    const text = [type, ...Object.values(rest), "", ...capabilities, "", ...limits].join("\n");
     const known = this.#specs.get(text);
     if (known) return known;
-    const task = { type, ...rest, capabilities };
+    const task = { type, ...rest, capabilities, limits };
     this.#specs.set(text, task);
     return task;
   }

@@ -68,6 +68,7 @@ describe("a graph file", () => {
             backoffMs: 1000,
             timeoutMs: 300_000,
             held: false,
+            limits: [],
           },
         },
       },
@@ -91,6 +92,7 @@ describe("a graph file", () => {
             backoffMs: 1000,
             timeoutMs: 600_000,
             held: true,
+            limits: [],
           },
         },
       },
@@ -118,6 +120,7 @@ describe("a graph file", () => {
       backoffMs: 1000,
       timeoutMs: 0,
       held: false,
+      limits: [],
     });
     expect(nodeOf("resources: {cpu: 0}").spec.task.cpuMillicores).toBe(0);
   });

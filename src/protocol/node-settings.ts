@@ -30,6 +30,7 @@ export const STANDARD: Settings = {
   backoffMs: 1000,
   timeoutMs: 0,
   held: false,
+  limits: [],
   env: {},
   cwd: undefined,
   payload: {},
@@ -64,7 +65,8 @@ const PARSERS: ReadonlyMap<string, Parse> = new Map([
 
 const READERS: ReadonlyMap<string, Read> = new Map([
   ["resources", readResources],
-  ["capabilities", readCapabilities],
+  ["capabilities", (value, draft, at, faults) => readNames("capabilities", value, draft, at, faults)],
+  ["limits", (value, draft, at, faults) => readNames("limits", value, draft, at, faults)],
   ["env", readEnv],
   ["payload", readPayload],
 ]);
@@ -210,7 +212,13 @@ function readResources(value: unknown, draft: Draft, at: Path, faults: Faults): 
   }
 }
 
-function readCapabilities(value: unknown, draft: Draft, at: Path, faults: Faults): void {
+function readNames(
+  key: "capabilities" | "limits",
+  value: unknown,
+  draft: Draft,
+  at: Path,
+  faults: Faults,
+): void {
   const list: unknown = typeof value === "string" ? [value] : value;
   if (!Array.isArray(list)) {
     refuse(faults, at, refused("must be a list of texts such as [net]", value));
@@ -223,7 +231,7 @@ function readCapabilities(value: unknown, draft: Draft, at: Path, faults: Faults
     else names.add(name);
   }
   // The default sort is by code unit, which is the order that the scheduler keeps everywhere.
-  draft.capabilities = [...names].sort();
+  draft[key] = [...names].sort();
 }
 
 function readEnv(value: unknown, draft: Draft, at: Path, faults: Faults): void {

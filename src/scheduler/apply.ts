@@ -1,8 +1,19 @@
-import type { LedgerEvent, Report, RunSubmitted, TaskAssigned, WorkerRegistered } from "../ledger/index.ts";
-import { nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
+import type {
+  AttemptFinished,
+  LedgerEvent,
+  Report,
+  RunSubmitted,
+  TaskAssigned,
+  TaskSubmitted,
+  WorkerRegistered,
+} from "../ledger/index.ts";
+import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
+import { CostWindow } from "../queue/index.ts";
+import { placeKey, zonedKey } from "./group.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** The only thing that changes a state. It decides nothing and refuses nothing: an event is a fact. */
 export function apply(state: State, event: LedgerEvent, now: number): void {
@@ -10,11 +21,13 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
   state.now = now;
   switch (event.kind) {
     case "SchedulerConfigured":
-      state.config = event.config;
-      state.fleet.configure(event.config);
+      state.configure(event.config);
       break;
     case "RunSubmitted":
       submitRun(state, event, now);
+      break;
+    case "TaskSubmitted":
+      submitTask(state, event, now);
       break;
     case "SubmissionsRefused":
       state.refused += event.count;
@@ -32,10 +45,10 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       loseWorker(state, state.worker(event.worker), now);
       break;
     case "AttemptStarted":
-      state.run(event.run).move(event.node, Status.running, state.seq, event.startedAt);
+      state.tasks(event.run).move(event.node, Status.running, state.seq, event.startedAt);
       break;
     case "AttemptFinished":
-      finish(state, event.run, event.node, event.resultBytes, now);
+      finish(state, event, now);
       break;
     case "AttemptFailed":
     case "AttemptTimedOut":
@@ -48,25 +61,41 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "CancelRequested":
       if (event.node === -1) state.run(event.run).cancelRequested = true;
       break;
+    case "AgentConfigured":
+      state.shares.setMax(zonedKey(event.zone, event.agent), event.max);
+      break;
+    case "ZoneConfigured":
+      state.shares.setZoneMax(event.zone, event.max);
+      break;
+    case "LimitConfigured":
+      state.limit(event.zone, event.name).configure(event, now);
+      break;
+    case "CreditsGranted":
+      state.credits.grant(zonedKey(event.zone, event.agent), event.micros);
+      break;
+    case "QueuePaused":
+      state.paused.add(placeKey(event.zone, event.executor));
+      break;
+    case "QueueResumed":
+      state.paused.delete(placeKey(event.zone, event.executor));
+      break;
     case "TaskAssigned":
       assign(state, event, now);
       break;
     case "TaskRetried":
-      state.backlog++;
-      state.run(event.run).move(event.node, Status.delayed, state.seq, event.dueAt);
-      state.delay(state.run(event.run), event.node, event.dueAt);
+      retry(state, event.run, event.node, event.dueAt);
       break;
     case "TaskFailed":
-      state.run(event.run).move(event.node, Status.failed, state.seq, now);
+      leave(state, state.tasks(event.run), event.node, Status.failed, now);
       break;
     case "TaskCancelled":
-      leave(state, state.run(event.run), event.node, Status.cancelled, now);
+      leave(state, state.tasks(event.run), event.node, Status.cancelled, now);
       break;
     case "TasksSkipped":
       for (const node of event.nodes) leave(state, state.run(event.run), node, Status.skipped, now);
       break;
     case "CancelSignalled":
-      state.run(event.run).move(event.node, Status.cancelling, state.seq, now);
+      state.tasks(event.run).move(event.node, Status.cancelling, state.seq, now);
       break;
     case "ReservationMade":
       state.fleet.reserve(state.worker(event.worker), taskKey(event.run, event.node));
@@ -99,7 +128,16 @@ function submitRun(state: State, event: RunSubmitted, now: number): void {
 
 function makeReady(state: State, run: Run, node: number, now: number): void {
   run.move(node, Status.ready, state.seq, now);
-  state.offer(run, node);
+  run.readyAt[node] = now;
+  run.offer(node);
+}
+
+function submitTask(state: State, event: TaskSubmitted, now: number): void {
+  const single = state.addSingle(event, state.nextTask++, state.seq, now);
+  state.backlog++;
+  if (single.reservedMicros > 0) state.credits.reserve(single.group.shareKey, single.reservedMicros);
+  if (single.status === Status.ready) state.singles.offer(single.number);
+  else state.delay(state.singles, single.number, single.since);
 }
 
 function registerWorker(state: State, event: WorkerRegistered, now: number): void {
@@ -110,24 +148,27 @@ function registerWorker(state: State, event: WorkerRegistered, now: number): voi
 
 function loseWorker(state: State, worker: Worker, now: number): void {
   for (const key of worker.held.keys()) {
-    state.fleet.release(worker, key);
-    settle(state, state.run(runOfKey(key)), nodeOfKey(key), now);
+    const tasks = state.tasks(runOfKey(key));
+    release(state, tasks, nodeOfKey(key));
+    settle(state, tasks, nodeOfKey(key), now);
   }
   state.fleet.lose(worker);
 }
 
 function assign(state: State, event: TaskAssigned, now: number): void {
-  const run = state.run(event.run);
+  const tasks = state.tasks(event.run);
   const { node } = event;
-  const task = run.graph.taskOf(node);
-  const key = taskKey(run.number, node);
+  const task = tasks.taskOf(node);
+  const key = taskKey(event.run, node);
   const worker = state.worker(event.worker);
-  state.withdraw(run, node);
+  const group = tasks.groupOf(node);
+  tasks.withdraw(node);
   state.fleet.unreserve(key);
-  run.move(node, Status.assigned, state.seq, now);
-  run.attempt[node] = event.attempt;
-  run.worker[node] = event.worker;
+  tasks.move(node, Status.assigned, state.seq, now);
+  tasks.assignTo(node, event.attempt, event.worker);
   state.backlog--;
+  state.shares.recordStart(group.shareKey);
+  for (const limit of group.limits) limit.start(now);
   state.fleet.cursor = worker;
   state.fleet.take(worker, key, {
     cpuMillicores: task.cpuMillicores,
@@ -136,12 +177,27 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   });
 }
 
-function finish(state: State, runNumber: number, node: number, resultBytes: number, now: number): void {
-  const run = state.run(runNumber);
-  const worker = state.worker(run.worker[node] as number);
-  state.fleet.release(worker, taskKey(runNumber, node));
-  state.fleet.noteExecuted(worker, run.graph.taskOf(node).type);
-  run.move(node, Status.completed, state.seq, now);
+/** Whatever an attempt holds is given back when it ends, however it ends. */
+function release(state: State, tasks: Tasks, node: number): void {
+  const group = tasks.groupOf(node);
+  state.fleet.release(state.worker(tasks.workerOf(node)), taskKey(tasks.number, node));
+  state.shares.recordComplete(group.shareKey);
+  for (const limit of group.limits) limit.end();
+}
+
+function finish(state: State, event: AttemptFinished, now: number): void {
+  const tasks = state.tasks(event.run);
+  const { node } = event;
+  release(state, tasks, node);
+  state.fleet.noteExecuted(state.worker(tasks.workerOf(node)), tasks.taskOf(node).type);
+  noteCost(state, tasks, node, event.costMicros, now);
+  tasks.move(node, Status.completed, state.seq, now);
+  countEnded(state, tasks, node, Status.completed);
+  if (event.run === NO_RUN) endSingle(state, node, true);
+  else completeNode(state, state.run(event.run), node, event.resultBytes, now);
+}
+
+function completeNode(state: State, run: Run, node: number, resultBytes: number, now: number): void {
   run.resultBytes[node] = resultBytes;
   const { start, targets } = run.graph.dependents;
   const end = start[node + 1] as number;
@@ -152,22 +208,62 @@ function finish(state: State, runNumber: number, node: number, resultBytes: numb
   }
 }
 
-function endAttempt(state: State, event: Report, now: number): void {
-  const run = state.run(event.run);
-  state.fleet.release(state.worker(run.worker[event.node] as number), taskKey(event.run, event.node));
-  settle(state, run, event.node, now);
+function noteCost(state: State, tasks: Tasks, node: number, micros: number | undefined, now: number): void {
+  if (!micros) return;
+  const { shareKey } = tasks.groupOf(node);
+  let window = state.costs.get(shareKey);
+  if (!window) {
+    window = new CostWindow(state.config.costWindowMs);
+    state.costs.set(shareKey, window);
+  }
+  window.add(now, micros);
 }
 
-function settle(state: State, run: Run, node: number, now: number): void {
-  const cancelling = run.statusOf(node) === Status.cancelling;
-  run.move(node, cancelling ? Status.settlingCancel : Status.settling, state.seq, now);
+function endAttempt(state: State, event: Report, now: number): void {
+  const tasks = state.tasks(event.run);
+  release(state, tasks, event.node);
+  if (event.kind === "AttemptFailed") noteCost(state, tasks, event.node, event.costMicros, now);
+  settle(state, tasks, event.node, now);
+}
+
+function settle(state: State, tasks: Tasks, node: number, now: number): void {
+  const cancelling = tasks.statusOf(node) === Status.cancelling;
+  tasks.move(node, cancelling ? Status.settlingCancel : Status.settling, state.seq, now);
+}
+
+function retry(state: State, run: number, node: number, dueAt: number): void {
+  const tasks = state.tasks(run);
+  state.backlog++;
+  tasks.move(node, Status.delayed, state.seq, dueAt);
+  state.delay(tasks, node, dueAt);
+  if (run === NO_RUN) state.watchDeadline(state.singles.get(node));
 }
 
 /** A task that will not run any more. */
-function leave(state: State, run: Run, node: number, to: Status, now: number): void {
-  const from = run.statusOf(node);
+function leave(state: State, tasks: Tasks, node: number, to: Status, now: number): void {
+  const from = tasks.statusOf(node);
   if (from !== Status.settling && from !== Status.settlingCancel) state.backlog--;
-  if (from === Status.ready || from === Status.delayed) state.withdraw(run, node);
-  state.fleet.unreserve(taskKey(run.number, node));
-  run.move(node, to, state.seq, now);
+  if (from === Status.ready || from === Status.delayed) tasks.withdraw(node);
+  state.fleet.unreserve(taskKey(tasks.number, node));
+  tasks.move(node, to, state.seq, now);
+  countEnded(state, tasks, node, to);
+  if (tasks.number === NO_RUN) endSingle(state, node, false);
+}
+
+function countEnded(state: State, tasks: Tasks, node: number, status: Status): void {
+  const totals = state.totalsOf(tasks.zoneOf(node));
+  if (status === Status.completed) totals.completed++;
+  else if (status === Status.failed) totals.failed++;
+  else totals.cancelled++;
+}
+
+/** Its boost is paid for if it completed; then it is no longer part of the state. */
+function endSingle(state: State, number: number, charge: boolean): void {
+  const single = state.singles.get(number);
+  const { reservedMicros, group } = single;
+  if (reservedMicros > 0) {
+    if (charge) state.credits.charge(group.shareKey, reservedMicros);
+    else state.credits.release(group.shareKey, reservedMicros);
+  }
+  state.forgetSingle(single);
 }

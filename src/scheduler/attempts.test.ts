@@ -200,8 +200,8 @@ test("a task's status moves only as its table says", () => {
   expect(moves).toEqual([
     "waiting: ready, cancelled, skipped",
     "held: cancelled, skipped",
-    "ready: assigned, cancelled",
-    "delayed: assigned, cancelled",
+    "ready: assigned, failed, cancelled",
+    "delayed: assigned, failed, cancelled",
     "assigned: running, cancelling, settling, completed",
     "running: cancelling, settling, completed",
     "cancelling: settlingCancel, completed",

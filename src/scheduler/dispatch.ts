@@ -9,11 +9,13 @@ import {
   type TaskKey,
   taskKey,
 } from "../placement/index.ts";
-import { type Group, goesFirst, type Lane } from "./group.ts";
+import { type Entry, goesBefore } from "../queue/index.ts";
+import { isAdmitted, isDemoted, nextAdmissionAt } from "./admission.ts";
+import { type Group, Lane, type Pool } from "./group.ts";
 import { localityOf } from "./locality.ts";
-import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** Applies an event to the state and records it. */
 export type Emit = (event: LedgerEvent) => void;
@@ -21,66 +23,105 @@ export type Emit = (event: LedgerEvent) => void;
 /**
  * Give ready tasks to workers until none fits.
  *
- * Tasks that a worker is kept free for go first. Then the groups are tried in the order of their first
- * tasks; a group whose first finds no worker is passed over as a whole, and what stands behind it goes ahead.
- * Assigning can end a reservation, which frees a worker for a group that was passed over: hence the loop.
+ * Tasks that a worker is kept free for go first. Then the groups that may start something are tried in the order
+ * of their first tasks; where the first of a pool finds no worker, the pool is passed over as a whole, and what
+ * stands behind it goes ahead. Assigning can end a reservation, which frees a worker for a pool that was passed
+ * over: hence the loop.
  */
 export function dispatch(state: State, now: number, emit: Emit): void {
   state.offerDue(now);
   const { fleet } = state;
   for (let relief = -1; relief !== fleet.relief; ) {
     relief = fleet.relief;
-    placeReserved(state, emit);
-    placeGroups(state, emit);
+    placeReserved(state, now, emit);
+    placeGroups(state, now, emit);
   }
   makeReservations(state, now, emit);
 }
 
-function placeReserved(state: State, emit: Emit): void {
+function placeReserved(state: State, now: number, emit: Emit): void {
   for (const key of [...state.fleet.reservations.keys()].sort((a, b) => a - b)) {
-    const run = state.run(runOfKey(key));
-    tryPlace(state, run.laneOf(nodeOfKey(key)).group, run, nodeOfKey(key), emit);
+    const tasks = state.tasks(runOfKey(key));
+    const group = tasks.groupOf(nodeOfKey(key));
+    if (isAdmitted(state, group, now)) tryPlace(state, group.pool, tasks, nodeOfKey(key), emit);
   }
 }
 
-function placeGroups(state: State, emit: Emit): void {
-  const worthATry: Group[] = [];
-  for (const group of state.groups.values())
-    if (group.ready > 0 && mayBeMet(state, group)) worthATry.push(group);
-  const groups = new Heap<Group>((a, b) => goesFirst(a.head() as Lane, b.head() as Lane), worthATry);
-  for (let group = groups.peek(); group; group = groups.peek()) {
-    const lane = group.head() as Lane;
-    if (!mayBeMet(state, group)) {
+/** A group and what it would give out next, at one moment. */
+interface Offer {
+  readonly group: Group;
+  readonly demoted: boolean;
+  first: Entry;
+}
+
+function placeGroups(state: State, now: number, emit: Emit): void {
+  const offers = new Heap<Offer>((a, b) => offerGoesFirst(state, a, b, now), admittedOffers(state, now));
+  for (let offer = offers.peek(); offer; offer = offers.peek()) {
+    const { group, first } = offer;
+    if (!mayBeMet(state, group.pool)) {
       // What was tried before it has taken the room. It will be the same for many: they go together.
-      groups.keep((other) => mayBeMet(state, other));
+      offers.keep((other) => mayBeMet(state, other.group.pool));
       continue;
     }
-    const placed = tryPlace(state, group, lane.run, lane.firstNode, emit);
-    if (placed && group.ready > 0) groups.settleTop();
-    else groups.pop();
+    if (!isAdmitted(state, group, now)) {
+      offers.pop();
+      continue;
+    }
+    const placed = tryPlace(state, group.pool, tasksOf(state, first), first.node, emit);
+    const next = placed ? group.line.first(now, offer.demoted) : undefined;
+    if (next) {
+      offer.first = next;
+      offers.settleTop();
+    } else offers.pop();
   }
 }
 
-/** False: since no worker could take the group's first task, none has got the room for it. */
-function mayBeMet({ fleet }: State, group: Group): boolean {
-  if (group.blockedAt === -1 || fleet.mayBeMet(group.demand, group.blockedAt)) return true;
-  group.blockedAt = fleet.relief;
+function admittedOffers(state: State, now: number): Offer[] {
+  const offers: Offer[] = [];
+  for (const pool of state.pools.values()) {
+    if (!mayBeMet(state, pool)) continue;
+    for (const group of pool.groups.values()) {
+      if (group.line.size === 0 || !isAdmitted(state, group, now)) continue;
+      offers.push(offerOf(state, group, now));
+    }
+  }
+  return offers;
+}
+
+function offerOf(state: State, group: Group, now: number): Offer {
+  const demoted = isDemoted(state, group, now);
+  return { group, demoted, first: group.line.first(now, demoted) as Entry };
+}
+
+function offerGoesFirst({ config }: State, a: Offer, b: Offer, now: number): boolean {
+  return goesBefore(a.first, a.demoted, b.first, b.demoted, now, config);
+}
+
+/** An entry of a line is a task of no run, or the lane whose first node it stands for. */
+export function tasksOf(state: State, entry: Entry): Tasks {
+  return entry instanceof Lane ? entry.run : state.singles;
+}
+
+/** False: since no worker could take the pool's first task, none has got the room for it. */
+function mayBeMet({ fleet }: State, pool: Pool): boolean {
+  if (pool.blockedAt === -1 || fleet.mayBeMet(pool.demand, pool.blockedAt)) return true;
+  pool.blockedAt = fleet.relief;
   return false;
 }
 
-function tryPlace(state: State, group: Group, run: Run, node: number, emit: Emit): boolean {
+function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Emit): boolean {
   const { fleet, candidates } = state;
-  candidates.find(fleet, group.demand, taskKey(run.number, node));
+  candidates.find(fleet, pool.demand, taskKey(tasks.number, node));
   // Noted for every try: finding candidates brings the demand up to date, and only what is noted tells that it was.
-  group.blockedAt = candidates.count === 0 ? fleet.relief : -1;
+  pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;
   if (candidates.count === 0) return false;
   const rejected = candidates.rejected();
-  const choice = choose(fleet, candidates, subjectOf(state, run, node));
+  const choice = choose(fleet, candidates, subjectOf(state, tasks, node));
   emit({
     kind: "TaskAssigned",
-    run: run.number,
+    run: tasks.number,
     node,
-    attempt: (run.attempt[node] as number) + 1,
+    attempt: tasks.attemptOf(node) + 1,
     worker: choice.worker.number,
     reason: choice.reason,
     runnerUp: choice.runnerUp?.number ?? -1,
@@ -89,14 +130,15 @@ function tryPlace(state: State, group: Group, run: Run, node: number, emit: Emit
   return true;
 }
 
-export function subjectOf(state: State, run: Run, node: number): Subject {
-  const task = run.graph.taskOf(node);
+export function subjectOf(state: State, tasks: Tasks, node: number): Subject {
+  const task = tasks.taskOf(node);
+  const run = state.runs.get(tasks.number);
   return {
-    nodeId: run.graph.idOf(node),
+    nodeId: run ? run.graph.idOf(node) : tasks.taskIdOf(node),
     type: task.type,
-    zone: run.zone,
+    zone: tasks.zoneOf(node),
     cpuMillicores: task.cpuMillicores,
-    locality: localityOf(state, run, node),
+    locality: run && localityOf(state, run, node),
   };
 }
 
@@ -108,52 +150,71 @@ export function subjectOf(state: State, run: Run, node: number): Subject {
 function makeReservations(state: State, now: number, emit: Emit): void {
   const { fleet } = state;
   const open = new Set<string>();
-  for (const [place, needs] of state.places) if (needs.size > 1) open.add(place);
+  for (const [place, pools] of state.places) if (pools > 1) open.add(place);
   if (open.size === 0) return;
   for (const key of fleet.reservations.keys()) open.delete(placeOf(state, key));
   if (open.size === 0) return;
-  const blocked: Lane[] = [];
-  for (const group of state.groups.values()) {
-    const lane = group.ready > 0 && open.has(group.place) ? group.head() : undefined;
-    if (lane && isOverdue(state, lane, now)) blocked.push(lane);
-  }
-  for (const lane of blocked.sort((a, b) => (goesFirst(a, b) ? -1 : 1))) {
-    if (!open.has(lane.group.place)) continue;
-    const opening = firstOpening(fleet, lane.group.demand, now);
+  for (const { group, first } of overdueOffers(state, open, now)) {
+    if (!open.has(group.pool.place)) continue;
+    const opening = firstOpening(fleet, group.pool.demand, now);
     if (!opening) continue;
-    open.delete(lane.group.place);
+    open.delete(group.pool.place);
     emit({
       kind: "ReservationMade",
-      run: lane.run.number,
-      node: lane.firstNode,
+      run: tasksOf(state, first).number,
+      node: first.node,
       worker: opening.worker.number,
       freeAt: opening.freeAt,
     });
   }
 }
 
-function isOverdue(state: State, lane: Lane, now: number): boolean {
-  return now - (lane.run.since[lane.firstNode] as number) >= state.config.reserveAfterMs;
+function overdueOffers(state: State, places: ReadonlySet<string>, now: number): Offer[] {
+  const overdue: Offer[] = [];
+  for (const pool of state.pools.values()) {
+    if (!places.has(pool.place)) continue;
+    for (const group of pool.groups.values()) {
+      if (group.line.size === 0 || !isAdmitted(state, group, now)) continue;
+      const offer = offerOf(state, group, now);
+      if (now >= overdueAt(state, offer.first)) overdue.push(offer);
+    }
+  }
+  return overdue.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1));
+}
+
+function overdueAt(state: State, first: Entry): number {
+  return tasksOf(state, first).sinceOf(first.node) + state.config.reserveAfterMs;
 }
 
 function placeOf(state: State, key: TaskKey): string {
-  return state.run(runOfKey(key)).laneOf(nodeOfKey(key)).group.place;
+  return state.tasks(runOfKey(key)).groupOf(nodeOfKey(key)).pool.place;
 }
 
-/** When a turn without stimuli could decide something, after one at `after`: a retry or a reservation falls due. */
+/**
+ * When a turn without stimuli could decide something, after one at `after`: a task falls due or its deadline passes,
+ * a rate admits again, or a reservation can be made.
+ */
 export function nextWakeAt(state: State, after: number = state.now): number | undefined {
-  let wake = state.nextDueAt() ?? Number.POSITIVE_INFINITY;
-  for (const group of state.groups.values()) {
-    const lane = group.ready > 0 ? group.head() : undefined;
-    if (!lane || (state.places.get(group.place)?.size ?? 0) < 2) continue;
-    const overdueAt = (lane.run.since[lane.firstNode] as number) + state.config.reserveAfterMs;
-    if (overdueAt > after) wake = Math.min(wake, overdueAt);
+  let wake = Math.min(
+    state.nextDueAt() ?? Number.POSITIVE_INFINITY,
+    state.nextDeadline() ?? Number.POSITIVE_INFINITY,
+  );
+  for (const pool of state.pools.values()) {
+    const mayReserve = (state.places.get(pool.place) ?? 0) > 1;
+    for (const group of pool.groups.values()) {
+      if (group.line.size === 0 || (!mayReserve && group.limits.length === 0)) continue;
+      const admittedAt = nextAdmissionAt(group, after);
+      if (admittedAt !== undefined) wake = Math.min(wake, admittedAt);
+      if (!mayReserve) continue;
+      const at = overdueAt(state, offerOf(state, group, after).first);
+      if (at > after) wake = Math.min(wake, at);
+    }
   }
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;
 }
 
-export function isWaiting(run: Run, node: number): boolean {
-  const status = run.statusOf(node);
+export function isWaiting(tasks: Tasks, node: number): boolean {
+  const status = tasks.statusOf(node);
   return (
     status === Status.waiting ||
     status === Status.held ||

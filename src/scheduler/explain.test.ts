@@ -118,8 +118,12 @@ describe("why a task does not run yet, the first that applies:", () => {
     const nodes = [aNode("late"), aNode("next", { estimateMs: 5_000 }), aNode("urgent", { priority: 0 })];
     // As between a submission and the dispatch that follows it in the same turn.
     apply(loop.state, submits("r", nodes), 2);
-    expect(reasons(loop, "r", "late")).toEqual([{ code: "Outranked", ahead: 2, next: "urgent" }]);
-    expect(reasons(loop, "r", "next")).toEqual([{ code: "Outranked", ahead: 1, next: "urgent" }]);
+    expect(reasons(loop, "r", "late")).toEqual([
+      { code: "Outranked", ahead: 2, next: expect.objectContaining({ node: "urgent" }) },
+    ]);
+    expect(reasons(loop, "r", "next")).toEqual([
+      { code: "Outranked", ahead: 1, next: expect.objectContaining({ node: "urgent" }) },
+    ]);
     expect(reasons(loop, "r", "urgent")).toEqual([{ code: "Pending" }]);
   });
 

@@ -8,11 +8,14 @@ import {
   taskKey,
   type Worker,
 } from "../placement/index.ts";
-import { subjectOf } from "./dispatch.ts";
-import { goesFirst, type Lane } from "./group.ts";
+import { type Entry, goesBefore } from "../queue/index.ts";
+import { type Barrier, barriers, isDemoted } from "./admission.ts";
+import { subjectOf, tasksOf } from "./dispatch.ts";
+import { type Group, Lane } from "./group.ts";
 import type { Run } from "./run.ts";
 import { needsOf, type State } from "./state.ts";
 import { STATUS_NAMES, Status, type StatusName } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 /**
  * Why a task does not run yet: a closed set of codes with their parameters; text is rendered from them. The
@@ -20,15 +23,24 @@ import { STATUS_NAMES, Status, type StatusName } from "./status.ts";
  */
 export type WaitReason =
   | { readonly code: "Unsatisfiable"; readonly workers: number; readonly rejected: Counts }
-  | { readonly code: "Held"; readonly by: "person" | "draining" }
+  | { readonly code: "Held"; readonly by: "person" | "draining" | "paused" }
   | { readonly code: "NotDue"; readonly dueAt: number; readonly attempt: number }
   | { readonly code: "Dependencies"; readonly open: readonly OpenDependency[]; readonly total: number }
-  | { readonly code: "Admission"; readonly limit: string }
+  | { readonly code: "Admission"; readonly barriers: readonly Barrier[] }
   | { readonly code: "Capacity"; readonly rejected: Counts; readonly reservedWorker: string | undefined }
-  | { readonly code: "Outranked"; readonly ahead: number; readonly next: string }
+  | { readonly code: "Outranked"; readonly ahead: number; readonly next: NextTask }
   | { readonly code: "Pending" };
 
 export type Counts = Readonly<Partial<Record<Rejection, number>>>;
+
+/** The task that goes before all others: whose it is decides who may be told its id. */
+export interface NextTask {
+  readonly id: string;
+  readonly zone: string;
+  readonly agent: string;
+  /** Undefined for a task of no run. */
+  readonly node: string | undefined;
+}
 
 export interface OpenDependency {
   readonly node: string;
@@ -39,43 +51,47 @@ export interface OpenDependency {
 const LISTED = 20;
 
 /** All reasons that apply, the primary one first; empty for a task that does not wait. */
-export function whyNotYet(state: State, run: Run, node: number): WaitReason[] {
-  const status = run.statusOf(node);
+export function whyNotYet(state: State, tasks: Tasks, node: number): WaitReason[] {
+  const status = tasks.statusOf(node);
   if (status > Status.delayed) return [];
   const reasons: WaitReason[] = [];
-  const needs = needsOf(run.graph.taskOf(node), run.zone);
-  const able = ableWorkers(state, needs);
-  const rejected = countRejections(state, run, node);
+  const group = tasks.groupOf(node);
+  const able = ableWorkers(state, group.pool.demand.needs);
+  const rejected = countRejections(state, tasks, node);
   if (able.length === 0) {
     reasons.push({ code: "Unsatisfiable", workers: state.fleet.workers.length, rejected });
   }
   if (status === Status.held) reasons.push({ code: "Held", by: "person" });
+  const stopped = barriers(state, group, state.now);
+  if (stopped.some(({ by }) => by === "pause")) reasons.push({ code: "Held", by: "paused" });
   if (able.length > 0 && able.every((worker) => worker.status === "Draining")) {
     reasons.push({ code: "Held", by: "draining" });
   }
-  const dueAt = run.since[node] as number;
+  const dueAt = tasks.sinceOf(node);
   if (status === Status.delayed && dueAt > state.now) {
-    reasons.push({ code: "NotDue", dueAt, attempt: (run.attempt[node] as number) + 1 });
+    reasons.push({ code: "NotDue", dueAt, attempt: tasks.attemptOf(node) + 1 });
   }
-  const open = openDependencies(run, node);
+  const open = openDependencies(state.runs.get(tasks.number), node);
   if (open.length > 0)
     reasons.push({ code: "Dependencies", open: open.slice(0, LISTED), total: open.length });
+  const limiting = stopped.filter(({ by }) => by !== "pause");
+  if (limiting.length > 0) reasons.push({ code: "Admission", barriers: limiting });
   const rejections = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   if (rejections === state.fleet.workers.length && able.length > 0) {
-    const reservedWorker = state.fleet.reservations.get(taskKey(run.number, node))?.id;
+    const reservedWorker = state.fleet.reservations.get(taskKey(tasks.number, node))?.id;
     reasons.push({ code: "Capacity", rejected, reservedWorker });
   }
   if (status === Status.ready || (status === Status.delayed && dueAt <= state.now)) {
-    reasons.push(...outranking(state, run, node));
+    reasons.push(...outranking(state, tasks, node));
     if (reasons.length === 0) reasons.push({ code: "Pending" });
   }
   return reasons;
 }
 
 /** The full table of candidates for a task, in the state before it was assigned. */
-export function whyHere(state: State, run: Run, node: number): CandidateRow[] {
-  const needs = needsOf(run.graph.taskOf(node), run.zone);
-  return candidateTable(state.fleet, needs, taskKey(run.number, node), subjectOf(state, run, node));
+export function whyHere(state: State, tasks: Tasks, node: number): CandidateRow[] {
+  const needs = needsOf(tasks.taskOf(node), tasks.zoneOf(node));
+  return candidateTable(state.fleet, needs, taskKey(tasks.number, node), subjectOf(state, tasks, node));
 }
 
 /** The workers that could run it if they were empty. */
@@ -85,17 +101,18 @@ function ableWorkers(state: State, needs: Needs): Worker[] {
   );
 }
 
-function countRejections(state: State, run: Run, node: number): Counts {
-  const needs = needsOf(run.graph.taskOf(node), run.zone);
+function countRejections(state: State, tasks: Tasks, node: number): Counts {
+  const { needs } = tasks.groupOf(node).pool.demand;
   const counts: Partial<Record<Rejection, number>> = {};
   for (const worker of state.fleet.workers) {
-    const rejection = rejectionOf(state.fleet, worker, needs, taskKey(run.number, node));
+    const rejection = rejectionOf(state.fleet, worker, needs, taskKey(tasks.number, node));
     if (rejection) counts[rejection] = (counts[rejection] ?? 0) + 1;
   }
   return counts;
 }
 
-function openDependencies(run: Run, node: number): OpenDependency[] {
+function openDependencies(run: Run | undefined, node: number): OpenDependency[] {
+  if (!run) return [];
   const { start, targets } = run.graph.dependencies;
   return Array.from(targets.subarray(start[node], start[node + 1]))
     .filter((need) => run.status[need] !== Status.completed)
@@ -103,27 +120,64 @@ function openDependencies(run: Run, node: number): OpenDependency[] {
 }
 
 /** What is ready, could run, and goes before this task. */
-function outranking(state: State, run: Run, node: number): WaitReason[] {
+function outranking(state: State, tasks: Tasks, node: number): WaitReason[] {
+  const { config, now } = state;
+  const own = entryOf(state, tasks, node);
+  const ownDemoted = isDemoted(state, tasks.groupOf(node), now);
   let ahead = 0;
-  let first: Lane | undefined;
-  for (const group of state.groups.values()) {
-    if (ableWorkers(state, group.demand.needs).length === 0) continue;
-    for (const lane of group.lanes.values()) {
-      const count = countAhead(lane, run, node);
-      if (count > 0 && (first === undefined || goesFirst(lane, first))) first = lane;
-      ahead += count;
+  let first: { readonly entry: Entry; readonly group: Group; readonly demoted: boolean } | undefined;
+  for (const pool of state.pools.values()) {
+    if (ableWorkers(state, pool.demand.needs).length === 0) continue;
+    for (const group of pool.groups.values()) {
+      const demoted = isDemoted(state, group, now);
+      for (const entry of group.line.entries()) {
+        if (!goesBefore(entry, demoted, own, ownDemoted, now, config) && !isSameLane(entry, tasks, node))
+          continue;
+        const count = countAhead(entry, tasks, node);
+        if (count === 0) continue;
+        ahead += count;
+        if (!first || goesBefore(entry, demoted, first.entry, first.demoted, now, config))
+          first = { entry, group, demoted };
+      }
     }
   }
-  return first ? [{ code: "Outranked", ahead, next: first.run.graph.idOf(first.firstNode) }] : [];
+  return first ? [{ code: "Outranked", ahead, next: nextOf(state, first.entry, first.group) }] : [];
 }
 
-function countAhead(lane: Lane, run: Run, node: number): number {
-  const own = run.laneOf(node).group.priority;
-  if (lane.group.priority !== own) return lane.group.priority < own ? lane.ready.size : 0;
-  if (lane.run !== run) return lane.run.number < run.number ? lane.ready.size : 0;
-  const { holdsUpMs } = run.graph;
-  return lane.countWhile((other) => {
+/** A node behind the first of its lane is compared as if it were the first. */
+function entryOf(state: State, tasks: Tasks, node: number): Entry {
+  const run = state.runs.get(tasks.number);
+  if (!run) return state.singles.get(node);
+  const { tier, class: start, seq, deadline } = run.laneOf(node);
+  return {
+    id: run.taskIdOf(node),
+    readyAt: run.readyAtOf(node),
+    estimateMs: Math.max(1, run.taskOf(node).estimateMs),
+    tier,
+    class: start,
+    deadline,
+    seq,
+    holdsUpMs: run.graph.holdsUpMs[node] as number,
+    node,
+  };
+}
+
+function isSameLane(entry: Entry, tasks: Tasks, node: number): boolean {
+  return entry instanceof Lane && entry.run === tasks && entry.run.laneOf(node) === entry;
+}
+
+/** How many tasks an entry that goes first stands for: one, or those of a run that go before the task. */
+function countAhead(entry: Entry, tasks: Tasks, node: number): number {
+  if (!(entry instanceof Lane)) return 1;
+  if (entry.run !== tasks || entry.tier !== entry.run.laneOf(node).tier) return entry.ready.size;
+  const { holdsUpMs } = entry.run.graph;
+  return entry.countWhile((other) => {
     const lead = (holdsUpMs[other] as number) - (holdsUpMs[node] as number);
     return lead !== 0 ? lead > 0 : other < node;
   });
+}
+
+function nextOf(state: State, entry: Entry, group: Group): NextTask {
+  const node = entry instanceof Lane ? entry.run.graph.idOf(entry.node) : undefined;
+  return { id: tasksOf(state, entry).taskIdOf(entry.node), zone: group.zone, agent: group.agent, node };
 }

@@ -1,116 +1,150 @@
-import { Heap, RankedSet } from "../core/index.ts";
-import type { Priority } from "../graph/index.ts";
+import { RankedSet, taskIdOf } from "../core/index.ts";
+import type { Priority, TaskSpec } from "../graph/index.ts";
 import { Demand, type Needs } from "../placement/index.ts";
+import {
+  classify,
+  type Entry,
+  type Limit,
+  Line,
+  type PriorityClass,
+  type QueueConfig,
+} from "../queue/index.ts";
 import type { Run } from "./run.ts";
 
 /**
- * Ready tasks with the same needs and priority, of all runs: a worker that can take one can take any of them,
- * so either the first has a candidate or none has.
+ * Waiting tasks with the same needs: a worker that can take one can take any of them, so either the first has a
+ * candidate or none has.
  */
-export class Group {
+export class Pool {
+  /** Its needs, as a text to tell them apart by. */
   readonly key: string;
   /** Its executor and zone: there is one reservation for each. */
   readonly place: string;
-  /** Its needs, as a text to tell them apart by. */
-  readonly needsKey: string;
-  readonly priority: Priority;
   readonly demand: Demand;
-  /** Runs that have tasks of this group. A group without any is forgotten. */
-  readonly lanes: Map<number, Lane> = new Map();
-  ready = 0;
+  readonly groups: Map<string, Group> = new Map();
   /** The fleet's count of relief when no worker could take the first; -1 when one could. */
   blockedAt = -1;
-  /** Runs with something ready, and perhaps some that no longer have. */
-  readonly #runs = new Heap<number>((a, b) => a < b);
-  #head: Lane | undefined;
 
-  constructor(priority: Priority, needs: Needs) {
-    this.place = JSON.stringify([needs.executor, needs.zone]);
-    this.needsKey = JSON.stringify([this.place, needs.cpuMillicores, needs.memoryBytes, needs.capabilities]);
-    this.key = JSON.stringify([priority, this.needsKey]);
-    this.priority = priority;
+  constructor(needs: Needs) {
+    this.place = placeKey(needs.zone, needs.executor);
+    this.key = JSON.stringify([this.place, needs.cpuMillicores, needs.memoryBytes, needs.capabilities]);
     this.demand = new Demand(needs);
-  }
-
-  /** The lane of the earliest run that has something ready. */
-  head(): Lane | undefined {
-    if (this.ready === 0) return undefined;
-    this.#head ??= this.#findHead();
-    return this.#head;
-  }
-
-  #findHead(): Lane | undefined {
-    for (let run = this.#runs.peek(); run !== undefined; run = this.#runs.peek()) {
-      const lane = this.lanes.get(run);
-      if (lane && lane.ready.size > 0) return lane;
-      this.#runs.pop();
-      if (lane) lane.listed = false;
-    }
-    return undefined;
-  }
-
-  add(lane: Lane, node: number): void {
-    lane.add(node);
-    this.ready++;
-    if (!lane.listed) {
-      lane.listed = true;
-      this.#runs.push(lane.run.number);
-    }
-    if (this.#head && lane.run.number < this.#head.run.number) this.#head = lane;
-  }
-
-  remove(lane: Lane, node: number): void {
-    lane.remove(node);
-    this.ready--;
-    if (lane.ready.size === 0) this.#head = undefined;
   }
 }
 
-/** The ready nodes of one run in one group, by rank. */
-export class Lane {
+export function placeKey(zone: string, executor: string): string {
+  return JSON.stringify([zone, executor]);
+}
+
+/** Names an agent of a zone, or a limit of a zone. */
+export function zonedKey(zone: string, name: string): string {
+  return JSON.stringify([zone, name]);
+}
+
+/** The tasks of a pool that one agent submitted under the same limits: either all may start, or none. */
+export class Group {
+  readonly key: string;
+  readonly pool: Pool;
+  readonly agent: string;
+  readonly shareKey: string;
+  readonly limitNames: readonly string[];
+  readonly limits: readonly Limit[];
+  /** What may be given out: tasks, and for each run and priority the first of its ready nodes. */
+  line: Line;
+  /** Lanes, and tasks of no run that have not ended. A group without any is forgotten. */
+  members = 0;
+
+  constructor(
+    pool: Pool,
+    agent: string,
+    limitNames: readonly string[],
+    limits: readonly Limit[],
+    config: QueueConfig,
+  ) {
+    this.key = groupKey(agent, limitNames);
+    this.pool = pool;
+    this.agent = agent;
+    this.shareKey = zonedKey(pool.demand.needs.zone, agent);
+    this.limitNames = limitNames;
+    this.limits = limits;
+    this.line = new Line(config);
+  }
+
+  get zone(): string {
+    return this.pool.demand.needs.zone;
+  }
+}
+
+export function groupKey(agent: string, limitNames: readonly string[]): string {
+  return JSON.stringify([agent, limitNames]);
+}
+
+/** The ready nodes of one run in one group with one priority, by rank. In its group's line it stands as its first. */
+export class Lane implements Entry {
   readonly run: Run;
   readonly group: Group;
+  readonly tier: Priority;
+  readonly class: PriorityClass;
+  readonly seq: number;
+  readonly deadline = -1;
   readonly ready: RankedSet;
-  /** Whether the group's heap of runs holds this one. */
-  listed = false;
   readonly #start: number;
   readonly #size: number;
-  #firstRank = Number.POSITIVE_INFINITY;
-  /** What the order between groups looks at, kept at hand. */
-  readonly priority: Priority;
-  readonly runNumber: number;
+  #firstRank = -1;
+  #id = "";
   /** The ready node that goes first, while there is one. */
-  firstNode = -1;
-  firstHoldsUpMs = 0;
+  node = -1;
+  holdsUpMs = 0;
+  readyAt = 0;
+  estimateMs = 1;
 
-  constructor(run: Run, group: Group, start: number, size: number) {
+  constructor(run: Run, group: Group, priority: Priority, start: number, size: number) {
     this.run = run;
     this.group = group;
     this.#start = start;
     this.#size = size;
-    this.priority = group.priority;
-    this.runNumber = run.number;
+    this.tier = priority;
+    this.class = classify(priority, "pending");
+    this.seq = run.submittedSeq;
     this.ready = new RankedSet(size);
+  }
+
+  /** Derived by a hash, so only when a tie comes down to it. */
+  get id(): string {
+    if (this.#id === "") this.#id = taskIdOf(this.run.id, this.run.graph.idOf(this.node));
+    return this.#id;
   }
 
   add(node: number): void {
     const rank = this.rankOf(node);
+    const first = this.#firstRank;
     this.ready.add(rank);
-    if (rank < this.#firstRank) this.#setFirst(rank);
+    if (first === -1) {
+      this.#setFirst(rank);
+      this.group.line.add(this);
+    } else if (rank < first) this.group.line.rekey(this, () => this.#setFirst(rank));
   }
 
   remove(node: number): void {
     const rank = this.rankOf(node);
     this.ready.delete(rank);
-    if (rank === this.#firstRank)
-      this.#setFirst(this.ready.size === 0 ? Number.POSITIVE_INFINITY : this.ready.first());
+    if (rank !== this.#firstRank) return;
+    if (this.ready.size > 0) this.group.line.rekey(this, () => this.#setFirst(this.ready.first()));
+    else {
+      this.group.line.delete(this);
+      this.#firstRank = -1;
+    }
   }
 
   #setFirst(rank: number): void {
+    const { run } = this;
+    const node = run.order[this.#start + rank] as number;
     this.#firstRank = rank;
-    if (rank === Number.POSITIVE_INFINITY) return;
-    this.firstNode = this.run.order[this.#start + rank] as number;
-    this.firstHoldsUpMs = this.run.graph.holdsUpMs[this.firstNode] as number;
+    this.#id = "";
+    this.node = node;
+    this.holdsUpMs = run.graph.holdsUpMs[node] as number;
+    this.readyAt = run.readyAt[node] as number;
+    this.estimateMs = Math.max(1, (run.graph.taskOf(node) as TaskSpec).estimateMs);
   }
 
   rankOf(node: number): number {
@@ -129,12 +163,4 @@ export class Lane {
     }
     return count;
   }
-}
-
-/** Order between the first of two groups: priority, earlier run, more work held up, order of submission. */
-export function goesFirst(a: Lane, b: Lane): boolean {
-  if (a.priority !== b.priority) return a.priority < b.priority;
-  if (a.runNumber !== b.runNumber) return a.runNumber < b.runNumber;
-  if (a.firstHoldsUpMs !== b.firstHoldsUpMs) return a.firstHoldsUpMs > b.firstHoldsUpMs;
-  return a.firstNode < b.firstNode;
 }

@@ -1,8 +1,9 @@
-import { canonicalJson, derivedUuid, sha256Hex, taskIdOf } from "../core/index.ts";
+import { canonicalJson, derivedUuid, sha256Hex } from "../core/index.ts";
 import type { LedgerEvent, SchedulerConfig, TaskAssigned } from "../ledger/index.ts";
 import type { Recorded } from "./replay.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** The full record of an event, as specified; the ledger keeps only what it cannot be derived from. */
 export interface EventRecord {
@@ -35,13 +36,13 @@ export interface CapabilityCheck {
 export function renderRecord(state: State, recorded: Recorded, ledgerId: string): EventRecord {
   const { event, seq, now, block } = recorded;
   const run = "run" in event ? state.runs.get(event.run) : undefined;
-  const node = run && "node" in event && run.status[event.node] !== undefined ? event.node : undefined;
-  const payload = payloadOf(state, event, run, node, seq);
-  const parent = parentSeq(state, event, run, node);
+  const task = taskOf(state, event);
+  const payload = payloadOf(state, event, task, seq);
+  const parent = parentSeq(state, event, run, task);
   return {
     eventId: eventIdOf(ledgerId, seq),
     runId: run?.id ?? (event.kind === "RunSubmitted" ? event.runId : null),
-    nodeId: run && node !== undefined ? run.graph.idOf(node) : null,
+    nodeId: run && task ? run.graph.idOf(task.node) : null,
     parentEventId: parent > 0 ? eventIdOf(ledgerId, parent) : null,
     logicalTime: seq,
     kind: event.kind,
@@ -49,13 +50,28 @@ export function renderRecord(state: State, recorded: Recorded, ledgerId: string)
     payloadHash: sha256Hex(canonicalJson(payload)),
     priorStateHash: block.prev,
     postStateHash: block.hash,
-    capabilityCheckResult: event.kind === "TaskAssigned" && run ? capabilityCheck(state, event, run) : null,
+    capabilityCheckResult: event.kind === "TaskAssigned" && task ? capabilityCheck(state, event, task) : null,
     policyDecisionId: policyDecisionId(state, event),
-    toolRequestHash: run && node !== undefined ? run.graph.requestHashOf(node) || null : null,
+    toolRequestHash: task ? task.tasks.requestHashOf(task.node) || null : null,
     toolResponseHash: event.kind === "AttemptFinished" ? event.resultHash || null : null,
     errorData: errorOf(event),
     time: now,
   };
+}
+
+/** The task that an event is about, while the state has it. */
+interface OfTask {
+  readonly tasks: Tasks;
+  readonly node: number;
+  /** The node's id in its graph; undefined for a task of no run. */
+  readonly nodeId: string | undefined;
+}
+
+function taskOf(state: State, event: LedgerEvent): OfTask | undefined {
+  if (!("run" in event && "node" in event)) return undefined;
+  const tasks = state.tasksAt(event.run);
+  if (!tasks?.has(event.node)) return undefined;
+  return { tasks, node: event.node, nodeId: state.runs.get(event.run)?.graph.idOf(event.node) };
 }
 
 function eventIdOf(ledgerId: string, seq: number): string {
@@ -63,29 +79,23 @@ function eventIdOf(ledgerId: string, seq: number): string {
 }
 
 /** The event that caused it: the last about the node, else about the run, else about the worker. */
-function parentSeq(state: State, event: LedgerEvent, run: Run | undefined, node: number | undefined): number {
-  if (run && node !== undefined) return run.lastSeq[node] as number;
+function parentSeq(state: State, event: LedgerEvent, run: Run | undefined, task: OfTask | undefined): number {
+  if (task) return task.tasks.lastSeqOf(task.node);
   if (run) return run.lastEventSeq;
   return "worker" in event && typeof event.worker === "number" ? state.worker(event.worker).registeredSeq : 0;
 }
 
-function payloadOf(
-  state: State,
-  event: LedgerEvent,
-  run: Run | undefined,
-  node: number | undefined,
-  seq: number,
-): unknown {
-  if (!run) return withoutKind(state, event);
-  const named =
-    node === undefined
-      ? {}
-      : { taskId: taskIdOf(run.id, run.graph.idOf(node)), nodeId: run.graph.idOf(node) };
+function payloadOf(state: State, event: LedgerEvent, task: OfTask | undefined, seq: number): unknown {
+  if (!("run" in event) || !state.tasksAt(event.run)) return withoutKind(state, event);
+  const named = task
+    ? {
+        taskId: task.tasks.taskIdOf(task.node),
+        ...(task.nodeId === undefined ? {} : { nodeId: task.nodeId }),
+      }
+    : {};
   if (event.kind !== "TaskAssigned") {
-    const nodes =
-      event.kind === "TasksSkipped" ? { nodes: event.nodes.map((one) => run.graph.idOf(one)) } : {};
     const { run: _, node: __, ...rest } = withoutKind(state, event);
-    return { ...named, ...rest, ...nodes };
+    return { ...named, ...rest, ...skippedNodes(state, event) };
   }
   const workerId = state.worker(event.worker).id;
   return {
@@ -99,13 +109,19 @@ function payloadOf(
   };
 }
 
+function skippedNodes(state: State, event: LedgerEvent): { readonly nodes?: readonly string[] } {
+  if (event.kind !== "TasksSkipped") return {};
+  const { graph } = state.run(event.run);
+  return { nodes: event.nodes.map((node) => graph.idOf(node)) };
+}
+
 function withoutKind(state: State, event: LedgerEvent): Record<string, unknown> {
   const { kind: _, ...rest } = event as LedgerEvent & Record<string, unknown>;
   return typeof rest["worker"] === "number" ? { ...rest, worker: state.worker(rest["worker"]).id } : rest;
 }
 
-function capabilityCheck(state: State, event: TaskAssigned, run: Run): CapabilityCheck {
-  const required = run.graph.taskOf(event.node).capabilities;
+function capabilityCheck(state: State, event: TaskAssigned, { tasks, node }: OfTask): CapabilityCheck {
+  const required = tasks.taskOf(node).capabilities;
   const held = state.worker(event.worker).spec.capabilities;
   return { required, held, missing: required.filter((capability) => !held.includes(capability)) };
 }

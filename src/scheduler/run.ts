@@ -1,11 +1,13 @@
-import { Graph } from "../graph/index.ts";
+import { taskIdOf } from "../core/index.ts";
+import { Graph, type Priority, type TaskSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted } from "../ledger/index.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./group.ts";
 import { checkMove, isEnded, STATUS_NAMES, Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** A submitted graph and where each of its nodes stands, in arrays by node. */
-export class Run {
+export class Run implements Tasks {
   readonly number: number;
   readonly id: string;
   readonly name: string;
@@ -14,6 +16,7 @@ export class Run {
   readonly onFailure: RunSubmitted["onFailure"];
   readonly graph: Graph;
   readonly submittedAt: number;
+  readonly submittedSeq: number;
 
   readonly status: Uint8Array;
   readonly attempt: Uint32Array;
@@ -23,6 +26,8 @@ export class Run {
   readonly worker: Int32Array;
   /** When the status began; for a delayed task, when it is due. */
   readonly since: Float64Array;
+  /** When it became ready. A retry keeps its place. */
+  readonly readyAt: Float64Array;
   /** The last event about the node, or the one that made it ready: the cause of the next. */
   readonly lastSeq: Float64Array;
   readonly resultBytes: Float64Array;
@@ -55,6 +60,7 @@ export class Run {
     this.onFailure = event.onFailure;
     this.graph = new Graph(event.graph);
     this.submittedAt = now;
+    this.submittedSeq = seq;
     this.lastEventSeq = seq;
     this.carried = event.graph.done;
     const { size } = this.graph;
@@ -63,6 +69,7 @@ export class Run {
     this.pending = new Uint32Array(size);
     this.worker = new Int32Array(size).fill(-1);
     this.since = new Float64Array(size).fill(now);
+    this.readyAt = new Float64Array(size).fill(now);
     this.lastSeq = new Float64Array(size).fill(seq);
     this.resultBytes = new Float64Array(size);
     this.order = new Uint32Array(size);
@@ -96,6 +103,68 @@ export class Run {
 
   lanes(): Iterable<Lane> {
     return new Set(this.#lanes);
+  }
+
+  taskOf(node: number): TaskSpec {
+    return this.graph.taskOf(node);
+  }
+
+  taskIdOf(node: number): string {
+    return taskIdOf(this.id, this.graph.idOf(node));
+  }
+
+  agentOf(): string {
+    return this.agent;
+  }
+
+  zoneOf(): string {
+    return this.zone;
+  }
+
+  requestHashOf(node: number): string {
+    return this.graph.requestHashOf(node);
+  }
+
+  attemptOf(node: number): number {
+    return this.attempt[node] as number;
+  }
+
+  workerOf(node: number): number {
+    return this.worker[node] as number;
+  }
+
+  sinceOf(node: number): number {
+    return this.since[node] as number;
+  }
+
+  readyAtOf(node: number): number {
+    return this.readyAt[node] as number;
+  }
+
+  lastSeqOf(node: number): number {
+    return this.lastSeq[node] as number;
+  }
+
+  groupOf(node: number): Group {
+    return this.laneOf(node).group;
+  }
+
+  assignTo(node: number, attempt: number, worker: number): void {
+    this.attempt[node] = attempt;
+    this.worker[node] = worker;
+  }
+
+  offer(node: number): void {
+    this.laneOf(node).add(node);
+  }
+
+  withdraw(node: number): void {
+    const lane = this.laneOf(node);
+    if (lane.has(node)) lane.remove(node);
+  }
+
+  isOffered(node: number): boolean {
+    return this.laneOf(node).has(node);
   }
 
   move(node: number, to: Status, seq: number, since: number): void {
@@ -141,9 +210,10 @@ export class Run {
 
   /** Sorts once, so that the order within the run is a comparison of positions ever after. */
   #arrange(groups: readonly Group[]): void {
-    const indexOf = new Map<Group, number>();
-    for (const group of groups) if (!indexOf.has(group)) indexOf.set(group, indexOf.size);
-    const groupIndex = Uint32Array.from(groups, (group) => indexOf.get(group) as number);
+    const indexOf = new LaneIndex();
+    const groupIndex = Uint32Array.from(groups, (group, spec) =>
+      indexOf.indexOf(group, (this.graph.specs[spec] as TaskSpec).priority),
+    );
     const { order, position, graph } = this;
     const { specOf, holdsUpMs } = graph;
     const compare = (a: number, b: number) =>
@@ -165,10 +235,30 @@ export class Run {
       starts[group] = at;
       (sizes[group] as number)++;
     }
-    const lanes: Lane[] = [];
-    for (const [group, at] of indexOf)
-      lanes.push(new Lane(this, group, starts[at] as number, sizes[at] as number));
-    for (const lane of lanes) lane.group.lanes.set(this.number, lane);
+    const lanes = indexOf.all.map(
+      ({ group, priority }, at) => new Lane(this, group, priority, starts[at] as number, sizes[at] as number),
+    );
     this.#lanes = Array.from(groupIndex, (index) => lanes[index] as Lane);
+  }
+}
+
+/** Numbers the different groups and priorities of a run's tasks, in the order in which they come. */
+class LaneIndex {
+  readonly all: { readonly group: Group; readonly priority: Priority }[] = [];
+  readonly #numbers = new Map<Group, Map<Priority, number>>();
+
+  get size(): number {
+    return this.all.length;
+  }
+
+  indexOf(group: Group, priority: Priority): number {
+    const ofGroup = this.#numbers.get(group) ?? new Map<Priority, number>();
+    this.#numbers.set(group, ofGroup);
+    let number = ofGroup.get(priority);
+    if (number === undefined) {
+      number = this.all.push({ group, priority }) - 1;
+      ofGroup.set(priority, number);
+    }
+    return number;
   }
 }

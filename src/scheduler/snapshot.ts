@@ -1,10 +1,22 @@
 import { canonicalJson, compareText, invariant, sha256Hex } from "../core/index.ts";
-import type { WireGraph } from "../graph/index.ts";
+import { taskSpecOf, type WireGraph, type WireSpec, wireSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import { type Held, type TaskKey, Worker, type WorkerSpec, type WorkerStatus } from "../placement/index.ts";
+import {
+  CostWindow,
+  type CostWindowSnapshot,
+  Credits,
+  type CreditsSnapshot,
+  FairShare,
+  type FairShareSnapshot,
+  Limit,
+  type LimitSnapshot,
+} from "../queue/index.ts";
 import type { Run } from "./run.ts";
-import { State } from "./state.ts";
+import type { Single } from "./singles.ts";
+import { State, type ZoneTotals } from "./state.ts";
 import { Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** A whole state as plain data: what replay may start from, and what the state hash is taken of. */
 export interface Snapshot {
@@ -12,13 +24,26 @@ export interface Snapshot {
   readonly now: number;
   readonly config: SchedulerConfig;
   readonly nextRun: number;
+  readonly nextTask: number;
   readonly refused: number;
   /** The number of the worker that round robin stands at; -1 before the first assignment. */
   readonly cursor: number;
   readonly endedRuns: readonly number[];
   readonly workers: readonly WorkerSnapshot[];
   readonly runs: readonly RunSnapshot[];
+  readonly singles: readonly SingleSnapshot[];
+  readonly shares: FairShareSnapshot;
+  readonly credits: CreditsSnapshot;
+  readonly costs: readonly (readonly [key: string, cost: CostWindowSnapshot])[];
+  readonly limits: readonly (readonly [key: string, limit: LimitSnapshot])[];
+  readonly paused: readonly string[];
+  readonly totals: readonly (readonly [zone: string, totals: ZoneTotals])[];
 }
+
+/** A task of no run, without what follows from the rest. */
+type SingleSnapshot = Omit<Single, "group" | "spec" | "offered" | "estimateMs" | "holdsUpMs" | "node"> & {
+  readonly spec: WireSpec;
+};
 
 interface WorkerSnapshot {
   readonly spec: WorkerSpec;
@@ -40,6 +65,7 @@ interface RunSnapshot {
   readonly onFailure: RunSubmitted["onFailure"];
   readonly graph: WireGraph;
   readonly submittedAt: number;
+  readonly submittedSeq: number;
   readonly lastEventSeq: number;
   readonly cancelRequested: boolean;
   readonly outcome: RunOutcome | null;
@@ -49,6 +75,7 @@ interface RunSnapshot {
   readonly pending: readonly number[];
   readonly worker: readonly number[];
   readonly since: readonly number[];
+  readonly readyAt: readonly number[];
   readonly lastSeq: readonly number[];
   readonly resultBytes: readonly number[];
 }
@@ -59,12 +86,27 @@ export function takeSnapshot(state: State): Snapshot {
     now: state.now,
     config: state.config,
     nextRun: state.nextRun,
+    nextTask: state.nextTask,
     refused: state.refused,
     cursor: state.fleet.cursor?.number ?? -1,
     endedRuns: [...state.endedRuns],
     workers: state.fleet.workers.map(ofWorker),
     runs: [...state.runs.values()].map(ofRun),
+    singles: [...state.singles.all.values()].map(ofSingle),
+    shares: state.shares.toSnapshot(),
+    credits: state.credits.toSnapshot(),
+    costs: sortedByKey(state.costs).map(([key, cost]) => [key, cost.toSnapshot()] as const),
+    limits: sortedByKey(state.limits)
+      // One that nobody set counts only while something runs under it.
+      .filter(([, limit]) => limit.isConfigured || limit.running > 0)
+      .map(([key, limit]) => [key, limit.toSnapshot()] as const),
+    paused: [...state.paused].sort(compareText),
+    totals: sortedByKey(state.totals).map(([zone, totals]) => [zone, { ...totals }] as const),
   };
+}
+
+function sortedByKey<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
+  return [...map].sort(([a], [b]) => compareText(a, b));
 }
 
 export function stateHash(state: State): string {
@@ -75,15 +117,44 @@ export function restore(snapshot: Snapshot): State {
   const state = new State();
   state.seq = snapshot.seq;
   state.now = snapshot.now;
-  state.config = snapshot.config;
-  state.fleet.configure(snapshot.config);
+  state.configure(snapshot.config);
   state.nextRun = snapshot.nextRun;
+  state.nextTask = snapshot.nextTask;
   state.refused = snapshot.refused;
   state.endedRuns.push(...snapshot.endedRuns);
   for (const [number, saved] of snapshot.workers.entries()) state.fleet.adopt(restoreWorker(number, saved));
   state.fleet.cursor = state.fleet.workers[snapshot.cursor];
+  state.shares = FairShare.restore(snapshot.shares);
+  state.credits = Credits.restore(snapshot.credits);
+  for (const [key, cost] of snapshot.costs) state.costs.set(key, CostWindow.restore(cost));
+  for (const [key, limit] of snapshot.limits) state.limits.set(key, Limit.restore(limit));
+  for (const key of snapshot.paused) state.paused.add(key);
+  for (const [zone, totals] of snapshot.totals) state.totals.set(zone, { ...totals });
   for (const saved of snapshot.runs) restoreRun(state, saved);
+  for (const saved of snapshot.singles) restoreSingle(state, saved);
   return state;
+}
+
+function ofSingle(single: Single): SingleSnapshot {
+  const { group: _, spec, offered: __, estimateMs: ___, holdsUpMs: ____, node: _____, ...rest } = single;
+  return { ...rest, spec: wireSpec(spec) };
+}
+
+function restoreSingle(state: State, saved: SingleSnapshot): void {
+  const spec = state.internSpec(taskSpecOf(saved.spec));
+  const group = state.groupFor(spec, saved.zone, saved.agent);
+  const { estimateMs } = spec;
+  const single: Single = {
+    ...saved,
+    spec,
+    group,
+    estimateMs: Math.max(1, estimateMs),
+    holdsUpMs: estimateMs,
+    node: saved.number,
+    offered: false,
+  };
+  state.adoptSingle(single);
+  reindexTask(state, state.singles, single.number);
 }
 
 function ofWorker(worker: Worker): WorkerSnapshot {
@@ -125,6 +196,7 @@ function ofRun(run: Run): RunSnapshot {
     onFailure: run.onFailure,
     graph: run.graph.toWire(run.carried),
     submittedAt: run.submittedAt,
+    submittedSeq: run.submittedSeq,
     lastEventSeq: run.lastEventSeq,
     cancelRequested: run.cancelRequested,
     outcome: run.outcome ?? null,
@@ -134,6 +206,7 @@ function ofRun(run: Run): RunSnapshot {
     pending: [...run.pending],
     worker: [...run.worker],
     since: [...run.since],
+    readyAt: [...run.readyAt],
     lastSeq: [...run.lastSeq],
     resultBytes: [...run.resultBytes],
   };
@@ -142,7 +215,8 @@ function ofRun(run: Run): RunSnapshot {
 function restoreRun(state: State, saved: RunSnapshot): void {
   const { id, name, agent, zone, onFailure, graph } = saved;
   const event: RunSubmitted = { kind: "RunSubmitted", runId: id, name, agent, zone, onFailure, graph };
-  const run = state.addRun(event, saved.number, saved.lastEventSeq, saved.submittedAt);
+  const run = state.addRun(event, saved.number, saved.submittedSeq, saved.submittedAt);
+  run.lastEventSeq = saved.lastEventSeq;
   run.cancelRequested = saved.cancelRequested;
   run.outcome = saved.outcome ?? undefined;
   run.endedAt = saved.endedAt;
@@ -151,6 +225,7 @@ function restoreRun(state: State, saved: RunSnapshot): void {
   run.pending.set(saved.pending);
   run.worker.set(saved.worker);
   run.since.set(saved.since);
+  run.readyAt.set(saved.readyAt);
   run.lastSeq.set(saved.lastSeq);
   run.resultBytes.set(saved.resultBytes);
   run.counts.fill(0);
@@ -159,18 +234,16 @@ function restoreRun(state: State, saved: RunSnapshot): void {
     state.closeLanes(run);
     return;
   }
-  reindex(state, run);
+  for (let node = 0; node < run.graph.size; node++) reindexTask(state, run, node);
 }
 
-function reindex(state: State, run: Run): void {
-  for (let node = 0; node < run.graph.size; node++) {
-    const status = run.statusOf(node);
-    invariant(
-      status !== Status.settling && status !== Status.settlingCancel,
-      "a snapshot is taken between turns",
-    );
-    if (status === Status.ready) state.offer(run, node);
-    if (status === Status.delayed) state.delay(run, node, run.since[node] as number);
-    if (status <= Status.delayed) state.backlog++;
-  }
+function reindexTask(state: State, tasks: Tasks, node: number): void {
+  const status = tasks.statusOf(node);
+  invariant(
+    status !== Status.settling && status !== Status.settlingCancel,
+    "a snapshot is taken between turns",
+  );
+  if (status === Status.ready) tasks.offer(node);
+  if (status === Status.delayed) state.delay(tasks, node, tasks.sinceOf(node));
+  if (status <= Status.delayed) state.backlog++;
 }

@@ -1,19 +1,38 @@
 import { Heap, invariant } from "../core/index.ts";
-import type { TaskSpec } from "../graph/index.ts";
-import { POLICY_VERSION, type RunSubmitted, type SchedulerConfig } from "../ledger/index.ts";
+import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
+import {
+  POLICY_VERSION,
+  type RunSubmitted,
+  type SchedulerConfig,
+  type TaskSubmitted,
+} from "../ledger/index.ts";
 import {
   Candidates,
   Fleet,
   type Needs,
+  NO_RUN,
   nodeOfKey,
   runOfKey,
   type TaskKey,
   taskKey,
   type Worker,
 } from "../placement/index.ts";
-import { Group } from "./group.ts";
+import {
+  boostTiers,
+  type CostWindow,
+  Credits,
+  classify,
+  DEFAULT_QUEUE,
+  FairShare,
+  Limit,
+  Line,
+  startTier,
+} from "../queue/index.ts";
+import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Run } from "./run.ts";
+import { type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 export const DEFAULT_CONFIG: SchedulerConfig = {
   policyVersion: POLICY_VERSION,
@@ -23,11 +42,13 @@ export const DEFAULT_CONFIG: SchedulerConfig = {
   seed: 0,
   overloadedAtPermille: 950,
   relievedBelowPermille: 800,
+  ...DEFAULT_QUEUE,
   maxNodes: 1_000_000,
   backlogLimit: 1_000_000,
   rejectThreshold: null,
   reserveAfterMs: 30_000,
   maxBackoffMs: 60_000,
+  jitterPermille: 0,
   keepEndedRuns: 100,
 };
 
@@ -36,8 +57,15 @@ interface Due {
   readonly at: number;
 }
 
+/** How many tasks of a zone have ended how. */
+export interface ZoneTotals {
+  completed: number;
+  failed: number;
+  cancelled: number;
+}
+
 /**
- * Everything that decisions depend on. Changed only by `apply`. Groups, lanes and the heap of due times are
+ * Everything that decisions depend on. Changed only by `apply`. Pools, groups, lines and the heaps of times are
  * indexes: they follow from the rest and are in no snapshot and no hash.
  */
 export class State {
@@ -50,19 +78,33 @@ export class State {
   readonly runs: Map<number, Run> = new Map();
   readonly endedRuns: number[] = [];
   nextRun = 0;
+  readonly singles: Singles = new Singles();
+  nextTask = 0;
   /** Submissions refused so far. */
   refused = 0;
+  shares: FairShare = new FairShare();
+  credits: Credits = new Credits();
+  readonly costs: Map<string, CostWindow> = new Map();
+  /** By zone and name: those that were set, and those that some group names. */
+  readonly limits: Map<string, Limit> = new Map();
+  /** Executors of a zone, and with "" whole zones. */
+  readonly paused: Set<string> = new Set();
+  readonly totals: Map<string, ZoneTotals> = new Map();
+
   /** Tasks that have neither ended nor been given to a worker. */
   backlog = 0;
-
-  readonly groups: Map<string, Group> = new Map();
-  /** For each executor and zone the different needs there, with how many groups have them. */
-  readonly places: Map<string, Map<string, number>> = new Map();
+  readonly pools: Map<string, Pool> = new Map();
+  /** For each executor and zone how many pools there are. */
+  readonly places: Map<string, number> = new Map();
   /** Reused by every decision; means nothing between two. */
   readonly candidates: Candidates = new Candidates();
   readonly #numbers = new Map<string, number>();
+  readonly #specs = new Map<string, { readonly spec: TaskSpec; users: number }>();
+  readonly #limitUsers = new Map<string, number>();
   /** Delayed tasks by due time, and some that are delayed no longer. */
-  readonly #due = new Heap<Due>((a, b) => (a.at === b.at ? a.key < b.key : a.at < b.at));
+  readonly #due = new Heap<Due>(earlier);
+  /** Tasks of no run by deadline, and some that have ended or begun. */
+  readonly #deadlines = new Heap<Due>(earlier);
 
   runById(id: string): Run | undefined {
     const number = this.#numbers.get(id);
@@ -75,16 +117,43 @@ export class State {
     return run;
   }
 
+  tasks(run: number): Tasks {
+    return run === NO_RUN ? this.singles : this.run(run);
+  }
+
+  /** Undefined where a number from outside names nothing. */
+  tasksAt(run: number): Tasks | undefined {
+    return run === NO_RUN ? this.singles : this.runs.get(run);
+  }
+
   worker(number: number): Worker {
     const worker = this.fleet.workers[number];
     invariant(worker, `worker ${number} is in the state`);
     return worker;
   }
 
+  configure(config: SchedulerConfig): void {
+    // A ledger from before there was a queue does not say how it is ordered.
+    this.config = { ...DEFAULT_CONFIG, ...config };
+    this.fleet.configure(this.config);
+    this.shares.configure(this.config.fairShare);
+    for (const pool of this.pools.values()) {
+      for (const group of pool.groups.values()) {
+        const entries = [...group.line.entries()];
+        group.line = new Line(this.config);
+        for (const entry of entries) group.line.add(entry);
+      }
+    }
+  }
+
   addRun(event: RunSubmitted, number: number, seq: number, now: number): Run {
-    const run = new Run(number, event, seq, now, (of, spec) => this.#groupFor(of, spec));
+    const run = new Run(number, event, seq, now, (of, spec) => {
+      const task = of.graph.specs[spec] as TaskSpec;
+      return this.groupFor(task, of.zone, of.agent);
+    });
     this.runs.set(number, run);
     this.#numbers.set(run.id, number);
+    for (const lane of run.lanes()) lane.group.members++;
     return run;
   }
 
@@ -95,24 +164,66 @@ export class State {
 
   /** An ended run needs no lanes; a group that nobody uses any more goes too. */
   closeLanes(run: Run): void {
-    for (const { group } of run.lanes()) {
-      group.lanes.delete(run.number);
-      if (group.lanes.size === 0) this.#forgetGroup(group);
+    for (const { group } of run.lanes()) this.#leaveGroup(group);
+  }
+
+  addSingle(event: TaskSubmitted, number: number, seq: number, now: number): Single {
+    const { id, agent, zone, requestState, boostMicros, deadline, requestHash } = event;
+    const spec = this.#intern(event);
+    const tier = startTier(spec.priority, boostMicros, this.config);
+    const group = this.groupFor(spec, zone, agent);
+    const isLater = event.runAt > now;
+    const single: Single = {
+      number,
+      id,
+      agent,
+      zone,
+      spec,
+      requestState,
+      boostMicros,
+      reservedMicros: this.config.credits ? boostCost(boostMicros, this.config) : 0,
+      deadline,
+      requestHash,
+      submittedAt: now,
+      seq,
+      readyAt: Math.max(now, event.runAt),
+      tier,
+      class: classify(tier, requestState),
+      group,
+      attemptsBefore: event.attempts,
+      estimateMs: Math.max(1, spec.estimateMs),
+      holdsUpMs: spec.estimateMs,
+      node: number,
+      status: isLater ? Status.delayed : Status.ready,
+      attempt: event.attempts,
+      worker: -1,
+      since: isLater ? event.runAt : now,
+      lastSeq: seq,
+      offered: false,
+    };
+    this.adoptSingle(single);
+    return single;
+  }
+
+  /** Takes in a task as it is, for instance from a snapshot. */
+  adoptSingle(single: Single): void {
+    this.singles.add(single);
+    single.group.members++;
+    if (single.deadline >= 0) {
+      this.#deadlines.push({ key: taskKey(NO_RUN, single.number), at: single.deadline });
     }
   }
 
-  offer(run: Run, node: number): void {
-    const lane = run.laneOf(node);
-    lane.group.add(lane, node);
+  forgetSingle(single: Single): void {
+    this.singles.delete(single);
+    this.#leaveGroup(single.group);
+    const text = specKey(single.spec);
+    const known = this.#specs.get(text);
+    if (known && --known.users === 0) this.#specs.delete(text);
   }
 
-  withdraw(run: Run, node: number): void {
-    const lane = run.laneOf(node);
-    if (lane.has(node)) lane.group.remove(lane, node);
-  }
-
-  delay(run: Run, node: number, dueAt: number): void {
-    this.#due.push({ key: taskKey(run.number, node), at: dueAt });
+  delay(tasks: Tasks, node: number, dueAt: number): void {
+    this.#due.push({ key: taskKey(tasks.number, node), at: dueAt });
   }
 
   /** When the next delayed task is due. */
@@ -128,36 +239,123 @@ export class State {
   offerDue(now: number): void {
     for (let at = this.nextDueAt(); at !== undefined && at <= now; at = this.nextDueAt()) {
       const { key } = this.#due.pop() as Due;
-      this.offer(this.run(runOfKey(key)), nodeOfKey(key));
+      this.tasks(runOfKey(key)).offer(nodeOfKey(key));
     }
   }
 
-  #isDelayed({ key, at }: Due): boolean {
-    const run = this.runs.get(runOfKey(key));
-    const node = nodeOfKey(key);
-    return run?.status[node] === Status.delayed && run.since[node] === at && !run.laneOf(node).has(node);
+  /** When the next deadline of a task that waits passes. */
+  nextDeadline(): number | undefined {
+    for (let due = this.#deadlines.peek(); due !== undefined; due = this.#deadlines.peek()) {
+      const single = this.singles.all.get(nodeOfKey(due.key));
+      if (single && (single.status === Status.ready || single.status === Status.delayed)) return due.at;
+      // What is given out may come back; its deadline is put here again then.
+      this.#deadlines.pop();
+    }
+    return undefined;
   }
 
-  #groupFor(run: Run, spec: number): Group {
-    const task = run.graph.specs[spec] as TaskSpec;
-    const made = new Group(task.priority, needsOf(task, run.zone));
-    const known = this.groups.get(made.key);
+  /** A task that came back waits under its deadline again. */
+  watchDeadline(single: Single): void {
+    if (single.deadline >= 0)
+      this.#deadlines.push({ key: taskKey(NO_RUN, single.number), at: single.deadline });
+  }
+
+  /** The task whose deadline is the next to pass. */
+  nextToExpire(): Single | undefined {
+    if (this.nextDeadline() === undefined) return undefined;
+    return this.singles.all.get(nodeOfKey((this.#deadlines.peek() as Due).key));
+  }
+
+  totalsOf(zone: string): ZoneTotals {
+    let totals = this.totals.get(zone);
+    if (!totals) {
+      totals = { completed: 0, failed: 0, cancelled: 0 };
+      this.totals.set(zone, totals);
+    }
+    return totals;
+  }
+
+  limit(zone: string, name: string): Limit {
+    const key = zonedKey(zone, name);
+    let limit = this.limits.get(key);
+    if (!limit) {
+      limit = new Limit();
+      this.limits.set(key, limit);
+    }
+    return limit;
+  }
+
+  groupFor(task: TaskSpec, zone: string, agent: string): Group {
+    const made = new Pool(needsOf(task, zone));
+    const pool = this.pools.get(made.key) ?? made;
+    if (pool === made) {
+      this.pools.set(made.key, made);
+      this.places.set(made.place, (this.places.get(made.place) ?? 0) + 1);
+    }
+    const known = pool.groups.get(groupKey(agent, task.limits));
     if (known) return known;
-    this.groups.set(made.key, made);
-    const needs = this.places.get(made.place) ?? new Map<string, number>();
-    needs.set(made.needsKey, (needs.get(made.needsKey) ?? 0) + 1);
-    this.places.set(made.place, needs);
-    return made;
+    const limits = task.limits.map((name) => this.limit(zone, name));
+    for (const name of task.limits) this.#useLimit(zonedKey(zone, name), 1);
+    const group = new Group(pool, agent, task.limits, limits, this.config);
+    pool.groups.set(group.key, group);
+    return group;
   }
 
-  #forgetGroup(group: Group): void {
-    this.groups.delete(group.key);
-    const needs = this.places.get(group.place) as Map<string, number>;
-    const left = (needs.get(group.needsKey) as number) - 1;
-    if (left > 0) needs.set(group.needsKey, left);
-    else needs.delete(group.needsKey);
-    if (needs.size === 0) this.places.delete(group.place);
+  /** Tasks that ask for the same share one specification. */
+  internSpec(spec: TaskSpec): TaskSpec {
+    const text = specKey(spec);
+    const known = this.#specs.get(text) ?? { spec, users: 0 };
+    known.users++;
+    this.#specs.set(text, known);
+    return known.spec;
   }
+
+  #intern(event: TaskSubmitted): TaskSpec {
+    return this.internSpec(taskSpecOf(event.spec));
+  }
+
+  #isDelayed({ key, at }: Due): boolean {
+    const tasks = this.tasksAt(runOfKey(key));
+    const node = nodeOfKey(key);
+    if (!tasks?.has(node)) return false;
+    return tasks.statusOf(node) === Status.delayed && tasks.sinceOf(node) === at && !tasks.isOffered(node);
+  }
+
+  #leaveGroup(group: Group): void {
+    if (--group.members > 0) return;
+    const { pool } = group;
+    pool.groups.delete(group.key);
+    for (const name of group.limitNames) this.#useLimit(zonedKey(group.zone, name), -1);
+    if (pool.groups.size > 0) return;
+    this.pools.delete(pool.key);
+    const left = (this.places.get(pool.place) as number) - 1;
+    if (left > 0) this.places.set(pool.place, left);
+    else this.places.delete(pool.place);
+  }
+
+  /** A limit that nobody set and nobody names any more is as good as none. */
+  #useLimit(key: string, change: number): void {
+    const users = (this.#limitUsers.get(key) ?? 0) + change;
+    if (users > 0) {
+      this.#limitUsers.set(key, users);
+      return;
+    }
+    this.#limitUsers.delete(key);
+    if (this.limits.get(key)?.isConfigured === false) this.limits.delete(key);
+  }
+}
+
+function earlier(a: Due, b: Due): boolean {
+  return a.at === b.at ? a.key < b.key : a.at < b.at;
+}
+
+function specKey(spec: TaskSpec): string {
+  return JSON.stringify(Object.values(spec));
+}
+
+/** What a boost costs: the tiers that it buys. */
+export function boostCost(boostMicros: number, config: SchedulerConfig): number {
+  return boostTiers(boostMicros, config) * config.boostTierMicros;
 }
 
 export function needsOf(task: TaskSpec, zone: string): Needs {

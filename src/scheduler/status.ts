@@ -52,8 +52,9 @@ const {
 const NEXT: readonly number[] = bits({
   [waiting]: [ready, cancelled, skipped],
   [held]: [cancelled, skipped],
-  [ready]: [assigned, cancelled],
-  [delayed]: [assigned, cancelled],
+  // Failed: its deadline passed before it began.
+  [ready]: [assigned, cancelled, failed],
+  [delayed]: [assigned, cancelled, failed],
   [assigned]: [running, cancelling, settling, completed],
   // A lost attempt sends its task back: the worker may still be running it, so a report must name the
   // attempt that it is about.

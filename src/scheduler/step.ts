@@ -1,4 +1,4 @@
-import { invariant } from "../core/index.ts";
+import { hash32, invariant } from "../core/index.ts";
 import type {
   CancelRequested,
   Input,
@@ -6,13 +6,23 @@ import type {
   RefusalCode,
   Report,
   RunSubmitted,
+  TaskSubmitted,
 } from "../ledger/index.ts";
-import { nodeOfKey, runOfKey, shouldAccept, shouldThrottle, type Worker } from "../placement/index.ts";
+import {
+  NO_RUN,
+  nodeOfKey,
+  runOfKey,
+  shouldAccept,
+  shouldThrottle,
+  type Worker,
+} from "../placement/index.ts";
 import { apply } from "./apply.ts";
 import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
+import { zonedKey } from "./group.ts";
 import type { Run } from "./run.ts";
-import type { State } from "./state.ts";
+import { boostCost, type State } from "./state.ts";
 import { isEnded, isPlaced, Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** Anything that happens to the scheduler, in the form in which it is recorded if it counts. */
 export type Stimulus = Input;
@@ -22,7 +32,13 @@ export type Reply =
   | { readonly accepted: true; readonly throttle: boolean }
   | {
       readonly accepted: false;
-      readonly code: RefusalCode | "duplicate-run" | "too-many-nodes" | "stale" | "unknown";
+      readonly code:
+        | RefusalCode
+        | "duplicate-run"
+        | "duplicate-task"
+        | "too-many-nodes"
+        | "stale"
+        | "unknown";
     };
 
 /**
@@ -36,6 +52,7 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   const turn = new Turn(state, now, record);
   const replies = stimuli.map((stimulus) => turn.take(stimulus));
   turn.recordRefusals();
+  turn.expire();
   dispatch(state, now, turn.emit);
   return replies;
 }
@@ -64,6 +81,8 @@ class Turn {
     switch (stimulus.kind) {
       case "RunSubmitted":
         return this.#submit(stimulus);
+      case "TaskSubmitted":
+        return this.#submitTask(stimulus);
       case "WorkerRegistered":
         return this.#interrupt(this.#state.fleet.byId(stimulus.worker.id), stimulus);
       case "WorkerLost":
@@ -85,6 +104,12 @@ class Turn {
         return this.#cancel(stimulus);
       case "SchedulerConfigured":
       case "SubmissionsRefused":
+      case "AgentConfigured":
+      case "ZoneConfigured":
+      case "LimitConfigured":
+      case "CreditsGranted":
+      case "QueuePaused":
+      case "QueueResumed":
         this.emit(stimulus);
         return this.#accepted();
     }
@@ -96,21 +121,53 @@ class Turn {
     }
   }
 
+  /** Fails what waits beyond its deadline. */
+  expire(): void {
+    for (let at = this.#state.nextDeadline(); at !== undefined && at <= this.#now; ) {
+      const single = this.#state.nextToExpire();
+      invariant(single, "a deadline that passes belongs to a task that waits");
+      this.emit({ kind: "TaskFailed", run: NO_RUN, node: single.number, code: "expired" });
+      at = this.#state.nextDeadline();
+    }
+  }
+
   #accepted(): Reply {
     return shouldThrottle(this.#state.fleet) ? THROTTLED : ACCEPTED;
   }
 
   #submit(event: RunSubmitted): Reply {
-    const { config, fleet, backlog } = this.#state;
+    const { config } = this.#state;
     const size = event.graph.ids.length;
     if (this.#state.runById(event.runId)) return { accepted: false, code: "duplicate-run" };
     if (size > config.maxNodes) return { accepted: false, code: "too-many-nodes" };
-    if (backlog + size > config.backlogLimit) return this.#refuse(event.agent, "backlog");
-    if (!shouldAccept(fleet, config.rejectThreshold)) return this.#refuse(event.agent, "backpressure");
+    const refused = this.#refusalOf(event.zone, event.agent, size);
+    if (refused) return this.#refuse(event.agent, refused);
     const number = this.#state.nextRun;
     this.emit(event);
     this.#endIfDone(this.#state.run(number));
     return this.#accepted();
+  }
+
+  #submitTask(event: TaskSubmitted): Reply {
+    const { config, credits, singles } = this.#state;
+    if (singles.byId(event.id)) return { accepted: false, code: "duplicate-task" };
+    const refused = this.#refusalOf(event.zone, event.agent, 1);
+    if (refused) return this.#refuse(event.agent, refused);
+    const cost = config.credits ? boostCost(event.boostMicros, config) : 0;
+    if (cost > 0 && !credits.canReserve(zonedKey(event.zone, event.agent), cost)) {
+      return this.#refuse(event.agent, "credits");
+    }
+    this.emit(event);
+    return this.#accepted();
+  }
+
+  /** What stands against so many more tasks of an agent. */
+  #refusalOf(zone: string, agent: string, tasks: number): RefusalCode | undefined {
+    const { config, fleet, backlog, shares } = this.#state;
+    if (backlog + tasks > config.backlogLimit) return "backlog";
+    if (!shouldAccept(fleet, config.rejectThreshold)) return "backpressure";
+    if (config.overLimit === "reject" && !shares.admit(zone, zonedKey(zone, agent))) return "fair-share";
+    return undefined;
   }
 
   #refuse(agent: string, code: RefusalCode): Reply {
@@ -128,7 +185,7 @@ class Turn {
     }
     const interrupted = worker ? [...worker.held.keys()].sort((a, b) => a - b) : [];
     this.emit(event);
-    for (const key of interrupted) this.#settle(this.#state.run(runOfKey(key)), nodeOfKey(key), true);
+    for (const key of interrupted) this.#settle(this.#state.tasks(runOfKey(key)), nodeOfKey(key), "lost");
     return this.#accepted();
   }
 
@@ -153,17 +210,16 @@ class Turn {
 
   #report(report: Report): Reply {
     if (!isWellFormed(report)) return { accepted: false, code: "unknown" };
-    const run = this.#state.runs.get(report.run);
-    if (!isCurrent(run, report)) return this.#refuseReport(report);
+    const tasks = this.#state.tasksAt(report.run);
+    if (!tasks || !isCurrent(tasks, report)) return this.#refuseReport(report);
     this.emit(report);
-    if (report.kind === "AttemptFinished") this.#endIfDone(run as Run);
-    else if (report.kind !== "AttemptStarted")
-      this.#settle(run as Run, report.node, report.kind === "AttemptLost");
+    if (report.kind === "AttemptFinished") this.#endIfDone(tasks);
+    else if (report.kind !== "AttemptStarted") this.#settle(tasks, report.node, causeOf(report));
     return this.#accepted();
   }
 
   #refuseReport({ kind, run, node, attempt }: Reported): Reply {
-    const known = this.#state.runs.get(run);
+    const known = this.#state.tasksAt(run);
     invariant(!isCurrent(known, { kind, run, node, attempt }), "a report that was refused is refused again");
     const code = known?.has(node) ? "stale" : "unknown";
     this.emit({ kind: "ReportRefused", run, node, attempt, report: kind, code });
@@ -171,63 +227,93 @@ class Turn {
   }
 
   #cancel(event: CancelRequested): Reply {
-    const run = this.#state.runs.get(event.run);
-    if (!run || (event.node !== -1 && !run.has(event.node))) return { accepted: false, code: "unknown" };
-    const ended =
-      event.node === -1
-        ? run.outcome !== undefined || run.cancelRequested
-        : isEnded(run.statusOf(event.node));
-    if (ended) return { accepted: false, code: "stale" };
+    if (event.node === -1) return this.#cancelRun(event);
+    const tasks = this.#state.tasksAt(event.run);
+    if (!tasks?.has(event.node)) return { accepted: false, code: "unknown" };
+    if (isEnded(tasks.statusOf(event.node))) return { accepted: false, code: "stale" };
     this.emit(event);
-    if (event.node === -1) this.#cancelRest(run);
-    else this.#cancelNode(run, event.node);
+    this.#cancelTask(tasks, event.node);
+    this.#endIfDone(tasks);
+    return this.#accepted();
+  }
+
+  #cancelRun(event: CancelRequested): Reply {
+    const run = this.#state.runs.get(event.run);
+    if (!run) return { accepted: false, code: "unknown" };
+    if (run.outcome !== undefined || run.cancelRequested) return { accepted: false, code: "stale" };
+    this.emit(event);
+    this.#cancelRest(run);
     this.#endIfDone(run);
     return this.#accepted();
   }
 
-  #cancelNode(run: Run, node: number): void {
-    if (isWaiting(run, node)) {
-      this.emit({ kind: "TaskCancelled", run: run.number, node });
-      this.#skipDependents(run, node);
-    } else if (run.statusOf(node) !== Status.cancelling) {
-      const attempt = run.attempt[node] as number;
-      this.emit({ kind: "CancelSignalled", run: run.number, node, attempt });
+  #cancelTask(tasks: Tasks, node: number): void {
+    if (isWaiting(tasks, node)) {
+      this.emit({ kind: "TaskCancelled", run: tasks.number, node });
+      this.#skipDependents(tasks, node);
+    } else if (tasks.statusOf(node) !== Status.cancelling) {
+      this.emit({ kind: "CancelSignalled", run: tasks.number, node, attempt: tasks.attemptOf(node) });
     }
   }
 
   #cancelRest(run: Run): void {
     for (let node = 0; node < run.graph.size; node++) {
       if (isWaiting(run, node)) this.emit({ kind: "TaskCancelled", run: run.number, node });
-      else if (isPlaced(run.statusOf(node))) this.#cancelNode(run, node);
+      else if (isPlaced(run.statusOf(node))) this.#cancelTask(run, node);
     }
   }
 
   /** An attempt has ended without a result: try again, or give up. */
-  #settle(run: Run, node: number, lost: boolean): void {
-    const task = run.graph.taskOf(node);
-    const attempt = run.attempt[node] as number;
-    if (run.statusOf(node) === Status.settlingCancel || (attempt < task.maxAttempts && hasFailed(run))) {
-      this.emit({ kind: "TaskCancelled", run: run.number, node });
-      this.#skipDependents(run, node);
-    } else if (attempt < task.maxAttempts) {
-      const dueAt =
-        this.#now + (lost ? 0 : backoffMs(task.backoffMs, attempt, this.#state.config.maxBackoffMs));
-      this.emit({ kind: "TaskRetried", run: run.number, node, dueAt });
+  #settle(tasks: Tasks, node: number, cause: Cause): void {
+    const { maxAttempts, backoffMs } = tasks.taskOf(node);
+    const attempt = this.#attemptsMade(tasks, node);
+    const isLast = attempt >= maxAttempts || cause === "fatal";
+    const run = tasks.number;
+    if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.#hasFailed(tasks))) {
+      this.emit({ kind: "TaskCancelled", run, node });
+      this.#skipDependents(tasks, node);
+    } else if (!isLast) {
+      const waitMs = cause === "lost" ? 0 : this.#backoffMs(tasks, node, backoffMs, attempt);
+      this.emit({ kind: "TaskRetried", run, node, dueAt: this.#now + waitMs });
     } else {
-      this.emit({ kind: "TaskFailed", run: run.number, node, code: "attempts" });
-      this.#skipDependents(run, node);
-      if (run.onFailure === "cancel") this.#cancelRest(run);
+      this.emit({ kind: "TaskFailed", run, node, code: cause === "fatal" ? "fatal" : "attempts" });
+      this.#skipDependents(tasks, node);
+      const ofRun = this.#state.runs.get(run);
+      if (ofRun?.onFailure === "cancel") this.#cancelRest(ofRun);
     }
-    this.#endIfDone(run);
+    this.#endIfDone(tasks);
   }
 
-  #skipDependents(run: Run, node: number): void {
-    const nodes = run.openDependents(node);
-    if (nodes.length > 0) this.emit({ kind: "TasksSkipped", run: run.number, node, nodes });
+  /** Since it was submitted, or put back into the queue. */
+  #attemptsMade(tasks: Tasks, node: number): number {
+    const before = tasks.number === NO_RUN ? this.#state.singles.get(node).attemptsBefore : 0;
+    return tasks.attemptOf(node) - before;
   }
 
-  #endIfDone(run: Run): void {
-    if (run.unfinished > 0 || run.outcome !== undefined) return;
+  /** Doubles with each attempt; a little longer for some than for others, so that they do not all come at once. */
+  #backoffMs(tasks: Tasks, node: number, baseMs: number, attempt: number): number {
+    const { maxBackoffMs, jitterPermille } = this.#state.config;
+    const waitMs = Math.min(baseMs * 2 ** Math.min(attempt - 1, 40), maxBackoffMs);
+    if (jitterPermille === 0) return waitMs;
+    const part = hash32(tasks.taskIdOf(node), tasks.attemptOf(node)) % (jitterPermille + 1);
+    return waitMs + Math.floor((waitMs * part) / 1000);
+  }
+
+  #skipDependents(tasks: Tasks, node: number): void {
+    const run = this.#state.runs.get(tasks.number);
+    const nodes = run?.openDependents(node) ?? [];
+    if (nodes.length > 0) this.emit({ kind: "TasksSkipped", run: tasks.number, node, nodes });
+  }
+
+  /** Whether nothing of its run shall begin any more, because one of its tasks has failed. */
+  #hasFailed(tasks: Tasks): boolean {
+    const run = this.#state.runs.get(tasks.number);
+    return run?.onFailure === "cancel" && run.count(Status.failed) > 0;
+  }
+
+  #endIfDone(tasks: Tasks): void {
+    const run = this.#state.runs.get(tasks.number);
+    if (!run || run.unfinished > 0 || run.outcome !== undefined) return;
     const outcome = run.cancelRequested
       ? "cancelled"
       : run.count(Status.completed) === run.graph.size
@@ -237,9 +323,12 @@ class Turn {
   }
 }
 
-/** Whether nothing of the run shall begin any more, because one of its tasks has failed. */
-function hasFailed(run: Run): boolean {
-  return run.onFailure === "cancel" && run.count(Status.failed) > 0;
+/** Why an attempt has no result. A lost one says nothing about its task, so that does not wait. */
+type Cause = "failed" | "lost" | "fatal";
+
+function causeOf(report: Report): Cause {
+  if (report.kind === "AttemptLost") return "lost";
+  return report.kind === "AttemptFailed" && report.retry === false ? "fatal" : "failed";
 }
 
 /** Numbers from outside that the ledger could not hold, or not read back, are not recorded at all. */
@@ -249,18 +338,14 @@ function isWellFormed(report: Report): boolean {
     Number.isSafeInteger(report.node) &&
     Number.isSafeInteger(report.attempt) &&
     Number.isSafeInteger(report.startedAt) &&
-    (report.kind !== "AttemptFinished" || Number.isSafeInteger(report.resultBytes))
+    (report.kind !== "AttemptFinished" || Number.isSafeInteger(report.resultBytes)) &&
+    (!("costMicros" in report) || Number.isSafeInteger(report.costMicros))
   );
 }
 
-function isCurrent(run: Run | undefined, report: Reported): boolean {
-  if (!run?.has(report.node)) return false;
-  if (run.attempt[report.node] !== report.attempt) return false;
-  const status = run.statusOf(report.node);
+function isCurrent(tasks: Tasks | undefined, report: Reported): boolean {
+  if (!tasks?.has(report.node)) return false;
+  if (tasks.attemptOf(report.node) !== report.attempt) return false;
+  const status = tasks.statusOf(report.node);
   return report.kind === "AttemptStarted" ? status === Status.assigned : isPlaced(status);
-}
-
-/** Doubles with each attempt. */
-function backoffMs(baseMs: number, attempt: number, maxMs: number): number {
-  return Math.min(baseMs * 2 ** Math.min(attempt - 1, 40), maxMs);
 }

@@ -116,7 +116,7 @@ function compareWorker(state: State, worker: ModelWorker): void {
     about,
   );
   const { reservedFor } = worker;
-  const key = reservedFor ? reservedFor.run.number * 2 ** 32 + reservedFor.node : undefined;
+  const key = reservedFor ? reservedFor.run.number * 2 ** 21 + reservedFor.node : undefined;
   demand(
     other.reservedFor === key,
     "reservation-kept",

@@ -36,7 +36,8 @@ export class Noticer {
         if (this.#configured.times++ > 0) tally.count("reconfigured");
         break;
       case "SubmissionsRefused":
-        tally.count(`submission refused: ${event.code}`, event.count);
+        if (event.code === "backlog" || event.code === "backpressure")
+          tally.count(`submission refused: ${event.code}`, event.count);
         break;
       case "WorkerRegistered":
         this.#register(event.worker.id);

@@ -87,6 +87,7 @@ function randomSpec(random: Random): TaskSpec {
     backoffMs: random.pick([0, 50, 1_000, 7_000]),
     timeoutMs: timed ? random.pick([500, 3_000, 9_000]) : 0,
     held: false,
+    limits: [],
   };
 }
 

@@ -1,0 +1,63 @@
+import type { Group } from "./group.ts";
+import { placeKey } from "./group.ts";
+import type { State } from "./state.ts";
+
+/** What keeps a whole group from starting anything, whatever the workers could take. */
+export type Barrier =
+  | { readonly by: "pause"; readonly executor: string }
+  | { readonly by: "fair-share"; readonly running: number; readonly max: number }
+  | { readonly by: "concurrency"; readonly limit: string; readonly running: number }
+  | { readonly by: "rate"; readonly limit: string; readonly nextAt: number };
+
+/**
+ * The one place that lets tasks start: pauses, the share of the agent, and the limits that the submission named.
+ * Asking changes nothing; starts and ends are counted where they are applied.
+ */
+export function isAdmitted(state: State, group: Group, now: number): boolean {
+  if (state.paused.size > 0 && isPaused(state, group)) return false;
+  if (!state.shares.admit(group.zone, group.shareKey)) return false;
+  for (const limit of group.limits) if (!limit.admits(now)) return false;
+  return true;
+}
+
+/** The same, said in full. */
+export function barriers(state: State, group: Group, now: number): Barrier[] {
+  const found: Barrier[] = [];
+  const { zone } = group;
+  const { executor } = group.pool.demand.needs;
+  for (const paused of ["", executor]) {
+    if (state.paused.has(placeKey(zone, paused))) found.push({ by: "pause", executor: paused });
+  }
+  const max = state.shares.maxOf(zone, group.shareKey);
+  const running = state.shares.running(group.shareKey);
+  if (max !== null && running >= max) found.push({ by: "fair-share", running, max });
+  for (const [at, limit] of group.limits.entries()) {
+    const name = group.limitNames[at] as string;
+    const nextAt = limit.nextAt(now);
+    if (nextAt !== undefined) found.push({ by: "rate", limit: name, nextAt });
+    else if (!limit.admits(now)) found.push({ by: "concurrency", limit: name, running: limit.running });
+  }
+  return found;
+}
+
+/** When a rate that keeps the group from starting admits again. */
+export function nextAdmissionAt(group: Group, now: number): number | undefined {
+  let latest: number | undefined;
+  for (const limit of group.limits) {
+    const at = limit.nextAt(now);
+    if (at !== undefined && (latest === undefined || at > latest)) latest = at;
+  }
+  return latest;
+}
+
+/** Whether what its agent spent makes its interactive work wait with the rest. */
+export function isDemoted(state: State, group: Group, now: number): boolean {
+  const { costThresholdMicros } = state.config;
+  if (costThresholdMicros === null) return false;
+  const cost = state.costs.get(group.shareKey);
+  return cost !== undefined && cost.sum(now) > costThresholdMicros;
+}
+
+function isPaused(state: State, { pool, zone }: Group): boolean {
+  return state.paused.has(pool.place) || state.paused.has(placeKey(zone, ""));
+}

@@ -1,0 +1,146 @@
+import { invariant } from "../core/index.ts";
+import type { TaskSpec } from "../graph/index.ts";
+import { NO_RUN } from "../placement/index.ts";
+import type { Entry, PriorityClass, RequestState, Tier } from "../queue/index.ts";
+import type { Group } from "./group.ts";
+import { checkMove, type Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** A task that belongs to no run. It leaves the state when it has ended. */
+export interface Single extends Entry {
+  readonly number: number;
+  readonly id: string;
+  readonly agent: string;
+  readonly zone: string;
+  readonly spec: TaskSpec;
+  readonly requestState: RequestState;
+  readonly boostMicros: number;
+  /** What of its agent's credits is kept for its boost. */
+  readonly reservedMicros: number;
+  readonly deadline: number;
+  readonly requestHash: string;
+  readonly submittedAt: number;
+  readonly seq: number;
+  readonly readyAt: number;
+  readonly tier: Tier;
+  readonly class: PriorityClass;
+  readonly group: Group;
+  /** Attempts before it came (again): those that it may have are counted from there. */
+  readonly attemptsBefore: number;
+  status: Status;
+  attempt: number;
+  worker: number;
+  since: number;
+  lastSeq: number;
+  offered: boolean;
+}
+
+export class Singles implements Tasks {
+  readonly number = NO_RUN;
+  /** By number. */
+  readonly all: Map<number, Single> = new Map();
+  readonly #byId = new Map<string, Single>();
+
+  get(node: number): Single {
+    const single = this.all.get(node);
+    invariant(single, `task ${node} is in the state`);
+    return single;
+  }
+
+  byId(id: string): Single | undefined {
+    return this.#byId.get(id);
+  }
+
+  add(single: Single): void {
+    this.all.set(single.number, single);
+    this.#byId.set(single.id, single);
+  }
+
+  delete(single: Single): void {
+    this.all.delete(single.number);
+    this.#byId.delete(single.id);
+  }
+
+  has(node: number): boolean {
+    return this.all.has(node);
+  }
+
+  taskOf(node: number): TaskSpec {
+    return this.get(node).spec;
+  }
+
+  taskIdOf(node: number): string {
+    return this.get(node).id;
+  }
+
+  agentOf(node: number): string {
+    return this.get(node).agent;
+  }
+
+  zoneOf(node: number): string {
+    return this.get(node).zone;
+  }
+
+  requestHashOf(node: number): string {
+    return this.get(node).requestHash;
+  }
+
+  statusOf(node: number): Status {
+    return this.get(node).status;
+  }
+
+  attemptOf(node: number): number {
+    return this.get(node).attempt;
+  }
+
+  workerOf(node: number): number {
+    return this.get(node).worker;
+  }
+
+  sinceOf(node: number): number {
+    return this.get(node).since;
+  }
+
+  readyAtOf(node: number): number {
+    return this.get(node).readyAt;
+  }
+
+  lastSeqOf(node: number): number {
+    return this.get(node).lastSeq;
+  }
+
+  groupOf(node: number): Group {
+    return this.get(node).group;
+  }
+
+  move(node: number, to: Status, seq: number, since: number): void {
+    const single = this.get(node);
+    checkMove(single.status, to);
+    single.status = to;
+    single.since = since;
+    single.lastSeq = seq;
+  }
+
+  assignTo(node: number, attempt: number, worker: number): void {
+    const single = this.get(node);
+    single.attempt = attempt;
+    single.worker = worker;
+  }
+
+  offer(node: number): void {
+    const single = this.get(node);
+    single.offered = true;
+    single.group.line.add(single);
+  }
+
+  withdraw(node: number): void {
+    const single = this.get(node);
+    if (!single.offered) return;
+    single.offered = false;
+    single.group.line.delete(single);
+  }
+
+  isOffered(node: number): boolean {
+    return this.get(node).offered;
+  }
+}
