@@ -1,7 +1,7 @@
 /**
- * Runs one shell command as a process group.
+ * Runs one shell command, or one program, as a process group.
  *
- * The shell leads a group of its own, so that a signal reaches everything it started. What the command leaves
+ * Its first process leads a group of its own, so that a signal reaches everything it started. What the command leaves
  * behind in its group when it ends is killed: a result must not depend on processes that go on after it. Only a
  * process that leaves the group on purpose (`setsid`) escapes.
  */
@@ -14,7 +14,10 @@ import { outputLines } from "./output-lines.ts";
 import { ProcessGroup } from "./process-group.ts";
 
 export interface CommandRequest {
-  readonly command: string;
+  /** A command line for the shell, or a program with its arguments, which no shell looks at. */
+  readonly command: string | readonly [program: string, ...args: string[]];
+  /** What it reads from stdin; nothing by default. */
+  readonly input?: string;
   readonly cwd: string;
   /** The whole environment of the command; nothing of ours is added. */
   readonly env: Readonly<Record<string, string>>;
@@ -24,6 +27,8 @@ export interface CommandRequest {
   readonly graceMs: number;
   /** Whole lines with their newlines, possibly many at once; only the last may lack its newline. */
   readonly onOutput: (stream: "stdout" | "stderr", text: string) => void;
+  /** All bytes of stdout, as they come. */
+  readonly onStdout?: (chunk: Buffer) => void;
 }
 
 export type CommandOutcome =
@@ -52,13 +57,14 @@ export interface RunningCommand {
   kill(): void;
 }
 
-type Shell = ChildProcessByStdio<null, Readable, Readable>;
+type Shell = ChildProcessByStdio<Writable | null, Readable, Readable>;
 
 /**
  * Waits until the guard knows of the group before it becomes the command: one that began earlier could outlive us.
  * When we die first, there is nothing to read and it ends. `--`: a command may begin with a dash.
  */
 const GATE = 'read -r _ <&3 || exit 0; exec /bin/sh -c -- "$1" 3<&-';
+const PROGRAM_GATE = 'read -r _ <&3 || exit 0; exec "$@" 3<&-';
 
 /** How long a pipe that a grandchild keeps open is read after the shell has ended. */
 const DRAIN_MS = 100;
@@ -66,20 +72,22 @@ const DRAIN_MS = 100;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function startCommand(request: CommandRequest): RunningCommand {
-  const { command, cwd, env } = request;
+  const { command, input, cwd, env } = request;
+  const gated = typeof command === "string" ? [GATE, "sh", command] : [PROGRAM_GATE, "sh", ...command];
   let shell: Shell;
   try {
-    shell = spawn("/bin/sh", ["-c", GATE, "sh", command], {
+    shell = spawn("/bin/sh", ["-c", ...gated], {
       cwd,
       env,
       detached: true,
-      stdio: ["ignore", "pipe", "pipe", "pipe"],
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
     }) as unknown as Shell;
   } catch (error) {
     return neverStarted(Promise.resolve(spawnFailed(request, error)));
   }
   if (shell.pid !== undefined) {
     const group = new ProcessGroup(shell.pid);
+    if (shell.stdin && input !== undefined) send(shell.stdin, input);
     openGate(shell);
     return supervise(shell, group, request);
   }
@@ -90,14 +98,17 @@ export function startCommand(request: CommandRequest): RunningCommand {
 }
 
 function openGate(shell: Shell): void {
-  const gate = (shell.stdio as readonly unknown[])[3] as Writable;
-  // A shell that was killed meanwhile reads nothing.
-  gate.on("error", () => {});
-  gate.end("\n");
+  send((shell.stdio as readonly unknown[])[3] as Writable, "\n");
+}
+
+function send(pipe: Writable, text: string): void {
+  // A shell that was killed meanwhile reads nothing, and a program need not read all of its stdin.
+  pipe.on("error", () => {});
+  pipe.end(text);
 }
 
 function supervise(shell: Shell, group: ProcessGroup, request: CommandRequest): RunningCommand {
-  const output = readOutput(shell, request.onOutput);
+  const output = readOutput(shell, request);
   let stopped: "timed-out" | "cancelled" | undefined;
   let exited = false;
   let grace: NodeJS.Timeout | undefined;
@@ -149,12 +160,13 @@ interface Output {
   close(): Promise<Result>;
 }
 
-function readOutput(shell: Shell, onOutput: CommandRequest["onOutput"]): Output {
+function readOutput(shell: Shell, { onOutput, onStdout }: CommandRequest): Output {
   const hash = createHash("sha256");
   let resultBytes = 0;
   shell.stdout.on("data", (chunk: Buffer) => {
     hash.update(chunk);
     resultBytes += chunk.length;
+    onStdout?.(chunk);
   });
   const closed = Promise.all([
     readLines(shell.stdout, (text) => onOutput("stdout", text)),

@@ -1,3 +1,18 @@
 export { startWork } from "./attempt.ts";
 export { BUILT_IN } from "./builtin.ts";
 export type { RunningCommand } from "./command.ts";
+export { command, type Handler, type Handlers, shellCommand, task } from "./handler.ts";
+export { PermanentError } from "./permanent-error.ts";
+export { PollTransport } from "./poll-transport.ts";
+export type { ServerAddress } from "./server-address.ts";
+export type { TaskContext } from "./task-context.ts";
+export { loadTasksFile, TasksFileError } from "./tasks-file.ts";
+export {
+  type AttemptName,
+  type Connection,
+  ConnectionRefused,
+  type Transport,
+  type WorkerHost,
+} from "./transport.ts";
+export { WebSocketTransport } from "./websocket-transport.ts";
+export { Worker, type WorkerEvent, type WorkerOptions } from "./worker.ts";

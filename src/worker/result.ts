@@ -1,0 +1,30 @@
+import { PermanentError } from "./permanent-error.ts";
+
+/** What a task may return, as JSON in UTF-8. Larger things belong into a store of their own, and their address here. */
+export const MAX_RESULT_BYTES: number = 1024 * 1024;
+
+/** A copy that no longer changes with the handler's own objects; undefined where there is no result. */
+export function jsonResult(value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const text = jsonText(value);
+  if (text === undefined) throw notJson(`a ${typeof value} is not JSON`);
+  if (Buffer.byteLength(text) > MAX_RESULT_BYTES) throw resultTooLarge();
+  return JSON.parse(text) as unknown;
+}
+
+/** The same payload gives the same result, most likely, so none of these is tried again. */
+export function resultTooLarge(): PermanentError {
+  return new PermanentError("the result is larger than 1 MiB", { code: "result-too-large" });
+}
+
+function notJson(why: string): PermanentError {
+  return new PermanentError(`the result cannot be sent: ${why}`, { code: "result-not-json" });
+}
+
+function jsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) as string | undefined;
+  } catch (error) {
+    throw notJson((error as Error).message);
+  }
+}

@@ -1,0 +1,188 @@
+import type { Assignment, LogEntry, Progress, Report } from "../protocol/index.ts";
+import type { Handler } from "./handler.ts";
+import { PacedProgress } from "./paced-progress.ts";
+import { jsonResult } from "./result.ts";
+import type { AttemptContext } from "./task-context.ts";
+
+export interface AttemptHost {
+  /** How long a handler may take to end after its signal was aborted. */
+  readonly graceMs: number;
+  log(stream: LogEntry["stream"], text: string): void;
+  progress(progress: Progress): void;
+  /** For whoever looks after the worker. */
+  warn(message: string): void;
+}
+
+type Stop = "cancelled" | "timed_out";
+
+/** Node fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const MAX_COST = 1e9;
+
+/** One attempt of a task on this worker: waiting, then running, then ended with a report. */
+export class TaskAttempt {
+  readonly assignment: Assignment;
+  /** On this machine's clock; -1: not yet. */
+  startedAt = -1;
+  readonly #host: AttemptHost;
+  readonly #progress: PacedProgress;
+  readonly #abort = new AbortController();
+  #stopped: Stop | undefined;
+  #ended = false;
+  #cost: number | undefined;
+
+  constructor(assignment: Assignment, host: AttemptHost) {
+    this.assignment = assignment;
+    this.#host = host;
+    this.#progress = new PacedProgress((progress) => host.progress(progress));
+  }
+
+  /** Never rejects. */
+  async run(handler: Handler): Promise<Report> {
+    this.startedAt = Date.now();
+    const { timeout_ms } = this.assignment;
+    const limit =
+      timeout_ms > 0
+        ? setTimeout(() => this.#stop("timed_out"), Math.min(timeout_ms, MAX_TIMER_MS))
+        : undefined;
+    try {
+      const work = handler.run(this.assignment.payload as never, this.#context());
+      const result = await (handler.endsByForce ? work : this.#untilGivenUp(work));
+      if (this.#stopped) return this.#report({ type: this.#stopped });
+      return this.#report({ type: "finished", ...given("result", jsonResult(result)) });
+    } catch (error) {
+      // It was told to stop, and to throw is how most handlers do that.
+      return this.#stopped ? this.#report({ type: this.#stopped }) : this.#failed(error);
+    } finally {
+      clearTimeout(limit);
+      this.#ended = true;
+      this.#progress.end();
+    }
+  }
+
+  /** The report of an attempt that never ran. */
+  unstarted(end: { readonly type: "cancelled" } | Omit<Failure, "type">): Report {
+    return this.#report("type" in end ? end : { type: "failed", ...end });
+  }
+
+  cancel(): void {
+    this.#stop("cancelled");
+  }
+
+  #stop(why: Stop): void {
+    if (this.#stopped || this.#ended) return;
+    this.#stopped = why;
+    const [name, message] =
+      why === "cancelled"
+        ? ["AbortError", "the task was cancelled"]
+        : ["TimeoutError", `the task's time of ${this.assignment.timeout_ms} ms is over`];
+    this.#abort.abort(new DOMException(message, name));
+  }
+
+  /** A function that ignores its signal cannot be ended from outside, but its slot can be given to others. */
+  #untilGivenUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
+    const { signal } = this.#abort;
+    let grace: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<undefined>((resolve) => {
+      const giveUp = (): void => {
+        this.#host.warn(
+          `${this.assignment.task_type} ${this.assignment.task} goes on although it was told to stop; its slot is taken from it`,
+        );
+        resolve(undefined);
+      };
+      signal.addEventListener("abort", () => {
+        grace = setTimeout(giveUp, Math.min(this.#host.graceMs, MAX_TIMER_MS));
+      });
+    });
+    // What it does after that is nobody's concern, and must not end the process.
+    work.catch(() => {}).finally(() => clearTimeout(grace));
+    return Promise.race([work, givenUp]);
+  }
+
+  #context(): AttemptContext {
+    const { task, attempt, task_type, zone, agent, run, node } = this.assignment;
+    return {
+      taskId: task,
+      attempt,
+      taskType: task_type,
+      zone,
+      agent,
+      ...given("run", run),
+      ...given("node", node),
+      signal: this.#abort.signal,
+      graceMs: this.#host.graceMs,
+      progress: (fraction, message) => {
+        if (!this.#ended) this.#progress.set({ task, attempt, ...progressOf(fraction, message) });
+      },
+      log: (text) => {
+        if (!this.#ended) this.#host.log("log", String(text));
+      },
+      output: (stream, text) => {
+        if (!this.#ended) this.#host.log(stream, text);
+      },
+      cost: (amount) => {
+        if (!(amount >= 0)) throw new TypeError("a cost must be a number that is not negative");
+        this.#cost = Math.min((this.#cost ?? 0) + amount, MAX_COST);
+      },
+    };
+  }
+
+  #failed(error: unknown): Report {
+    const failure = failureOf(error);
+    // Where it happened is of use to whoever reads the log, unless the handler itself decided to fail.
+    if (error instanceof Error && error.stack && failure.retry !== false && !("code" in error)) {
+      this.#host.log("log", error.stack);
+    }
+    return this.#report(failure);
+  }
+
+  #report(end: { type: "finished"; result?: unknown } | { type: Stop } | Failure): Report {
+    const { task, attempt } = this.assignment;
+    return { ...end, task, attempt, started_at: this.startedAt, ...given("cost", this.#cost) };
+  }
+}
+
+export interface Failure {
+  type: "failed";
+  code: string;
+  message: string;
+  retry?: boolean;
+}
+
+const MAX_CODE_CHARS = 64;
+const MAX_MESSAGE_CHARS = 10_000;
+
+function failureOf(error: unknown): Failure {
+  const { code, retry, message } = (error ?? {}) as { code?: unknown; retry?: unknown; message?: unknown };
+  const text = typeof message === "string" && message !== "" ? message : textOf(error);
+  return {
+    type: "failed",
+    code: typeof code === "string" && code !== "" ? code.slice(0, MAX_CODE_CHARS) : "error",
+    message: text.slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
+    ...(retry === false ? { retry: false } : {}),
+  };
+}
+
+/** Anything can be thrown, even what cannot be made a text. */
+function textOf(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return "it threw something that has no text";
+  }
+}
+
+function progressOf(fraction: number, message: string | undefined): Omit<Progress, "task" | "attempt"> {
+  return {
+    ...(Number.isFinite(fraction) ? { fraction: Math.min(Math.max(fraction, 0), 1) } : {}),
+    ...given("message", message?.slice(0, 1000)),
+  };
+}
+
+/** With `exactOptionalPropertyTypes`, what is not there must not be undefined either. */
+function given<Name extends string, Value>(
+  name: Name,
+  value: Value | undefined,
+): { readonly [name in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [name in Name]: Value });
+}

@@ -1,0 +1,228 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { WebSocket } from "ws";
+import type {
+  Ack,
+  LogEntry,
+  Progress,
+  Registration,
+  Report,
+  ServerMessage,
+  WorkerMessage,
+} from "../protocol/index.ts";
+import { ANSWER_LIMIT_MS, apiUrl, authorization, declined, type ServerAddress } from "./server-address.ts";
+import { type Connection, ConnectionRefused, type Transport, type WorkerHost } from "./transport.ts";
+
+const LEAVE_LIMIT_MS = 2_000;
+const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
+/** What is read of the body of a refusal. */
+const MAX_PROBLEM_BYTES = 16 * 1024;
+
+export class WebSocketTransport implements Transport {
+  readonly #address: ServerAddress;
+
+  constructor(address: ServerAddress) {
+    this.#address = address;
+  }
+
+  async connect(registration: Registration, host: WorkerHost): Promise<Connection> {
+    const { WebSocket } = await import("ws");
+    const url = apiUrl(this.#address, "worker/connect");
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    const answerLimitMs = this.#address.answerLimitMs ?? ANSWER_LIMIT_MS;
+    const socket = new WebSocket(url, {
+      headers: authorization(this.#address),
+      handshakeTimeout: answerLimitMs,
+      maxPayload: MAX_MESSAGE_BYTES,
+      perMessageDeflate: false,
+    });
+    return new WebSocketConnection(socket, host, answerLimitMs).register(registration);
+  }
+}
+
+interface Answer {
+  readonly askedAt: number;
+  resolve(ack: Ack): void;
+  reject(error: Error): void;
+}
+
+class WebSocketConnection implements Connection {
+  worker = "";
+  leaseMs = 0;
+  readonly closed: Promise<Error | undefined>;
+  readonly #socket: WebSocket;
+  readonly #host: WorkerHost;
+  readonly #answerLimitMs: number;
+  readonly #answers = new Map<number, Answer>();
+  #nextRef = 0;
+  #error: Error | undefined;
+  #left = false;
+  #heardAt = performance.now();
+  #beat: NodeJS.Timeout | undefined;
+  #registered: () => void = () => {};
+
+  constructor(socket: WebSocket, host: WorkerHost, answerLimitMs: number) {
+    this.#socket = socket;
+    this.#host = host;
+    this.#answerLimitMs = answerLimitMs;
+    socket.on("message", (data: Buffer) => this.#receive(data.toString("utf8")));
+    socket.on("pong", () => this.#heard());
+    socket.on("unexpected-response", (request, response) => this.#declined(request, response));
+    // What follows an error is always a close.
+    socket.on("error", (error) => {
+      this.#error ??= new Error(error.message || (error as NodeJS.ErrnoException).code, { cause: error });
+    });
+    this.closed = new Promise((resolve) => socket.once("close", () => resolve(this.#end())));
+  }
+
+  async register(registration: Registration): Promise<Connection> {
+    const registered = new Promise<true>((resolve) => {
+      this.#registered = () => resolve(true);
+    });
+    let limit: NodeJS.Timeout | undefined;
+    this.#socket.once("open", () => {
+      limit = setTimeout(() => this.#abandon("the server does not answer"), this.#answerLimitMs);
+      this.#send({ type: "register", registration, heartbeat: this.#host.heartbeat() });
+    });
+    const outcome = await Promise.race([registered, this.closed]);
+    clearTimeout(limit);
+    if (outcome !== true) throw outcome ?? new Error("the connection was closed");
+    return this;
+  }
+
+  report(report: Report): Promise<Ack> {
+    return new Promise((resolve, reject) => {
+      if (!this.#isOpen()) return reject(new Error("the connection is closed"));
+      const ref = this.#nextRef++;
+      this.#answers.set(ref, { askedAt: performance.now(), resolve, reject });
+      this.#send({ type: "report", ref, report });
+    });
+  }
+
+  log(entries: readonly LogEntry[]): void {
+    this.#send({ type: "log", entries: [...entries] });
+  }
+
+  progress(progress: Progress): void {
+    this.#send({ type: "progress", progress });
+  }
+
+  drain(): void {
+    this.#send({ type: "drain" });
+    // At once: what it no longer lists can begin elsewhere.
+    this.#send({ type: "heartbeat", heartbeat: this.#host.heartbeat() });
+  }
+
+  async leave(): Promise<void> {
+    this.#left = true;
+    this.#send({ type: "leave" });
+    this.#socket.close(1000);
+    const limit = setTimeout(() => this.#socket.terminate(), LEAVE_LIMIT_MS);
+    await this.closed;
+    clearTimeout(limit);
+  }
+
+  #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  #send(message: WorkerMessage): void {
+    // An error here comes as a close, too.
+    if (this.#isOpen()) this.#socket.send(JSON.stringify(message), () => {});
+  }
+
+  #heard(): void {
+    this.#heardAt = performance.now();
+  }
+
+  #receive(text: string): void {
+    this.#heard();
+    const message = serverMessageIn(text);
+    if (message) this.#take(message);
+    else this.#abandon("the server sent something that is no message");
+  }
+
+  #take(message: ServerMessage): void {
+    switch (message.type) {
+      case "registered":
+        this.#welcome(message);
+        break;
+      case "assign":
+        this.#host.assign(message.assignments);
+        break;
+      case "cancel":
+        this.#host.cancel(message.attempts);
+        break;
+      case "drain":
+        this.#host.drain();
+        break;
+      case "ack":
+        this.#answers.get(message.ref)?.resolve(message.ack);
+        this.#answers.delete(message.ref);
+        break;
+      case "error":
+        this.#error = message.retry
+          ? new Error(message.message)
+          : new ConnectionRefused(message.code, message.message);
+        this.#socket.close();
+        break;
+      default:
+      // A newer server may say more than we know.
+    }
+  }
+
+  #welcome({ worker, lease_ms, heartbeat_ms }: Extract<ServerMessage, { type: "registered" }>): void {
+    this.worker = worker;
+    this.leaseMs = lease_ms;
+    this.#beat ??= setInterval(() => this.#keepAlive(), Math.max(heartbeat_ms, 1));
+    this.#registered();
+  }
+
+  /** A peer that vanished without a word is noticed by its silence: it answers every ping. */
+  #keepAlive(): void {
+    const now = performance.now();
+    // A map keeps its order, so the first has waited longest.
+    const [oldest] = this.#answers.values();
+    if (now - this.#heardAt > this.leaseMs) this.#abandon("the server is silent");
+    if (now - (oldest?.askedAt ?? now) > this.#answerLimitMs) {
+      this.#abandon("the server does not answer a report");
+    }
+    if (!this.#isOpen()) return;
+    this.#send({ type: "heartbeat", heartbeat: this.#host.heartbeat() });
+    this.#socket.ping(() => {});
+  }
+
+  #declined(request: ClientRequest, response: IncomingMessage): void {
+    let body = "";
+    response.setEncoding("utf8");
+    response.on("data", (text: string) => {
+      body = (body + text).slice(0, MAX_PROBLEM_BYTES);
+    });
+    response.once("close", () => {
+      this.#error = declined(response.statusCode ?? 0, body);
+      request.destroy();
+      this.#socket.terminate();
+    });
+  }
+
+  #abandon(why: string): void {
+    this.#error ??= new Error(why);
+    this.#socket.terminate();
+  }
+
+  #end(): Error | undefined {
+    clearInterval(this.#beat);
+    const error = this.#error ?? (this.#left ? undefined : new Error("the server closed the connection"));
+    for (const { reject } of this.#answers.values()) reject(error ?? new Error("the worker left"));
+    this.#answers.clear();
+    return error;
+  }
+}
+
+function serverMessageIn(text: string): ServerMessage | undefined {
+  try {
+    const message = JSON.parse(text) as ServerMessage | null;
+    return typeof message?.type === "string" ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

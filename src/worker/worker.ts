@@ -1,0 +1,296 @@
+/**
+ * A worker: keeps a connection to a server, runs what it is assigned, and reports how each attempt ended.
+ *
+ * What it was given (`#held`) stays with it from the assignment until the server has acknowledged the report, and
+ * every heartbeat lists all of that. So a connection that breaks changes nothing but the time at which the server
+ * hears of it: attempts go on, and their reports wait in the outbox.
+ */
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
+import { AttemptLog } from "./attempt-log.ts";
+import { backOffMs, STEADY_MS } from "./back-off.ts";
+import type { Handlers } from "./handler.ts";
+import { LogQueue } from "./log-queue.ts";
+import { Outbox } from "./outbox.ts";
+import { TaskAttempt } from "./task-attempt.ts";
+import {
+  type AttemptName,
+  type Connection,
+  ConnectionRefused,
+  type Transport,
+  type WorkerHost,
+} from "./transport.ts";
+
+export interface WorkerOptions {
+  readonly transport: Transport;
+  readonly handlers: Handlers;
+  readonly registration: Omit<Registration, "protocol" | "session">;
+  /** How long a handler or program may take to end once it was told to; 10 s by default. */
+  readonly graceMs?: number;
+  /** How much of an attempt's log is sent; 1 MiB by default. */
+  readonly logLimitBytes?: number;
+  readonly observe?: (event: WorkerEvent) => void;
+}
+
+export type WorkerEvent =
+  | { readonly type: "connected"; readonly worker: string; readonly again: boolean }
+  /** Said once until the next `connected`; the worker keeps trying. */
+  | { readonly type: "disconnected"; readonly wasConnected: boolean; readonly reason: string }
+  | { readonly type: "started"; readonly assignment: Assignment }
+  | { readonly type: "ended"; readonly assignment: Assignment; readonly report: Report; readonly ms: number }
+  | { readonly type: "draining"; readonly running: number; readonly returned: number }
+  | { readonly type: "warning"; readonly message: string };
+
+/** How many ended attempts are remembered, so that an assignment that comes late and twice does not run again. */
+const MAX_REMEMBERED = 10_000;
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #registration: Registration;
+  readonly #graceMs: number;
+  readonly #held = new Map<string, TaskAttempt>();
+  /** In the order in which they were assigned. */
+  readonly #queue = new Set<TaskAttempt>();
+  readonly #running = new Set<TaskAttempt>();
+  /** A set keeps the order in which it was filled, so the first is the oldest. */
+  readonly #settled = new Set<string>();
+  readonly #logs = new LogQueue(() => this.#sendLogs());
+  readonly #outbox: Outbox;
+  readonly #over = new AbortController();
+  readonly #whenOver: Promise<undefined>;
+  #connection: Connection | undefined;
+  /** What came over a connection that is not in use yet. */
+  #early: (() => void)[] = [];
+  #failures = 0;
+  #connections = 0;
+  #saidDisconnected = false;
+  #draining = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#registration = { ...options.registration, protocol: 1, session: randomUUID() };
+    this.#graceMs = options.graceMs ?? 10_000;
+    this.#outbox = new Outbox((key) => this.#settle(key));
+    this.#whenOver = new Promise((resolve) => {
+      this.#over.signal.addEventListener("abort", () => resolve(undefined));
+    });
+  }
+
+  /** Until it has drained or was stopped. Throws `ConnectionRefused` when the server will not have it. */
+  async run(): Promise<void> {
+    try {
+      for (;;) {
+        const error = await this.#attend();
+        if (this.#over.signal.aborted) return;
+        if (error instanceof ConnectionRefused) throw error;
+        this.#sayDisconnected(error);
+        await this.#pause(backOffMs(this.#failures++));
+      }
+    } finally {
+      this.stop();
+      this.#logs.stop();
+    }
+  }
+
+  /** Take nothing more, finish what runs, and leave. What has not begun goes back to the server. */
+  drain(): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    // Missing from the next heartbeat, or at the latest when we leave, they are given to others.
+    for (const { assignment } of this.#queue) this.#held.delete(keyOf(assignment));
+    const returned = this.#queue.size;
+    this.#queue.clear();
+    this.#observe({ type: "draining", running: this.#running.size, returned });
+    this.#connection?.drain();
+    this.#leaveWhenDone();
+  }
+
+  /** Leave at once. What runs is told to stop, and the server gives it to others. */
+  stop(): void {
+    if (this.#over.signal.aborted) return;
+    this.#over.abort();
+    for (const attempt of this.#running) attempt.cancel();
+  }
+
+  /** Connects, and stays for as long as it lasts. Why it did not last longer. */
+  async #attend(): Promise<Error | undefined> {
+    let connection: Connection | undefined;
+    try {
+      connection = await this.#connect();
+    } catch (error) {
+      return error as Error;
+    }
+    if (!connection) return undefined;
+    const sinceMs = performance.now();
+    this.#useConnection(connection);
+    const error = await Promise.race([connection.closed, this.#whenOver]);
+    this.#sendLogs();
+    this.#useConnection(undefined);
+    if (this.#over.signal.aborted) await connection.leave();
+    if (performance.now() - sinceMs > STEADY_MS) this.#failures = 0;
+    return error;
+  }
+
+  async #connect(): Promise<Connection | undefined> {
+    this.#early = [];
+    const connecting = this.#options.transport.connect(this.#registration, this.#host);
+    const connection = await Promise.race([connecting, this.#whenOver]);
+    if (!connection) {
+      connecting.then(
+        (late) => late.leave(),
+        () => {},
+      );
+    }
+    return connection;
+  }
+
+  #useConnection(connection: Connection | undefined): void {
+    this.#connection = connection;
+    if (connection) {
+      this.#observe({ type: "connected", worker: connection.worker, again: this.#connections++ > 0 });
+      this.#saidDisconnected = false;
+      if (this.#draining) connection.drain();
+      this.#sendLogs();
+    }
+    this.#outbox.useConnection(connection);
+    if (connection) for (const act of this.#early.splice(0)) act();
+  }
+
+  #sayDisconnected(error: Error | undefined): void {
+    if (this.#saidDisconnected) return;
+    this.#saidDisconnected = true;
+    const reason = error?.message ?? "the connection ended";
+    this.#observe({ type: "disconnected", wasConnected: this.#connections > 0, reason });
+  }
+
+  readonly #host: WorkerHost = {
+    heartbeat: () => this.#heartbeat(),
+    assign: (assignments) => this.#whenInUse(() => this.#assign(assignments)),
+    cancel: (attempts) => this.#whenInUse(() => this.#cancel(attempts)),
+    drain: () => this.#whenInUse(() => this.drain()),
+  };
+
+  /** Servers may send work in the same breath as their welcome. */
+  #whenInUse(act: () => void): void {
+    if (this.#connection) act();
+    else this.#early.push(act);
+  }
+
+  #heartbeat(): Heartbeat {
+    return {
+      attempts: [...this.#held.values()].map(({ assignment: { task, attempt }, startedAt }) => ({
+        task,
+        attempt,
+        started_at: startedAt,
+      })),
+    };
+  }
+
+  #assign(assignments: readonly Assignment[]): void {
+    for (const assignment of assignments) {
+      const key = keyOf(assignment);
+      if (this.#draining || this.#held.has(key) || this.#settled.has(key)) continue;
+      const attempt = this.#newAttempt(assignment);
+      this.#held.set(key, attempt);
+      this.#queue.add(attempt);
+    }
+    this.#startWaiting();
+  }
+
+  #newAttempt(assignment: Assignment): TaskAttempt {
+    const log = new AttemptLog(assignment, this.#options.logLimitBytes ?? 1024 * 1024, (entry) =>
+      this.#logs.add(entry),
+    );
+    return new TaskAttempt(assignment, {
+      graceMs: this.#graceMs,
+      log: (stream, text) => log.add(stream, text),
+      progress: (progress) => this.#connection?.progress(progress),
+      warn: (message) => this.#observe({ type: "warning", message }),
+    });
+  }
+
+  #cancel(attempts: readonly AttemptName[]): void {
+    for (const name of attempts) {
+      const attempt = this.#held.get(keyOf(name));
+      if (!attempt) continue;
+      if (this.#queue.delete(attempt)) this.#report(attempt, attempt.unstarted({ type: "cancelled" }));
+      else attempt.cancel();
+    }
+  }
+
+  #startWaiting(): void {
+    for (const attempt of this.#queue) {
+      if (this.#running.size >= this.#registration.slots) return;
+      this.#queue.delete(attempt);
+      void this.#run(attempt);
+    }
+  }
+
+  async #run(attempt: TaskAttempt): Promise<void> {
+    const { assignment } = attempt;
+    const { handlers } = this.#options;
+    const handler = Object.hasOwn(handlers, assignment.task_type)
+      ? handlers[assignment.task_type]
+      : undefined;
+    if (!handler) return this.#report(attempt, attempt.unstarted(unknownType(assignment.task_type)));
+    this.#running.add(attempt);
+    this.#observe({ type: "started", assignment });
+    const sinceMs = performance.now();
+    const report = await attempt.run(handler);
+    this.#running.delete(attempt);
+    // After leaving there is nobody to report to, and what was stopped for that reason was not cancelled.
+    if (this.#over.signal.aborted) return;
+    this.#observe({ type: "ended", assignment, report, ms: performance.now() - sinceMs });
+    this.#report(attempt, report);
+    this.#startWaiting();
+  }
+
+  #report(attempt: TaskAttempt, report: Report): void {
+    // Before the report: the log of a task that has ended should be whole.
+    this.#sendLogs();
+    this.#outbox.add(keyOf(attempt.assignment), report);
+  }
+
+  #settle(key: string): void {
+    this.#held.delete(key);
+    this.#settled.add(key);
+    if (this.#settled.size > MAX_REMEMBERED) {
+      for (const oldest of this.#settled) {
+        this.#settled.delete(oldest);
+        break;
+      }
+    }
+    this.#leaveWhenDone();
+  }
+
+  #leaveWhenDone(): void {
+    if (this.#draining && this.#running.size === 0 && this.#outbox.size === 0) this.stop();
+  }
+
+  #sendLogs(): void {
+    const connection = this.#connection;
+    if (connection) for (const batch of this.#logs.take()) connection.log(batch);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#over.signal }).catch(() => {});
+  }
+
+  #observe(event: WorkerEvent): void {
+    this.#options.observe?.(event);
+  }
+}
+
+function unknownType(type: string): { code: string; message: string; retry: boolean } {
+  return {
+    code: "unknown-type",
+    message: `this worker has no handler for ${JSON.stringify(type)}`,
+    retry: false,
+  };
+}
+
+function keyOf({ task, attempt }: AttemptName): string {
+  return `${task}:${attempt}`;
+}
