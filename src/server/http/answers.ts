@@ -1,0 +1,74 @@
+import { invariant } from "../../core/index.ts";
+import type { RunAnswer, RunSummary, TaskAnswer, TaskSummary } from "../../protocol/api-schemas.ts";
+import { CLASS_NAMES, REQUEST_STATES, TIER_NAMES } from "../../queue/index.ts";
+import type { RunRow } from "../../store/index.ts";
+import type { RunView, TaskLineView, TaskView } from "../api.ts";
+import { microsText } from "./amounts.ts";
+import { instantOrNull, instantText } from "./instants.ts";
+
+/** What the service knows, in the words of the wire. */
+
+export function taskAnswer(task: TaskView): TaskAnswer {
+  const { progress } = task;
+  return {
+    ...taskSummary(task),
+    payload: JSON.parse(task.payload) as unknown,
+    result: task.result === undefined ? null : (JSON.parse(task.result) as unknown),
+    progress: progress ? { fraction: progress.fraction ?? null, message: progress.message ?? null } : null,
+  };
+}
+
+export function taskSummary(task: TaskLineView): TaskSummary {
+  const tier = TIER_NAMES[task.priority];
+  const priorityClass = CLASS_NAMES[task.priorityClass];
+  const state = REQUEST_STATES.find((known) => known === task.requestState);
+  invariant(tier && priorityClass && state, "a task's priority, class and state have names");
+  return {
+    id: task.id,
+    status: task.status,
+    priority_tier: tier,
+    priority_class: priorityClass,
+    effective_tier: task.effectiveTier,
+    request_state: state,
+    executor_id: task.executor,
+    agent_id: task.agent,
+    zone: task.zone,
+    task_type: task.type,
+    enqueued_at: instantText(task.enqueuedAt),
+    started_at: instantOrNull(task.startedAt),
+    completed_at: instantOrNull(task.endedAt),
+    deadline: instantOrNull(task.deadline),
+    run_at: instantOrNull(task.runAt),
+    estimated_service_time: task.estimateMs / 1000,
+    boost_amount: microsText(task.boostMicros),
+    cost: microsText(task.costMicros),
+    attempt: task.attempt,
+    worker_id: textOrNull(task.worker),
+    error_code: textOrNull(task.errorCode),
+    error_message: textOrNull(task.errorMessage),
+    run_id: task.run?.id ?? null,
+    node: task.run?.node ?? null,
+  };
+}
+
+export function runSummary(run: RunRow): RunSummary {
+  return {
+    id: run.id,
+    name: run.name,
+    zone: run.zone,
+    agent_id: run.agent,
+    status: run.outcome === "" ? "running" : run.outcome,
+    nodes: run.nodes,
+    submitted_at: instantText(run.submittedAt),
+    completed_at: instantOrNull(run.endedAt),
+  };
+}
+
+export function runAnswer(run: RunView): RunAnswer {
+  return { ...runSummary(run), counts: { ...run.counts } };
+}
+
+/** "", which stands for none, is null on the wire. */
+function textOrNull(text: string): string | null {
+  return text === "" ? null : text;
+}

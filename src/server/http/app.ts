@@ -1,0 +1,117 @@
+import type { IncomingMessage } from "node:http";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import { fastify } from "fastify";
+import { uuidv7 } from "uuidv7";
+import { invariant } from "../../core/index.ts";
+import type { Api, WorkerGateway } from "../api.ts";
+import type { Keys } from "../keys.ts";
+import { demandScope, identify } from "./auth.ts";
+import { useBodyParsers } from "./body-parsers.ts";
+import { Cursors } from "./cursor.ts";
+import { answerOnSocket, sendProblem, useProblems } from "./errors.ts";
+import { Instruments } from "./metrics.ts";
+import { queueRoutes } from "./queue-routes.ts";
+import { type App, type Edge, type Health, MIB, PREFIX, REQUEST_TIMEOUT_MS } from "./route.ts";
+import { taskRoutes } from "./task-routes.ts";
+import { validatorCompiler } from "./validation.ts";
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 65_000;
+const MAX_CONNECTIONS = 10_000;
+/** From the first word of closing to the last connection cut. */
+const CLOSE_WITHIN_MS = 5000;
+
+export interface AppOptions {
+  readonly api: Api;
+  readonly gateway: WorkerGateway;
+  readonly keys: Keys;
+  readonly health: Health;
+  readonly instruments?: Instruments;
+  readonly logLevel?: "debug" | "info" | "warn" | "error" | "silent";
+  /** Where the log goes, line by line; by default to the standard error. */
+  readonly logTo?: { write(line: string): void };
+}
+
+/** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
+export function buildApp(options: AppOptions): App {
+  const app: App = fastify({
+    logger: { level: options.logLevel ?? "warn", stream: options.logTo ?? process.stderr },
+    genReqId: requestId,
+    bodyLimit: MIB,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    handlerTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    forceCloseConnections: "idle",
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 2048 },
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    clientErrorHandler: answerOnSocket,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.server.maxConnections = MAX_CONNECTIONS;
+  app.setValidatorCompiler(validatorCompiler);
+  // What answers hold is typed by their schemas; writing them out needs no second look.
+  app.setSerializerCompiler(() => JSON.stringify);
+
+  const closing = new AbortController();
+  const { api, gateway, keys, health } = options;
+  const instruments = options.instruments ?? new Instruments();
+  const cursors = new Cursors(keys.derive("cursors"));
+  const edge: Edge = { api, gateway, keys, health, instruments, cursors, closing: closing.signal };
+
+  useProblems(app);
+  useAuth(app, keys);
+  useBodyParsers(app);
+  useRequestIds(app, instruments);
+  useClosing(app, closing);
+  app.register(
+    async (scope) => {
+      taskRoutes(scope, edge);
+      queueRoutes(scope, edge);
+    },
+    { prefix: PREFIX },
+  );
+  return app;
+}
+
+function requestId(request: IncomingMessage): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && /^[\x21-\x7e]{1,128}$/.test(given) ? given : uuidv7();
+}
+
+/** Nothing is open by accident: a route says who may come, or the server does not start. */
+function useAuth(app: App, keys: Keys): void {
+  app.decorateRequest("identity", null);
+  app.addHook("onRoute", ({ url, config }) => {
+    invariant(config?.scopes !== undefined, `the route ${url} says which scopes it needs`);
+  });
+  app.addHook("onRequest", async (request) => {
+    const { scopes } = request.routeOptions.config;
+    if (scopes === undefined || scopes === "none") return;
+    request.identity = identify(keys, request.headers);
+    demandScope(request.identity.caller, scopes);
+  });
+}
+
+function useRequestIds(app: App, instruments: Instruments): void {
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    instruments.answered(
+      request.method,
+      request.routeOptions.url ?? "none",
+      reply.statusCode,
+      reply.elapsedTime,
+    );
+  });
+  app.addHook("onClose", async () => instruments.close());
+}
+
+/** Whoever waits is told at once; whoever does not go is cut off. */
+function useClosing(app: App, closing: AbortController): void {
+  app.addHook("preClose", async () => {
+    closing.abort();
+    setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS).unref();
+  });
+}

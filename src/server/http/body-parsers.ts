@@ -1,0 +1,35 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { jsonReader } from "./json-body.ts";
+import { Problem } from "./problems.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Nothing in the body matters, so it may have any type and form. */
+    ignoresBody?: boolean;
+  }
+}
+
+/** JSON is read; everything else is refused, or let pass unread where a route does not look at it. */
+export function useBodyParsers(app: FastifyInstance): void {
+  const readJson = jsonReader(app);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "string" },
+    async (request: FastifyRequest, text: string) => readJson(request, text),
+  );
+  app.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) => {
+    if (!request.routeOptions.config.ignoresBody) throw unsupported("send Content-Type: application/json");
+    payload.resume();
+    return undefined;
+  });
+  // Without its type a body goes to the parser for all others, whatever the client wrote there.
+  app.addHook("onRequest", async (request) => {
+    if (request.routeOptions.config.ignoresBody) delete request.raw.headers["content-type"];
+  });
+}
+
+export function unsupported(detail: string): Problem {
+  return new Problem("unsupported-media-type", detail);
+}

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { ErrorItem } from "../../protocol/api-schemas.ts";
+import { findJsonError, shown } from "../../protocol/index.ts";
+import { invalid, Problem } from "./problems.ts";
+import { escaped } from "./validation.ts";
+
+/** Deeper values exhaust the stack of whoever walks them. */
+const MAX_DEPTH = 100;
+/** Beyond it, where the syntax is broken is not looked for. */
+const MAX_EXPLAINED = 1024 * 1024;
+
+export type ReadJson = (request: FastifyRequest, text: string) => unknown;
+
+/**
+ * Reads JSON from outside: no `__proto__`, nothing too deep, and no number that is too large to be one (1e999 is
+ * infinite, which JSON cannot say again). An empty text is undefined.
+ */
+export function jsonReader(app: FastifyInstance): ReadJson {
+  const parse = app.getDefaultJsonParser("error", "error");
+  return (request, text) => {
+    if (text === "") return undefined;
+    let value: unknown;
+    parse(request, text, (error, parsed) => {
+      if (error) throw explained(text);
+      value = parsed;
+    });
+    const unfit = findUnfit(value, 0);
+    if (unfit) throw invalid([unfit]);
+    return value;
+  };
+}
+
+function explained(text: string): Problem {
+  const error = text.length > MAX_EXPLAINED ? undefined : findJsonError(text);
+  if (error) {
+    const found = text.slice(error.offset, error.offset + 1);
+    const got = found === "" ? "it ends" : `there is ${shown(found)}`;
+    return new Problem(
+      "malformed",
+      `the body is not JSON: at offset ${error.offset} it needs ${error.expected}, but ${got}`,
+    );
+  }
+  if (text.length > MAX_EXPLAINED)
+    return new Problem("malformed", "the body is not JSON, or has a key that is refused");
+  return invalid([
+    {
+      in: "body",
+      pointer: "",
+      detail: 'must not have the key "__proto__", nor a "constructor" with a "prototype"',
+    },
+  ]);
+}
+
+function findUnfit(value: unknown, depth: number): ErrorItem | undefined {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    return { in: "body", pointer: "", detail: "is too large for a number; send it as a text" };
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth >= MAX_DEPTH)
+    return { in: "body", pointer: "", detail: `is nested more than ${MAX_DEPTH} deep; flatten it` };
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const unfit = findUnfit(value[index], depth + 1);
+      if (unfit) return below(unfit, String(index));
+    }
+    return undefined;
+  }
+  for (const key of Object.keys(value)) {
+    const unfit = findUnfit((value as Record<string, unknown>)[key], depth + 1);
+    if (unfit) return below(unfit, key);
+  }
+  return undefined;
+}
+
+function below(unfit: ErrorItem, step: string): ErrorItem {
+  return { ...unfit, pointer: `/${escaped(step)}${unfit.pointer}` };
+}

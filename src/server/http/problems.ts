@@ -1,0 +1,129 @@
+import type { ErrorItem, ProblemDocument } from "../../protocol/api-schemas.ts";
+import { StoreError } from "../../store/index.ts";
+import type { Refusal, RefusalCode, RegistrationRefusal } from "../api.ts";
+
+/** Every way in which a request can fail: one code, one status, one title. */
+const PROBLEMS = {
+  malformed: [400, "The request cannot be read"],
+  "bad-header": [400, "A header is not valid"],
+  unauthorized: [401, "A valid API key is needed"],
+  credits: [402, "The agent has not enough credits"],
+  scope: [403, "The key lacks a scope"],
+  "zone-not-allowed": [403, "The key does not allow this zone"],
+  "agent-not-allowed": [403, "The key may not act for this agent"],
+  "not-found": [404, "There is no such thing"],
+  "method-not-allowed": [405, "The method is not allowed here"],
+  "request-timeout": [408, "The request took too long to arrive"],
+  "duplicate-run": [409, "A run with this id exists"],
+  "not-ended": [409, "The task's status does not allow it"],
+  "part-of-a-run": [409, "The task belongs to a run"],
+  "worker-taken": [409, "Another worker has this id"],
+  "session-ended": [409, "The worker's session is not the current one"],
+  "too-large": [413, "The request is too large"],
+  "unsupported-media-type": [415, "The content type is not supported"],
+  invalid: [422, "The request is not valid"],
+  "invalid-graph": [422, "The graph is not valid"],
+  "key-reused": [422, "The idempotency key came with another request"],
+  "too-many-nodes": [422, "The graph has too many nodes"],
+  "upgrade-required": [426, "This is a WebSocket"],
+  "fair-share": [429, "The agent has its share"],
+  "rate-limit": [429, "Too many requests"],
+  "headers-too-large": [431, "The headers are too large"],
+  bug: [500, "Something is broken here"],
+  backlog: [503, "Too much is waiting"],
+  backpressure: [503, "The workers are full"],
+  timeout: [503, "It took too long"],
+  unavailable: [503, "The service is not available"],
+} as const satisfies Record<string, readonly [status: number, title: string]> &
+  Record<RefusalCode | RegistrationRefusal["refused"], unknown>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+interface ProblemExtras {
+  readonly errors?: readonly ErrorItem[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** Thrown by whatever notices it; answered as RFC 9457 has it. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ProblemCode;
+  readonly statusCode: number;
+  readonly errors: readonly ErrorItem[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ProblemCode, detail: string, extras: ProblemExtras = {}) {
+    super(detail, { cause: extras.cause });
+    this.code = code;
+    this.statusCode = PROBLEMS[code][0];
+    this.errors = extras.errors;
+    this.headers = extras.headers ?? {};
+  }
+}
+
+export function documentOf(problem: Problem, requestId: string): ProblemDocument {
+  const [status, title] = PROBLEMS[problem.code];
+  return {
+    type: `/problems/${problem.code}`,
+    title,
+    status,
+    detail: problem.message,
+    code: problem.code,
+    ...(problem.errors ? { errors: [...problem.errors] } : {}),
+    request_id: requestId,
+  };
+}
+
+/** The problem with a request whose parts are wrong; what is wrong with the first of them is the summary. */
+export function invalid(
+  errors: readonly ErrorItem[],
+  code: "invalid" | "invalid-graph" = "invalid",
+): Problem {
+  const [first] = errors;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  const where = first?.path ?? first?.pointer.slice(1) ?? "";
+  const detail = first ? `${where === "" ? `the ${first.in}` : where} ${first.detail}${more}` : "";
+  return new Problem(code, detail, { errors });
+}
+
+export function problemOfRefusal(refusal: Refusal): Problem {
+  const { retryAfterMs } = refusal;
+  return new Problem(refusal.code, refusal.message, {
+    headers: retryAfterMs === undefined ? {} : { "retry-after": retryAfter(retryAfterMs) },
+  });
+}
+
+/** Whole seconds, as the header has them, and never at once. */
+export function retryAfter(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 1000)));
+}
+
+/** What the framework itself refuses, by its codes. */
+const FRAMEWORK: ReadonlyMap<string, readonly [ProblemCode, string]> = new Map([
+  ["FST_ERR_CTP_INVALID_MEDIA_TYPE", ["unsupported-media-type", "send application/json"]],
+  ["FST_ERR_CTP_BODY_TOO_LARGE", ["too-large", "the body is larger than this route takes"]],
+  ["FST_ERR_CTP_INVALID_CONTENT_LENGTH", ["malformed", "the body is not as long as Content-Length says"]],
+  ["FST_ERR_BAD_URL", ["malformed", "the path is not valid percent-encoded UTF-8"]],
+  ["FST_ERR_MAX_PARAM_LENGTH", ["not-found", "there is nothing here"]],
+  ["FST_ERR_ASYNC_CONSTRAINT", ["malformed", "the request cannot be routed"]],
+  ["FST_ERR_HANDLER_TIMEOUT", ["timeout", "no answer was ready in time; it may still take effect"]],
+] as const);
+
+/** What an error means to the client. Only a bug, or the world failing, is worth a line in the log. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof StoreError) {
+    return new Problem("unavailable", "the store does not answer; try again", {
+      headers: { "retry-after": "1" },
+      cause: error,
+    });
+  }
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  const known = typeof code === "string" ? FRAMEWORK.get(code) : undefined;
+  if (known) return new Problem(known[0], known[1]);
+  if (typeof statusCode === "number" && statusCode >= 400 && statusCode < 500 && error instanceof Error) {
+    return new Problem("malformed", error.message);
+  }
+  return new Problem("bug", "this is a bug; the request id finds it in the server's log", { cause: error });
+}

@@ -1,0 +1,59 @@
+import { Classified, ClassifyBody, PRIORITY_NAMES, QueueMetrics } from "../../protocol/api-schemas.ts";
+import { CLASS_NAMES, classify, REQUEST_STATES, type Tier } from "../../queue/index.ts";
+import { callerOf } from "./auth.ts";
+import { type App, answers, type Edge } from "./route.ts";
+
+export function queueRoutes(app: App, { api }: Edge): void {
+  app.get(
+    "/metrics",
+    {
+      config: { scopes: ["read"] },
+      schema: {
+        summary: "How the queue of the zone is",
+        tags: ["queue"],
+        response: answers({ 200: QueueMetrics }),
+      },
+    },
+    async (request) => {
+      const metrics = api.metrics(callerOf(request));
+      const shares = Object.entries(metrics.fairShare).map(([agent, { running, max, available }]) => [
+        agent,
+        { running_count: running, max_concurrent: max, available_slots: available },
+      ]);
+      return {
+        queue_by_class: CLASS_NAMES.map((name, number) => {
+          const found = metrics.queueByClass.find(({ priorityClass }) => priorityClass === number);
+          return {
+            priority_class: name,
+            cnt: found?.count ?? 0,
+            avg_wait: (found?.avgWaitMs ?? 0) / 1000,
+            max_wait: (found?.maxWaitMs ?? 0) / 1000,
+          };
+        }),
+        fair_share: Object.fromEntries(shares) as QueueMetrics["fair_share"],
+        use_hrrn: metrics.useHrrn,
+        backend: metrics.backend,
+        totals: { ...metrics.totals },
+      };
+    },
+  );
+
+  app.post(
+    "/classify",
+    {
+      config: { scopes: ["read", "submit"] },
+      schema: {
+        summary: "The class that a task would start in",
+        tags: ["queue"],
+        body: ClassifyBody,
+        response: answers({ 200: Classified }),
+      },
+    },
+    async (request) => {
+      const { priority = "normal", request_state } = request.body;
+      const tier = PRIORITY_NAMES.indexOf(priority) as Tier;
+      const state = REQUEST_STATES.find((known) => known === request_state) ?? "pending";
+      return { priority_class: CLASS_NAMES[classify(tier, state)] };
+    },
+  );
+}

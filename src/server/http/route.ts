@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import { type TSchema, Type } from "typebox";
+import { MAX_NAME, ProblemDocument } from "../../protocol/api-schemas.ts";
+import type { Api, WorkerGateway } from "../api.ts";
+import type { Keys } from "../keys.ts";
+import type { Cursors } from "./cursor.ts";
+import type { Instruments } from "./metrics.ts";
+import { Problem } from "./problems.ts";
+
+/** What routes are registered on: request parts have the types of their schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** What routes answer from. */
+export interface Edge {
+  readonly api: Api;
+  readonly gateway: WorkerGateway;
+  readonly keys: Keys;
+  readonly cursors: Cursors;
+  readonly instruments: Instruments;
+  readonly health: Health;
+  /** Aborted when the server closes, so that nothing that waits holds it up. */
+  readonly closing: AbortSignal;
+}
+
+/** How the server is, as it says itself. */
+export interface Health {
+  /** Undefined: ready. Otherwise why not yet. */
+  notReady(): string | undefined;
+  /** What is worth saying beside it, such as a version. */
+  info(): Readonly<Record<string, unknown>>;
+}
+
+export const PREFIX = "/api/v2/scheduler";
+export const MIB = 1024 * 1024;
+export const REQUEST_TIMEOUT_MS = 30_000;
+export const MAX_WAIT_S = 60;
+
+/** The answers of a route: its own, and what every route may answer instead. */
+export function answers<Own extends Readonly<Record<number, TSchema>>>(own: Own) {
+  return { ...own, "4xx": ProblemDocument, "5xx": ProblemDocument };
+}
+
+/** Whatever is in a path is looked for; what cannot be there is not found, rather than wrong. */
+export function PathId(name: string, description: string) {
+  return Type.Object({ [name]: Type.String({ description }) }) as ReturnType<typeof IdShape>;
+}
+const IdShape = () => Type.Object({ id: Type.String() });
+
+export const Wait = Type.Number({
+  minimum: 0,
+  maximum: MAX_WAIT_S,
+  default: 0,
+  description: "Seconds to wait for it.",
+  examples: [10],
+});
+
+export const PageLimit = Type.Integer({ minimum: 1, maximum: 1000, default: 50, examples: [50] });
+
+/** The same for what does not exist and for what the caller may not see. */
+export function notFound(what: string): Problem {
+  return new Problem("not-found", `there is no such ${what}`);
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The task's id as it is stored; undefined for a text that cannot be one. */
+export function taskId(text: string): string | undefined {
+  const id = text.toLowerCase();
+  return UUID.test(id) ? id : undefined;
+}
+
+/** A name that may be looked up: the store takes no NUL and no broken Unicode. */
+export function isName(text: string): boolean {
+  return (
+    text !== "" &&
+    text.length <= 2 * MAX_NAME &&
+    [...text].length <= MAX_NAME &&
+    !/[\p{Cc}\p{Cs}]/u.test(text)
+  );
+}

@@ -1,0 +1,187 @@
+import type { FastifySchemaCompiler } from "fastify";
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import type { TLocalizedValidationError } from "typebox/error";
+import type { ErrorItem } from "../../protocol/api-schemas.ts";
+import { closest, shown } from "../../protocol/index.ts";
+import { invalid } from "./problems.ts";
+
+/** A schema as it is on the wire; TypeBox's types say less about what is in one than its errors need. */
+interface Node {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Node[];
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly examples?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly format?: string;
+}
+
+const PARTS: Readonly<Record<string, ErrorItem["in"]>> = {
+  body: "body",
+  querystring: "query",
+  params: "path",
+  headers: "header",
+};
+
+/** Checks each part of a request against its schema. A body must have the right types; texts in a URL get them. */
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const part = PARTS[httpPart ?? ""] ?? "body";
+  const check = checkOf(schema, part);
+  return (given: unknown) => {
+    const value = part === "query" ? convertTexts(schema as Node, given) : given;
+    const errors = check(value);
+    return errors.length === 0 ? { value } : { error: invalid(errors) };
+  };
+};
+
+/** What is wrong with a value, for people: where, what would be right, what came instead. */
+export function checkOf(schema: TSchema, part: ErrorItem["in"]): (value: unknown) => readonly ErrorItem[] {
+  const compiled = Compile(schema);
+  return (value) => {
+    if (compiled.Check(value)) return [];
+    if (part === "body" && (value === null || value === undefined)) {
+      return [
+        {
+          in: part,
+          pointer: "",
+          detail: "is missing; send a JSON object with Content-Type: application/json",
+        },
+      ];
+    }
+    const errors = compiled.Errors(value);
+    const items = errors.flatMap((error) => describe(error, errors, schema as Node, value));
+    return items.map(({ pointer, detail }) => ({ in: part, pointer, detail }));
+  };
+}
+
+interface Fault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+function describe(
+  error: TLocalizedValidationError,
+  all: readonly TLocalizedValidationError[],
+  root: Node,
+  value: unknown,
+): Fault[] {
+  const { keyword, instancePath, schemaPath } = error;
+  const node = at(root, schemaPath) as Node;
+  const got = `; got ${shown(at(value, instancePath))}`;
+  const says = (detail: string): Fault[] => [
+    { pointer: instancePath, detail: detail + exampleOf(node) + (detail === "" ? "" : got) },
+  ];
+  if (isPartOfUnion(error, all)) return [];
+  switch (keyword) {
+    case "required":
+      return error.params.requiredProperties.map((name) => ({
+        pointer: `${instancePath}/${escaped(name)}`,
+        detail: `is missing${exampleOf(node.properties?.[name])}`,
+      }));
+    case "additionalProperties":
+      return error.params.additionalProperties.map((name) => ({
+        pointer: `${instancePath}/${escaped(name)}`,
+        detail: unknownName(name, Object.keys(node.properties ?? {})),
+      }));
+    case "boolean":
+      return [];
+    case "anyOf":
+      return isExplainedDeeper(error, all) ? [] : says(`must be ${kindOf(node)}`);
+    case "enum":
+    case "const":
+    case "type":
+      return says(`must be ${kindOf(node)}`);
+    case "pattern":
+      return says("must be one line of text without control characters or broken Unicode");
+    case "format":
+      return says(`must be a ${node.format}`);
+    default:
+      return says(error.message);
+  }
+}
+
+/** The one that a writer of an unknown name may have meant. */
+function unknownName(name: string, known: readonly string[]): string {
+  const meant = closest(name, known);
+  if (meant !== undefined) return `is not known; did you mean "${meant}"?`;
+  return known.length === 0
+    ? "is not known; nothing is taken here"
+    : `is not known; there are ${known.join(", ")}`;
+}
+
+/** A union is told once, as a whole. */
+function isPartOfUnion(error: TLocalizedValidationError, all: readonly TLocalizedValidationError[]): boolean {
+  return all.some(
+    (other) =>
+      other.keyword === "anyOf" &&
+      other.instancePath === error.instancePath &&
+      error.schemaPath.startsWith(`${other.schemaPath}/anyOf/`),
+  );
+}
+
+function isExplainedDeeper(
+  union: TLocalizedValidationError,
+  all: readonly TLocalizedValidationError[],
+): boolean {
+  return all.some(
+    (other) =>
+      other.schemaPath.startsWith(`${union.schemaPath}/anyOf/`) &&
+      other.instancePath.startsWith(`${union.instancePath}/`),
+  );
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "a text",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list",
+  null: "null",
+};
+
+function kindOf(node: Node): string {
+  if (node.anyOf) return [...new Set(node.anyOf.map(kindOf))].join(" or ");
+  if (node.enum) return node.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (node.const !== undefined) return JSON.stringify(node.const);
+  const kind = KINDS[node.type ?? ""] ?? "something else";
+  if (node.minimum === undefined) return kind;
+  return node.maximum === undefined
+    ? `${kind} of at least ${node.minimum}`
+    : `${kind} from ${node.minimum} to ${node.maximum}`;
+}
+
+function exampleOf(node: Node | undefined): string {
+  const example = node?.examples?.[0];
+  return example === undefined ? "" : `, for example ${JSON.stringify(example)}`;
+}
+
+/** What a JSON pointer leads to; a schema's begins with "#". */
+function at(root: unknown, pointer: string): unknown {
+  let found = root;
+  for (const step of pointer.replace(/^#/, "").split("/").slice(1)) {
+    if (typeof found !== "object" || found === null) return undefined;
+    found = (found as Record<string, unknown>)[step.replaceAll("~1", "/").replaceAll("~0", "~")];
+  }
+  return found;
+}
+
+export function escaped(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** Numbers and truth values, where the schema wants them and the text is nothing else. */
+function convertTexts(schema: Node, given: unknown): Record<string, unknown> {
+  const converted: Record<string, unknown> = { ...(given as Record<string, unknown>) };
+  for (const [name, { type }] of Object.entries(schema.properties ?? {})) {
+    const text = converted[name];
+    if (typeof text !== "string") continue;
+    if ((type === "integer" || type === "number") && /^-?\d{1,15}(\.\d{1,9})?$/.test(text))
+      converted[name] = Number(text);
+    if (type === "boolean" && (text === "true" || text === "false")) converted[name] = text === "true";
+  }
+  return converted;
+}

@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { MemoryKeyStore } from "../../tests/http-app.ts";
+import { Keys, type KeysOptions, type NewKey } from "./keys.ts";
+
+const open: Keys[] = [];
+afterEach(async () => {
+  for (const keys of open.splice(0)) await keys[Symbol.asyncDispose]();
+});
+
+async function keysOf(store: MemoryKeyStore, options: KeysOptions = {}): Promise<Keys> {
+  const keys = await Keys.open(store, options);
+  open.push(keys);
+  return keys;
+}
+
+const reader: NewKey = { name: "reader", scopes: ["read"], zones: ["a"], agents: ["*"], expiresAt: -1 };
+
+describe("a key", () => {
+  test("is found by its secret, of which the store keeps only an HMAC", async () => {
+    const store = new MemoryKeyStore();
+    const keys = await keysOf(store);
+    const { key, secret } = await keys.create(reader);
+    expect(secret).toMatch(/^sk-[\w-]{43}$/);
+    expect(keys.find(secret)).toEqual(key);
+    expect(JSON.stringify([...store.rows.values()])).not.toContain(secret);
+    expect(keys.find(`${secret}x`)).toBeUndefined();
+    expect(keys.find(key.hmac)).toBeUndefined();
+  });
+
+  test("ends when it expires", async () => {
+    let now = 1000;
+    const keys = await keysOf(new MemoryKeyStore(), { now: () => now });
+    const { secret } = await keys.create({ ...reader, expiresAt: 2000 });
+    expect(keys.find(secret)).toBeDefined();
+    now = 2000;
+    expect(keys.find(secret)).toBeUndefined();
+  });
+
+  test("ends at once when it is revoked, also in another process soon after", async () => {
+    const store = new MemoryKeyStore();
+    const here = await keysOf(store);
+    const { key, secret } = await here.create(reader);
+    const there = await keysOf(store, { refreshMs: 5 });
+    expect(there.find(secret)).toBeDefined();
+    await here.revoke(key.id);
+    expect(here.find(secret)).toBeUndefined();
+    await expect.poll(() => there.find(secret)).toBeUndefined();
+    expect(await here.revoke("unknown")).toBeUndefined();
+  });
+
+  test("that is rotated has two secrets for a while, and the same rights", async () => {
+    let now = 1000;
+    const keys = await keysOf(new MemoryKeyStore(), { now: () => now });
+    const old = await keys.create(reader);
+    const made = await keys.rotate(old.key.id, 500);
+    expect(made?.key).toMatchObject({ name: "reader", scopes: ["read"], zones: ["a"], expiresAt: -1 });
+    expect(keys.find(old.secret)).toBeDefined();
+    now = 1500;
+    expect(keys.find(old.secret)).toBeUndefined();
+    expect(keys.find(made?.secret ?? "")).toEqual(made?.key);
+    expect(await keys.rotate(old.key.id, 500)).toBeUndefined();
+  });
+
+  test("is not forgotten when the keys are read again while it is made", async () => {
+    const keys = await keysOf(new MemoryKeyStore());
+    const [, made] = await Promise.all([keys.refresh(), keys.create(reader), keys.refresh()]);
+    expect(keys.find(made.secret)).toEqual(made.key);
+  });
+});
+
+describe("the first key", () => {
+  test("may do everything, and is made once", async () => {
+    const store = new MemoryKeyStore();
+    await keysOf(store, { firstKey: "0123456789abcdef" });
+    const keys = await keysOf(store, { firstKey: "0123456789abcdef" });
+    expect(keys.all()).toHaveLength(1);
+    expect(keys.find("0123456789abcdef")).toMatchObject({ zones: ["*"], agents: ["*"] });
+  });
+
+  test("stays revoked over a restart", async () => {
+    const store = new MemoryKeyStore();
+    const keys = await keysOf(store, { firstKey: "0123456789abcdef" });
+    await keys.revoke(keys.all()[0]?.id ?? "");
+    expect((await keysOf(store, { firstKey: "0123456789abcdef" })).find("0123456789abcdef")).toBeUndefined();
+  });
+
+  test("that is short stops the start with a word of advice", async () => {
+    const refused = Keys.open(new MemoryKeyStore(), { firstKey: "short" });
+    await expect(refused).rejects.toThrow("ORRERY_API_KEY must have at least 16 characters");
+  });
+});
+
+test("the keys stay as they were while the store does not answer", async () => {
+  const store = new MemoryKeyStore();
+  const failures: unknown[] = [];
+  const keys = await keysOf(store, { refreshMs: 5, onRefreshError: (error) => failures.push(error) });
+  const { secret } = await keys.create(reader);
+  store.apiKeys = async () => {
+    throw new Error("the store is away");
+  };
+  await expect.poll(() => failures.length).toBeGreaterThan(0);
+  expect(keys.find(secret)).toBeDefined();
+});

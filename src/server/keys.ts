@@ -1,0 +1,173 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { uuidv7 } from "uuidv7";
+import type { ApiKeyRow } from "../store/index.ts";
+import type { KeyStore, Scope } from "./api.ts";
+
+const PREFIX = "sk-";
+const SECRET_BYTES = 32;
+const MIN_FIRST_KEY = 16;
+const REFRESH_MS = 5000;
+
+export interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly zones: readonly string[];
+  readonly agents: readonly string[];
+  /** -1: never. */
+  readonly expiresAt: number;
+}
+
+export interface KeysOptions {
+  /** The key that an operator gave when the server started; it may do everything. */
+  readonly firstKey?: string | undefined;
+  readonly now?: () => number;
+  readonly refreshMs?: number;
+  /** The store could not be asked; the keys stay as they were known last. */
+  readonly onRefreshError?: (error: unknown) => void;
+}
+
+export class KeyError extends Error {
+  override readonly name = "KeyError";
+  readonly code = "first-key-too-short";
+}
+
+/**
+ * The API keys, held in memory so that a request costs no query. Of a secret only its HMAC is kept: who reads the
+ * store learns no key, and cannot try guesses without the server's own secret either.
+ *
+ * Another process may revoke a key, so they are read again every few seconds. What changes here counts at once.
+ */
+export class Keys {
+  readonly #store: KeyStore;
+  readonly #secret: string;
+  readonly #now: () => number;
+  readonly #onRefreshError: (error: unknown) => void;
+  readonly #timer: NodeJS.Timeout;
+  #byHmac = new Map<string, ApiKeyRow>();
+  /** Reads and changes of the store go one after the other, or a slow read would forget a new key. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  static async open(store: KeyStore, options: KeysOptions = {}): Promise<Keys> {
+    const { firstKey } = options;
+    if (firstKey !== undefined && firstKey.length < MIN_FIRST_KEY) {
+      const message = `ORRERY_API_KEY must have at least ${MIN_FIRST_KEY} characters; try "${PREFIX}$(openssl rand -hex 32)"`;
+      throw new KeyError(message);
+    }
+    const secret = await store.setting("key-secret", () => randomBytes(SECRET_BYTES).toString("base64url"));
+    const keys = new Keys(store, secret, options);
+    try {
+      await keys.refresh();
+      if (firstKey !== undefined) await keys.#seed(firstKey);
+    } catch (error) {
+      clearInterval(keys.#timer);
+      throw error;
+    }
+    return keys;
+  }
+
+  private constructor(store: KeyStore, secret: string, options: KeysOptions) {
+    this.#store = store;
+    this.#secret = secret;
+    this.#now = options.now ?? Date.now;
+    this.#onRefreshError = options.onRefreshError ?? (() => {});
+    this.#timer = setInterval(() => {
+      this.refresh().catch(this.#onRefreshError);
+    }, options.refreshMs ?? REFRESH_MS);
+    this.#timer.unref();
+  }
+
+  /** The key with this secret, if it is valid now. */
+  find(secret: string): ApiKeyRow | undefined {
+    const hmac = this.#hmac(secret);
+    const key = this.#byHmac.get(hmac);
+    // Under an HMAC, how long the look-up takes says nothing about the secret; this is the second lock.
+    if (!key || !timingSafeEqual(Buffer.from(key.hmac), Buffer.from(hmac))) return undefined;
+    return isValid(key, this.#now()) ? key : undefined;
+  }
+
+  byId(id: string): ApiKeyRow | undefined {
+    return this.all().find((key) => key.id === id);
+  }
+
+  all(): readonly ApiKeyRow[] {
+    return [...this.#byHmac.values()];
+  }
+
+  /** The secret is told once, here. */
+  async create(key: NewKey): Promise<{ readonly key: ApiKeyRow; readonly secret: string }> {
+    const secret = PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
+    return { key: await this.#add(key, secret), secret };
+  }
+
+  async revoke(id: string): Promise<ApiKeyRow | undefined> {
+    const key = this.byId(id);
+    if (!key || key.revokedAt !== -1) return key;
+    return await this.#save({ ...key, revokedAt: this.#now() });
+  }
+
+  /** A key like the old one with a secret of its own; the old one ends after the overlap. */
+  async rotate(
+    id: string,
+    overlapMs: number,
+  ): Promise<{ readonly key: ApiKeyRow; readonly secret: string } | undefined> {
+    const old = this.byId(id);
+    if (!old || !isValid(old, this.#now())) return undefined;
+    const made = await this.create({ ...old, scopes: old.scopes as Scope[] });
+    const end = this.#now() + overlapMs;
+    await this.#save({ ...old, expiresAt: old.expiresAt === -1 ? end : Math.min(old.expiresAt, end) });
+    return made;
+  }
+
+  /** A secret for another purpose, the same in every process of this deployment. */
+  derive(purpose: string): Buffer {
+    return createHmac("sha256", this.#secret).update(`orrery ${purpose}`).digest();
+  }
+
+  async refresh(): Promise<void> {
+    await this.#inTurn(async () => {
+      const rows = await this.#store.apiKeys();
+      this.#byHmac = new Map(rows.map((key) => [key.hmac, key]));
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#last;
+  }
+
+  /** A first key that was revoked stays so: it is known, and not made again. */
+  async #seed(secret: string): Promise<void> {
+    if (this.#byHmac.has(this.#hmac(secret))) return;
+    const scopes: Scope[] = ["submit", "read", "work", "admin", "operator"];
+    await this.#add({ name: "admin", scopes, zones: ["*"], agents: ["*"], expiresAt: -1 }, secret);
+  }
+
+  async #add({ name, scopes, zones, agents, expiresAt }: NewKey, secret: string): Promise<ApiKeyRow> {
+    const hmac = this.#hmac(secret);
+    const createdAt = this.#now();
+    const id = uuidv7();
+    return await this.#save({ id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt: -1 });
+  }
+
+  async #save(key: ApiKeyRow): Promise<ApiKeyRow> {
+    await this.#inTurn(async () => {
+      await this.#store.saveApiKey(key);
+      this.#byHmac.set(key.hmac, key);
+    });
+    return key;
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  #hmac(secret: string): string {
+    return createHmac("sha256", this.#secret).update(secret).digest("hex");
+  }
+}
+
+function isValid(key: ApiKeyRow, now: number): boolean {
+  return key.revokedAt === -1 && (key.expiresAt === -1 || now < key.expiresAt);
+}
