@@ -25,8 +25,11 @@ const FIRST_ROOM = 16;
 export class HrrnBlock {
   /** By readyAt, then id. */
   readonly entries: Entry[] = [];
-  /** Its place among the blocks. */
+  /** The queue that it belongs to, and its place among the blocks there. */
+  owner: object | undefined;
   slot = -1;
+  /** By which age it is known there. */
+  listedAt: number = Number.POSITIVE_INFINITY;
   champion: Entry | undefined;
   /** The champion must be looked for again from this moment on. */
   overtakenFrom: number = Number.NEGATIVE_INFINITY;
@@ -35,8 +38,20 @@ export class HrrnBlock {
   /** Positions of the falling part of the lower hull, oldest first. */
   readonly #hull: number[] = [];
 
+  constructor(owner: object) {
+    this.owner = owner;
+  }
+
   get size(): number {
     return this.entries.length;
+  }
+
+  get oldestReadyAt(): number {
+    return this.#readyAt[0] as number;
+  }
+
+  get youngestReadyAt(): number {
+    return this.#readyAt[this.size - 1] as number;
   }
 
   /** Whether the champion may have changed. */
@@ -67,7 +82,7 @@ export class HrrnBlock {
   look(now: number): void {
     const hull = this.#hull;
     const at = this.#touchingPoint(now);
-    const isFirstMoment = (this.#readyAt[0] as number) >= now;
+    const isFirstMoment = this.oldestReadyAt >= now;
     this.champion = this.entries[isFirstMoment ? 0 : (hull[at] as number)];
     if (isFirstMoment) this.overtakenFrom = now + 1;
     else if (at + 1 === hull.length) this.overtakenFrom = Number.POSITIVE_INFINITY;

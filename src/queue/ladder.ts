@@ -1,66 +1,124 @@
 import { classAt, deadlineNearAt, isDeadlineNear } from "./classes.ts";
-import type { Order, QueueConfig } from "./config.ts";
+import type { QueueConfig } from "./config.ts";
 import type { Entry } from "./entry.ts";
+import type { HrrnBlock } from "./hrrn-block.ts";
 import { HrrnQueue } from "./hrrn-queue.ts";
 import { OrderedQueue } from "./ordered-queue.ts";
 import type { Rung } from "./rung.ts";
 
 /**
  * How a line is divided in one order, so that on each rung a queue knows its first without asking for classes
- * and tiers. Time lifts entries to other rungs, at moments that are known when they come.
+ * and tiers. Time lifts entries from rung to rung.
  */
 export interface Ladder {
-  makeRung(): Rung;
-  rungAt(entry: Entry, now: number, config: QueueConfig): number;
-  /** The next moment at which it may stand on another rung; infinity: never. */
-  nextLift(entry: Entry, now: number, config: QueueConfig): number;
+  /** Made when they are first stood on: most lines use one or two. */
+  readonly rungs: readonly (Rung | undefined)[];
+  rungAt(entry: Entry, now: number): Rung;
+  /** When its deadline lifts it, if that is still to come; else infinity. */
+  nextLift(entry: Entry, now: number): number;
+  /** Lifts whatever its wait alone lifts by now. */
+  liftByWait(now: number): void;
+}
+
+export function makeLadder(config: QueueConfig): Ladder {
+  switch (config.order) {
+    case "graph":
+      return new GraphLadder();
+    case "hrrn":
+      return new HrrnLadder(config);
+    case "classic":
+      return new ClassicLadder(config);
+  }
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/**
- * In HRRN order rungs are classes: interactive whatever the agent cost, interactive unless it cost too much,
- * batch, background.
- */
-const hrrn: Ladder = {
-  makeRung: () => new HrrnQueue(),
-  rungAt(entry, now, config) {
-    if (classAt(entry, now, true, config) === 0) return 0;
-    return 1 + classAt(entry, now, false, config);
-  },
-  nextLift(entry, now, config) {
-    const interactiveAt = Math.min(deadlineNearAt(entry, config), starvedAt(entry, config));
-    if (interactiveAt <= now) return NEVER;
-    const batchAt = entry.class === 2 ? entry.readyAt + config.starveBackgroundMs + 1 : NEVER;
-    return batchAt <= now ? interactiveAt : Math.min(batchAt, interactiveAt);
-  },
-};
+/** Rungs of HRRN order. The first is interactive whatever the agent cost, the second unless it cost too much. */
+const LIFTED = 0;
+const INTERACTIVE = 1;
+const BATCH = 2;
+const BACKGROUND = 3;
 
-/** When the wait alone makes it interactive. */
-function starvedAt(entry: Entry, { starveBatchMs, starveBackgroundMs }: QueueConfig): number {
-  if (starveBatchMs === null) return NEVER;
-  return entry.readyAt + Math.max(starveBatchMs, entry.class === 2 ? starveBackgroundMs : 0) + 1;
+class HrrnLadder implements Ladder {
+  readonly rungs: (HrrnQueue | undefined)[] = [];
+  readonly #homes = new Map<Entry, HrrnBlock>();
+  readonly #config: QueueConfig;
+
+  constructor(config: QueueConfig) {
+    this.#config = config;
+  }
+
+  rungAt(entry: Entry, now: number): HrrnQueue {
+    const isLifted = classAt(entry, now, true, this.#config) === 0;
+    return this.#rung(isLifted ? LIFTED : INTERACTIVE + classAt(entry, now, false, this.#config));
+  }
+
+  nextLift(entry: Entry, now: number): number {
+    const at = deadlineNearAt(entry, this.#config);
+    return at > now ? at : NEVER;
+  }
+
+  /** In this order, so that background that starves as batch too climbs both rungs at once. */
+  liftByWait(now: number): void {
+    const { starveBackgroundMs, starveBatchMs } = this.#config;
+    this.#handOver(BACKGROUND, BATCH, now - starveBackgroundMs);
+    if (starveBatchMs === null) return;
+    this.#handOver(BATCH, LIFTED, now - starveBatchMs);
+    this.#handOver(INTERACTIVE, LIFTED, now - starveBatchMs);
+  }
+
+  #handOver(from: number, to: number, readyBefore: number): void {
+    const rung = this.rungs[from];
+    if (rung?.hasReadyBefore(readyBefore)) rung.handOver(readyBefore, this.#rung(to));
+  }
+
+  #rung(at: number): HrrnQueue {
+    const rung = this.rungs[at] ?? new HrrnQueue(this.#homes);
+    this.rungs[at] = rung;
+    return rung;
+  }
 }
 
 /**
  * In classic order rungs are start tiers, and once more those below HIGH whose deadline is near. On each the
  * oldest is first: ageing and the maximal wait never bring a younger one before an older one.
  */
-const classic: Ladder = {
-  makeRung: () => new OrderedQueue((entry) => [entry.readyAt, 0]),
-  rungAt: (entry, now, config) =>
-    entry.tier > 1 && isDeadlineNear(entry, now, config) ? entry.tier + 3 : entry.tier,
-  nextLift(entry, now, config) {
-    const at = entry.tier > 1 ? deadlineNearAt(entry, config) : NEVER;
+class ClassicLadder implements Ladder {
+  readonly rungs: (OrderedQueue | undefined)[] = [];
+  readonly #config: QueueConfig;
+
+  constructor(config: QueueConfig) {
+    this.#config = config;
+  }
+
+  rungAt(entry: Entry, now: number): OrderedQueue {
+    const isLifted = entry.tier > 1 && isDeadlineNear(entry, now, this.#config);
+    const at = isLifted ? entry.tier + 3 : entry.tier;
+    const rung = this.rungs[at] ?? new OrderedQueue(({ readyAt }) => [readyAt, 0]);
+    this.rungs[at] = rung;
+    return rung;
+  }
+
+  nextLift(entry: Entry, now: number): number {
+    const at = entry.tier > 1 ? deadlineNearAt(entry, this.#config) : NEVER;
     return at > now ? at : NEVER;
-  },
-};
+  }
 
-/** In graph order nothing moves. A line holds one entry of each run and tier, so the rest of the order is idle. */
-const graph: Ladder = {
-  makeRung: () => new OrderedQueue((entry) => [entry.tier, entry.seq]),
-  rungAt: () => 0,
-  nextLift: () => NEVER,
-};
+  liftByWait(): void {}
+}
 
-export const LADDERS: Readonly<Record<Order, Ladder>> = { graph, hrrn, classic };
+/** In graph order nothing moves. A line has one entry of each run and tier, so the other keys decide nothing. */
+class GraphLadder implements Ladder {
+  readonly #rung = new OrderedQueue(({ tier, seq }) => [tier, seq]);
+  readonly rungs: readonly Rung[] = [this.#rung];
+
+  rungAt(): Rung {
+    return this.#rung;
+  }
+
+  nextLift(): number {
+    return NEVER;
+  }
+
+  liftByWait(): void {}
+}

@@ -1,9 +1,8 @@
 import { Heap, invariant } from "../core/index.ts";
 import type { QueueConfig } from "./config.ts";
 import type { Entry } from "./entry.ts";
-import { LADDERS, type Ladder } from "./ladder.ts";
+import { type Ladder, makeLadder } from "./ladder.ts";
 import { goesBefore } from "./rank.ts";
-import type { Rung } from "./rung.ts";
 
 interface Lift {
   readonly at: number;
@@ -22,7 +21,6 @@ const FEW = 64;
 export class Line {
   readonly #config: QueueConfig;
   readonly #ladder: Ladder;
-  readonly #rungs: (Rung | undefined)[] = [];
   /** Also of entries that have left or changed since. */
   #lifts: Heap<Lift> = new Heap(isEarlier);
   /** Every entry stands on its rung of this moment. */
@@ -31,7 +29,7 @@ export class Line {
 
   constructor(config: QueueConfig) {
     this.#config = config;
-    this.#ladder = LADDERS[config.order];
+    this.#ladder = makeLadder(config);
   }
 
   get size(): number {
@@ -39,13 +37,13 @@ export class Line {
   }
 
   add(entry: Entry): void {
-    this.#rungAt(entry, this.#liftedTo).add(entry);
+    this.#ladder.rungAt(entry, this.#liftedTo).add(entry);
     this.#size++;
     this.#awaitLift(entry);
   }
 
   delete(entry: Entry): void {
-    invariant(this.#rungAt(entry, this.#liftedTo).delete(entry), "an entry that leaves was added");
+    invariant(this.#ladder.rungAt(entry, this.#liftedTo).delete(entry), "an entry that leaves was added");
     this.#size--;
     if (this.#lifts.size > 2 * this.#size + FEW) this.#forgetLifts();
   }
@@ -67,7 +65,7 @@ export class Line {
   first(now: number, demoted: boolean): Entry | undefined {
     this.#lift(now);
     let best: Entry | undefined;
-    for (const rung of this.#rungs) {
+    for (const rung of this.#ladder.rungs) {
       const head = rung?.first(now);
       if (!head) continue;
       if (!best || goesBefore(head, demoted, best, demoted, now, this.#config)) best = head;
@@ -76,43 +74,35 @@ export class Line {
   }
 
   *entries(): Iterable<Entry> {
-    for (const rung of this.#rungs) if (rung) yield* rung.entries();
+    for (const rung of this.#ladder.rungs) if (rung) yield* rung.entries();
   }
 
+  /** First by deadlines: those say from which rung an entry comes, so it must not have left it by its wait. */
   #lift(now: number): void {
     invariant(now >= this.#liftedTo, "time never runs backwards");
-    const before = this.#liftedTo;
-    this.#liftedTo = now;
     for (let lift = this.#lifts.peek(); lift && lift.at <= now; lift = this.#lifts.peek()) {
       this.#lifts.pop();
-      this.#climb(lift.entry, before);
+      this.#climb(lift.entry, now);
     }
+    this.#ladder.liftByWait(now);
+    this.#liftedTo = now;
   }
 
   /** An entry that has left, or was lifted already, is not on the rung any more that it would have come from. */
-  #climb(entry: Entry, before: number): void {
-    const from = this.#rungAt(entry, before);
-    const to = this.#rungAt(entry, this.#liftedTo);
-    if (from === to || !from.delete(entry)) return;
-    to.add(entry);
-    this.#awaitLift(entry);
+  #climb(entry: Entry, now: number): void {
+    const from = this.#ladder.rungAt(entry, this.#liftedTo);
+    const to = this.#ladder.rungAt(entry, now);
+    if (from !== to && from.delete(entry)) to.add(entry);
   }
 
   #awaitLift(entry: Entry): void {
-    const at = this.#ladder.nextLift(entry, this.#liftedTo, this.#config);
+    const at = this.#ladder.nextLift(entry, this.#liftedTo);
     if (at !== Number.POSITIVE_INFINITY) this.#lifts.push({ at, entry });
   }
 
   #forgetLifts(): void {
     this.#lifts = new Heap(isEarlier);
     for (const entry of this.entries()) this.#awaitLift(entry);
-  }
-
-  #rungAt(entry: Entry, now: number): Rung {
-    const at = this.#ladder.rungAt(entry, now, this.#config);
-    const rung = this.#rungs[at] ?? this.#ladder.makeRung();
-    this.#rungs[at] = rung;
-    return rung;
   }
 }
 

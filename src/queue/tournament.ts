@@ -22,6 +22,10 @@ export class Tournament {
   #readyAt = new Float64Array(1);
   #estimateMs = new Float64Array(1);
 
+  get blocks(): readonly HrrnBlock[] {
+    return this.#blocks;
+  }
+
   add(block: HrrnBlock): void {
     block.slot = this.#blocks.push(block) - 1;
     if (this.#blocks.length > this.#leaves) this.#resize(2 * this.#leaves);
