@@ -118,6 +118,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
   }),
   TaskSubmitted: fc.record({
     ...kind("TaskSubmitted"),
+    requeued: fc.boolean(),
     id: anyText,
     agent: anyText,
     zone: anyText,

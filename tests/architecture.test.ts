@@ -16,8 +16,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   scheduler: ["core", "ledger", "queue", "graph", "placement"],
   store: ["core", "ledger"],
   protocol: ["core", "ledger", "graph"],
+  words: ["ledger", "placement", "scheduler"],
   simulator: ["core", "ledger", "graph", "placement", "scheduler", "store"],
-  server: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "protocol"],
+  server: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "protocol", "words"],
   worker: ["core", "protocol", "graph"],
   client: ["core", "protocol"],
   get local() {

@@ -1,5 +1,5 @@
 import type { CandidateRow, PlacementConfig } from "../placement/index.ts";
-import type { Criterion, Decider } from "./words.ts";
+import type { Criterion, Decider } from "../words/index.ts";
 
 /**
  * What set the first candidate apart from the second: the first criterion of the strategy in which they

@@ -1,8 +1,3 @@
-import type { Assignment, CancelCause, Candidate, Explanation, Failure, Happening } from "./explanation.ts";
-import { fieldLines, hangingLines, tableLines } from "./layout.ts";
-import type { Palette } from "./output.ts";
-import { formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
-import { neutralise } from "./terminal-text.ts";
 import {
   describeDecider,
   describeEnd,
@@ -11,8 +6,17 @@ import {
   describeRejected,
   describeRejection,
   describeWait,
+  formatBytes,
+  formatCores,
+  formatCount,
+  formatMs,
+  formatTime,
   STATUS_WORDS,
-} from "./words.ts";
+} from "../words/index.ts";
+import type { Assignment, CancelCause, Candidate, Explanation, Failure, Happening } from "./explanation.ts";
+import { fieldLines, hangingLines, tableLines } from "./layout.ts";
+import type { Palette } from "./output.ts";
+import { neutralise } from "./terminal-text.ts";
 
 export function renderExplanation(answer: Explanation, columns: number, palette: Palette): string[] {
   const lines = [

@@ -30,12 +30,12 @@ import {
   whyHere,
   whyNotYet,
 } from "../scheduler/index.ts";
+import type { AttemptOutcome, Decider } from "../words/index.ts";
 import { decide } from "./decider.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
-import { type AttemptOutcome, outcomeOf } from "./history.ts";
+import { outcomeOf } from "./history.ts";
 import { replaying, soundBlocks } from "./ledger-reading.ts";
 import { neutralise } from "./terminal-text.ts";
-import type { Decider } from "./words.ts";
 
 export interface Explanation {
   readonly run: { readonly id: string; readonly name: string; readonly submittedAt: number };

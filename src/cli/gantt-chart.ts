@@ -1,7 +1,7 @@
+import type { AttemptOutcome } from "../words/index.ts";
+import { countOf, formatMs } from "../words/index.ts";
 import type { Bar, Chart, Row, Span } from "./gantt-rows.ts";
-import type { AttemptOutcome } from "./history.ts";
 import type { Palette } from "./output.ts";
-import { countOf, formatMs } from "./quantities.ts";
 import { fitText, neutralise, padText, textWidth } from "./terminal-text.ts";
 
 type Tone = "green" | "red" | "yellow" | "cyan" | "dim" | "none";

@@ -9,10 +9,10 @@ import type { WireGraph } from "../graph/index.ts";
 import type { Report, RunOutcome, TaskAssigned } from "../ledger/index.ts";
 import { type Reason, type TaskKey, taskKey } from "../placement/index.ts";
 import { eventsOf, type Recorded } from "../scheduler/index.ts";
+import type { AttemptOutcome } from "../words/index.ts";
 import { replaying, soundBlocks } from "./ledger-reading.ts";
 
 /** `open`: it has not ended where the ledger ends. */
-export type AttemptOutcome = "finished" | "failed" | "timed-out" | "lost" | "cancelled" | "open";
 
 export interface Attempt {
   readonly run: number;

@@ -3,9 +3,9 @@
 import { open } from "node:fs/promises";
 import type { Block } from "../ledger/index.ts";
 import { LedgerFile } from "../store/index.ts";
+import { countOf, formatCount } from "../words/index.ts";
 import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
 import { warn } from "./output.ts";
-import { countOf, formatCount } from "./quantities.ts";
 
 /** Before this nobody wonders whether it hangs. */
 const PATIENCE_MS = 500;

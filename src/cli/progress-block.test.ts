@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatDuration, type ProgressNode, type ProgressView, renderBlock } from "./progress-block.ts";
+import { formatDuration } from "../words/index.ts";
+import { type ProgressNode, type ProgressView, renderBlock } from "./progress-block.ts";
 import { textWidth } from "./terminal-text.ts";
 
 const fetch: ProgressNode = { id: "fetch", worker: "w1", attempt: 1, startedAtMs: 58_000, estimateMs: 8_000 };

@@ -1,4 +1,5 @@
 import colors from "picocolors";
+import { formatDuration } from "../words/index.ts";
 import { fitText, neutralise, padText, textWidth } from "./terminal-text.ts";
 
 export interface ProgressNode {
@@ -61,19 +62,6 @@ export function renderBlock(view: ProgressView, columns: number, rows: number, c
 /** The counts that say something, most of them left out while they are 0. */
 export function describeCounts(view: ProgressView): string[] {
   return countsOf(view, colors.createColors(false)).map((count) => count.text);
-}
-
-/** In whole seconds: "7s", "1m 05s", "2h 03m". */
-export function formatDuration(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  if (seconds < 60) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}m ${twoDigits(seconds % 60)}s`;
-  return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`;
-}
-
-function twoDigits(value: number): string {
-  return String(value).padStart(2, "0");
 }
 
 /** `rank`: when the line is too narrow, the highest rank goes first. */

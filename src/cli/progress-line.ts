@@ -1,5 +1,6 @@
 import colors from "picocolors";
-import { describeCounts, formatDuration, type ProgressView } from "./progress-block.ts";
+import { formatDuration } from "../words/index.ts";
+import { describeCounts, type ProgressView } from "./progress-block.ts";
 import { neutralise } from "./terminal-text.ts";
 
 /** Something that happened in a run, said once. */

@@ -2,8 +2,8 @@ import type { LedgerEvent, RunOutcome } from "../ledger/index.ts";
 import type { LocalRun, Observer } from "../local/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
 import { type Run, STATUS_NAMES, Status } from "../scheduler/index.ts";
+import { formatDuration } from "../words/index.ts";
 import { createProgress, type Progress, type ProgressLine, type ProgressView } from "./progress.ts";
-import { formatDuration } from "./progress-block.ts";
 import { wantsColor } from "./terminal-text.ts";
 
 /** Where a node stands, for the JSON result. */

@@ -10,10 +10,10 @@ import {
   simulateSeeds,
 } from "../simulator/index.ts";
 import { FileStore } from "../store/index.ts";
+import { countOf, formatCount } from "../words/index.ts";
 import { CheckFailed, UsageError } from "./errors.ts";
 import { fieldLines, tableLines } from "./layout.ts";
 import { type Palette, printJson, printLines, stdoutPalette } from "./output.ts";
-import { countOf, formatCount } from "./quantities.ts";
 import { neutralise } from "./terminal-text.ts";
 
 export interface SimulationOptions {

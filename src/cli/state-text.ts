@@ -1,10 +1,18 @@
 import type { StatusName } from "../scheduler/index.ts";
+import {
+  countOf,
+  formatBytes,
+  formatCores,
+  formatCount,
+  formatMs,
+  formatTime,
+  OUTCOME_WORDS,
+  STATUS_WORDS,
+} from "../words/index.ts";
 import { fieldLines, tableLines } from "./layout.ts";
 import type { Palette } from "./output.ts";
-import { countOf, formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
 import type { RunSummary, StateSummary, WorkerSummary } from "./state-summary.ts";
 import { fitText, neutralise } from "./terminal-text.ts";
-import { OUTCOME_WORDS, STATUS_WORDS } from "./words.ts";
 
 /** Names of held tasks that are shown for a worker; it may hold hundreds. */
 const HELD_SHOWN = 3;

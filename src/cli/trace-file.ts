@@ -1,12 +1,12 @@
 import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
+import { formatTime } from "../words/index.ts";
 import { type TraceEvent, traceEvents } from "./chrome-trace.ts";
 import { UsageError } from "./errors.ts";
 import { type History, readHistory } from "./history.ts";
 import { openLedger } from "./ledger-reading.ts";
 import { write } from "./output.ts";
-import { formatTime } from "./quantities.ts";
 import { writeRecordArray } from "./records.ts";
 
 const CHUNK_LENGTH = 65_536;

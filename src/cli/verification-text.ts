@@ -1,7 +1,7 @@
+import { countOf, formatCount } from "../words/index.ts";
 import { fieldLines } from "./layout.ts";
 import { describeTorn } from "./ledger-reading.ts";
 import type { Palette } from "./output.ts";
-import { countOf, formatCount } from "./quantities.ts";
 import { neutralise } from "./terminal-text.ts";
 import type { Difference, LocatedDamage, Verification } from "./verification.ts";
 

@@ -21,6 +21,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
     "runAt",
     "requestHash",
     "attempts",
+    "requeued",
   ],
   SubmissionsRefused: ["agent", "code", "count"],
   WorkerRegistered: ["worker"],

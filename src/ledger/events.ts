@@ -95,8 +95,10 @@ export interface TaskSubmitted {
   /** Not before this time; -1: at once. */
   readonly runAt: number;
   readonly requestHash: string;
-  /** Attempts that were made before it was put back into the queue: its next one goes on from there. */
+  /** Attempts that were made before: its next one goes on from there. */
   readonly attempts: number;
+  /** It had ended, and was put back into the queue. */
+  readonly requeued?: boolean;
 }
 
 /** Refusals in sum: one event per turn, agent and code. */

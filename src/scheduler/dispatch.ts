@@ -17,7 +17,7 @@ import type { State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** Applies an event to the state and records it. */
+/** Records an event and applies it to the state. */
 export type Emit = (event: LedgerEvent) => void;
 
 /**

@@ -44,8 +44,9 @@ export type Reply =
 /**
  * One turn: the stimuli in order of arrival, then one dispatch, all at one `now`.
  *
- * Pure but for the state that it changes: time arrives as an argument, and every event is applied as it is
- * decided and handed to `record`. A turn that records nothing has changed nothing.
+ * Pure but for the state that it changes: time arrives as an argument, and every event is handed to `record` and
+ * applied as it is decided. `record` still sees the state before it, which knows the tasks that the event ends. A
+ * turn that records nothing has changed nothing.
  */
 export function step(state: State, now: number, stimuli: readonly Stimulus[], record: Emit): Reply[] {
   invariant(now >= state.now, "time never runs backwards");
@@ -72,8 +73,8 @@ class Turn {
     this.#state = state;
     this.#now = now;
     this.emit = (event: LedgerEvent) => {
-      apply(state, event, now);
       record(event);
+      apply(state, event, now);
     };
   }
 

@@ -12,7 +12,7 @@ import {
   step,
   takeSnapshot,
 } from "../scheduler/index.ts";
-import { type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
+import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
 
 export interface DriverOptions {
   readonly store: Store;
@@ -21,9 +21,35 @@ export interface DriverOptions {
   readonly clock: () => number;
   /** What a committed turn recorded: from here on it may have effects. */
   readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
+  /** Keeps rows beside the ledger. */
+  readonly recorder?: Recorder;
   /** Nothing can be committed any more. The state is beyond what is stored and must not be used. */
   readonly onFailed: (error: Error) => void;
 }
+
+/**
+ * Follows a turn as it is decided, for what is kept beside the ledger. What a stimulus brings along that no
+ * decision needs (a payload, a result) is attached to it.
+ */
+export interface Recorder {
+  /** Before a turn: what of it repeats an earlier submission, in the same order. Where that cannot be told, it throws. */
+  repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]>;
+  /** In the state before the event. */
+  note(state: State, event: LedgerEvent, now: number, attached: unknown): void;
+  /** What the turn changes in the rows. */
+  take(): RowChanges;
+}
+
+/** The submission that is repeated. */
+export interface Repeat {
+  readonly taskId: string;
+  readonly bodyHash: string;
+  /** Its place in the same turn; undefined: it is of an earlier one. */
+  readonly of: number | undefined;
+}
+
+/** The answer to a stimulus: the scheduler's, or that it repeats an earlier one, with that one's answer. */
+export type Answer = Reply | { readonly accepted: true; readonly repeats: Repeat; readonly throttle: false };
 
 /** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
 const SNAPSHOT_EVERY = 100_000;
@@ -32,7 +58,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 interface Waiting {
   readonly stimulus: Stimulus;
-  readonly resolve: (reply: Reply) => void;
+  readonly attached: unknown;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -79,12 +106,19 @@ export class Driver implements AsyncDisposable {
   }
 
   /** The answer comes when the turn that took the stimulus is committed. */
-  submit(stimulus: Stimulus): Promise<Reply> {
+  submit(stimulus: Stimulus, attached?: unknown): Promise<Answer> {
     if (this.#closed) return Promise.reject(new StoreError("unwritable", "the scheduler has stopped"));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ stimulus, resolve, reject });
+      this.#waiting.push({ stimulus, attached, resolve, reject });
       this.#turn();
     });
+  }
+
+  /** Several that belong to one turn. */
+  submitAll(
+    stimuli: readonly { readonly stimulus: Stimulus; readonly attached?: unknown }[],
+  ): Promise<Answer[]> {
+    return Promise.all(stimuli.map(({ stimulus, attached }) => this.submit(stimulus, attached)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -109,38 +143,65 @@ export class Driver implements AsyncDisposable {
       const taken = this.#waiting;
       this.#waiting = [];
       try {
-        await this.#takeTurn(taken);
+        await this.#takeTurn(await this.#withoutRepeats(taken));
       } catch (error) {
         this.#fail(error as Error, taken);
       }
     } while (this.#waiting.length > 0);
   }
 
+  /** Answers what repeats a submission of an earlier turn, and ties what repeats one of this turn to it. */
+  async #withoutRepeats(taken: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const { recorder } = this.#options;
+    if (!recorder || taken.every(({ attached }) => attached === undefined)) return taken;
+    let repeats: readonly (Repeat | undefined)[];
+    try {
+      repeats = await recorder.repeats(taken.map(({ attached }) => attached));
+    } catch (error) {
+      for (const { attached, reject } of taken) if (attached !== undefined) reject(error as Error);
+      return taken.filter(({ attached }) => attached === undefined);
+    }
+    const kept = new Map<number, Waiting>();
+    for (const [at, waiting] of taken.entries()) {
+      const repeat = repeats[at];
+      if (!repeat) kept.set(at, waiting);
+      else if (repeat.of === undefined) waiting.resolve({ accepted: true, repeats: repeat, throttle: false });
+      else kept.set(repeat.of, answeredTogether(kept.get(repeat.of) as Waiting, waiting, repeat));
+    }
+    return [...kept.values()];
+  }
+
   async #takeTurn(taken: readonly Waiting[]): Promise<void> {
-    const { store, onCommitted } = this.#options;
+    const { store, onCommitted, recorder } = this.#options;
+    const attached = new Map<LedgerEvent, unknown>();
+    for (const waiting of taken) {
+      if (waiting.attached !== undefined) attached.set(waiting.stimulus, waiting.attached);
+    }
     const now = Math.max(this.#state.now, this.#time());
     this.#turnAt = now;
     const writer = new BlockWriter();
     const events: LedgerEvent[] = [];
     const stimuli = taken.map(({ stimulus }) => stimulus);
     const replies = step(this.#state, now, stimuli, (event) => {
+      recorder?.note(this.#state, event, now, attached.get(event));
       writer.add(event);
       events.push(event);
     });
     if (writer.count > 0) {
-      await this.#commit(writer.seal(store.head, this.#epoch, now));
+      await this.#commit(writer.seal(store.head, this.#epoch, now), recorder?.take());
       onCommitted(events, now);
     }
     for (const [at, { resolve }] of taken.entries()) resolve(replies[at] as Reply);
   }
 
-  async #commit(block: Block): Promise<void> {
+  async #commit(block: Block, rows: RowChanges | undefined): Promise<void> {
     const { store } = this.#options;
-    const committed = await store.commit(block);
+    const committed = await store.commit(block, rows);
     if (!committed) throw new StoreError("locked", "another process has written to this ledger");
-    let nodes = 0;
-    for (const run of this.#state.runs.values()) nodes += run.graph.size;
-    if (this.#state.seq - this.#snapshotSeq < Math.max(SNAPSHOT_EVERY, nodes)) return;
+    if (this.#state.seq - this.#snapshotSeq < SNAPSHOT_EVERY) return;
+    let size = this.#state.singles.all.size;
+    for (const run of this.#state.runs.values()) size += run.graph.size;
+    if (this.#state.seq - this.#snapshotSeq < size) return;
     this.#snapshotSeq = this.#state.seq;
     const snapshot = {
       head: store.head,
@@ -169,6 +230,21 @@ export class Driver implements AsyncDisposable {
     const delayMs = Math.min(Math.max(wakeAt - this.#time(), 1), MAX_TIMER_MS);
     this.#timer = setTimeout(() => this.#turn(), delayMs);
   }
+}
+
+/** What repeats a submission of the same turn is answered with it: taken, or refused for the same reason. */
+function answeredTogether(first: Waiting, second: Waiting, repeats: Repeat): Waiting {
+  return {
+    ...first,
+    resolve: (answer) => {
+      first.resolve(answer);
+      second.resolve(answer.accepted ? { accepted: true, repeats, throttle: false } : answer);
+    },
+    reject: (error) => {
+      first.reject(error);
+      second.reject(error);
+    },
+  };
 }
 
 async function recover(store: Store): Promise<State> {

@@ -1,7 +1,5 @@
 /** Numbers as people read them. */
 
-import { formatDuration } from "./progress-block.ts";
-
 /** "850ms", "12.4s", "1m 05s". */
 export function formatMs(ms: number): string {
   if (ms < 1_000) return `${ms}ms`;
@@ -37,4 +35,17 @@ export function formatBytes(bytes: number): string {
 export function formatTime(ms: number): string {
   const at = new Date(ms);
   return Number.isNaN(at.getTime()) ? `${ms} ms` : at.toISOString();
+}
+
+/** In whole seconds: "7s", "1m 05s", "2h 03m". */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m ${twoDigits(seconds % 60)}s`;
+  return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
 }

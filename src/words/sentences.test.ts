@@ -9,7 +9,7 @@ import {
   describeRejected,
   describeRejection,
   describeWait,
-} from "./words.ts";
+} from "./sentences.ts";
 
 const needs = {
   executor: "gpu\u001b",

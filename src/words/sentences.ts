@@ -6,9 +6,11 @@
 import type { RunOutcome } from "../ledger/index.ts";
 import type { Needs, Reason, Rejection } from "../placement/index.ts";
 import type { StatusName, WaitReason } from "../scheduler/index.ts";
-import type { AttemptOutcome } from "./history.ts";
 import { countOf, formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
-import { neutralise } from "./terminal-text.ts";
+import { neutralise } from "./safe-text.ts";
+
+/** How an attempt ended. */
+export type AttemptOutcome = "finished" | "failed" | "timed-out" | "lost" | "cancelled" | "open";
 
 /** Why this worker, to follow "because". */
 export function describeReason(reason: Reason): string {

@@ -1,0 +1,30 @@
+import type { LedgerEvent } from "../ledger/index.ts";
+import type { KeyedTask } from "../store/index.ts";
+
+/** What a stimulus brings along that no decision needs, and no ledger keeps. */
+export type Attachment =
+  | {
+      readonly type: "task";
+      /** JSON texts. */
+      readonly payload: string;
+      readonly settings: string;
+      readonly key: KeyedTask | undefined;
+    }
+  | { readonly type: "run"; readonly payloads: readonly string[]; readonly settings: readonly string[] }
+  | { readonly type: "result"; readonly result: string };
+
+/** An event with what was known of its task before it; a task of no run is forgotten when it ends. */
+export interface Fact {
+  readonly seq: number;
+  readonly now: number;
+  readonly event: LedgerEvent;
+  readonly about: About | undefined;
+}
+
+export interface About {
+  readonly zone: string;
+  readonly agent: string;
+  readonly runId: string | undefined;
+  /** Undefined where an event is about a whole run. */
+  readonly task: { readonly id: string; readonly node: string | undefined } | undefined;
+}

@@ -1,0 +1,343 @@
+import { taskIdOf } from "../core/index.ts";
+import { taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
+import type { LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
+import { classify, startTier } from "../queue/index.ts";
+import type { State } from "../scheduler/index.ts";
+import {
+  type KeyedTask,
+  QUEUED,
+  type RowChanges,
+  type RunRow,
+  type ServiceStore,
+  type SubmittedTask,
+  type TaskProgress,
+} from "../store/index.ts";
+import type { About, Attachment, Fact } from "./attachment.ts";
+import type { Recorder, Repeat } from "./driver.ts";
+
+type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: number }>;
+
+/**
+ * Follows the events of a turn and says what they change in the rows, and whom they are about. Rows follow from
+ * the ledger alone, but for what is attached; so replaying a ledger through this gives the same rows.
+ */
+export class Projection implements Recorder {
+  readonly #store: Pick<ServiceStore, "keyed">;
+  #submitted = new Map<string, { task: SubmittedTask; progress: TaskProgress }>();
+  #progressed = new Map<string, TaskProgress>();
+  #keys: KeyedTask[] = [];
+  #runs = new Map<string, RunRow>();
+  #runsEnded = new Map<string, { id: string; outcome: RunRow["outcome"]; endedAt: number }>();
+  /** How the attempts that are being settled ended. */
+  #endings = new Map<string, Pick<TaskProgress, "startedAt" | "errorCode" | "errorMessage" | "costMicros">>();
+  #facts: Fact[] = [];
+
+  constructor(store: Pick<ServiceStore, "keyed">) {
+    this.#store = store;
+  }
+
+  async repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]> {
+    const keys = (attached as readonly (Attachment | undefined)[]).map((one) =>
+      one?.type === "task" ? one.key : undefined,
+    );
+    const asked = keys.filter((key) => key !== undefined);
+    if (asked.length === 0) return [];
+    const known = new Map<string, Repeat>();
+    for (const found of await this.#store.keyed(asked)) {
+      known.set(textOf(found), { taskId: found.taskId, bodyHash: found.bodyHash, of: undefined });
+    }
+    return keys.map((key, of) => {
+      if (!key) return undefined;
+      const text = textOf(key);
+      const repeat = known.get(text);
+      if (!repeat) known.set(text, { taskId: key.taskId, bodyHash: key.bodyHash, of });
+      return repeat;
+    });
+  }
+
+  note(state: State, event: LedgerEvent, now: number, attached: unknown): void {
+    const seq = state.seq + 1;
+    this.#facts.push({ seq, now, event, about: aboutOf(state, event) });
+    switch (event.kind) {
+      case "TaskSubmitted":
+        this.#submitTask(state, event, now, seq, attached as Attachment | undefined);
+        break;
+      case "RunSubmitted":
+        this.#submitRun(event, now, seq, attached as Attachment | undefined);
+        break;
+      case "RunEnded":
+        this.#endRun(state.run(event.run).id, event.outcome, now);
+        break;
+      case "TasksSkipped":
+        for (const node of event.nodes) {
+          const progress = this.#progress(state, { ...event, node }, now, seq);
+          const errorMessage = `${state.run(event.run).graph.idOf(event.node)} did not complete`;
+          this.#move(state, event.run, node, {
+            ...progress,
+            status: "cancelled",
+            errorCode: "skipped",
+            errorMessage,
+          });
+        }
+        break;
+      default:
+        if ("run" in event && "node" in event && event.node >= 0)
+          this.#noteTask(state, event, now, seq, attached);
+    }
+  }
+
+  take(): RowChanges {
+    const changes: RowChanges = {
+      submitted: [...this.#submitted.values()],
+      progressed: Array.from(this.#progressed, ([id, progress]) => ({ id, progress })),
+      keys: this.#keys,
+      runs: [...this.#runs.values()],
+      runsEnded: [...this.#runsEnded.values()],
+    };
+    this.#submitted = new Map();
+    this.#progressed = new Map();
+    this.#keys = [];
+    this.#runs = new Map();
+    this.#runsEnded = new Map();
+    this.#endings.clear();
+    return changes;
+  }
+
+  /** The events of the turn that was taken last, in their order. */
+  takeFacts(): readonly Fact[] {
+    const facts = this.#facts;
+    this.#facts = [];
+    return facts;
+  }
+
+  #noteTask(state: State, event: TaskEvent, now: number, seq: number, attached: unknown): void {
+    const { run, node } = event;
+    const progress = () => this.#progress(state, event, now, seq);
+    switch (event.kind) {
+      case "AttemptStarted":
+        this.#move(state, run, node, {
+          ...progress(),
+          status: "running",
+          startedAt: event.startedAt,
+          endedAt: -1,
+        });
+        break;
+      case "AttemptFinished": {
+        const result = attached as Attachment | undefined;
+        this.#move(state, run, node, {
+          ...progress(),
+          status: "completed",
+          startedAt: event.startedAt,
+          result: result?.type === "result" ? result.result : undefined,
+          resultHash: event.resultHash,
+          errorCode: "",
+          errorMessage: "",
+          costMicros: event.costMicros ?? 0,
+        });
+        break;
+      }
+      case "AttemptFailed":
+      case "AttemptTimedOut":
+      case "AttemptLost":
+      case "AttemptCancelled":
+        this.#endings.set(keyOf(run, node), {
+          startedAt: event.startedAt,
+          costMicros: event.kind === "AttemptFailed" ? (event.costMicros ?? 0) : 0,
+          ...errorOf(event),
+        });
+        break;
+      case "TaskRetried":
+        this.#move(state, run, node, { ...progress(), status: "queued", startedAt: -1, endedAt: -1 });
+        break;
+      case "TaskFailed": {
+        const expired = event.code === "expired" ? EXPIRED : {};
+        this.#move(state, run, node, { ...progress(), ...expired, status: "failed" });
+        break;
+      }
+      case "TaskCancelled":
+        this.#move(state, run, node, { ...progress(), status: "cancelled" });
+        break;
+      default:
+    }
+  }
+
+  /** What is known of a task whose attempt has ended, or that never had one. */
+  #progress(
+    state: State,
+    { run, node }: { run: number; node: number },
+    now: number,
+    seq: number,
+  ): TaskProgress {
+    const tasks = state.tasks(run);
+    const worker = tasks.workerOf(node);
+    const ending = this.#endings.get(keyOf(run, node));
+    const lost = worker >= 0 && !ending && tasks.attemptOf(node) > 0 ? LOST : {};
+    return {
+      ...QUEUED,
+      attempt: tasks.attemptOf(node),
+      worker: worker >= 0 ? state.worker(worker).id : "",
+      endedAt: now,
+      ...lost,
+      ...ending,
+      seq,
+    };
+  }
+
+  #move(state: State, run: number, node: number, progress: TaskProgress): void {
+    const id = state.tasks(run).taskIdOf(node);
+    const submitted = this.#submitted.get(id);
+    if (submitted) submitted.progress = progress;
+    else this.#progressed.set(id, progress);
+  }
+
+  #submitTask(
+    state: State,
+    event: TaskSubmitted,
+    now: number,
+    seq: number,
+    attached: Attachment | undefined,
+  ): void {
+    const progress = { ...QUEUED, attempt: event.attempts, seq };
+    const brought = attached?.type === "task" ? attached : undefined;
+    if (event.requeued) {
+      this.#progressed.set(event.id, progress);
+      return;
+    }
+    if (brought?.key) this.#keys.push(brought.key);
+    const { id, zone, agent, requestState, boostMicros, deadline, runAt, requestHash } = event;
+    const spec = taskSpecOf(event.spec);
+    const tier = startTier(spec.priority, boostMicros, state.config);
+    const task: SubmittedTask = {
+      id,
+      run: undefined,
+      zone,
+      agent,
+      executor: spec.executor,
+      type: spec.type,
+      priority: spec.priority,
+      requestState,
+      priorityClass: classify(tier, requestState),
+      boostMicros,
+      estimateMs: spec.estimateMs,
+      deadline,
+      runAt,
+      settings: brought?.settings ?? "{}",
+      payload: brought?.payload ?? "",
+      payloadHash: requestHash,
+      enqueuedAt: now,
+      submittedSeq: seq,
+    };
+    this.#submitted.set(id, { task, progress });
+  }
+
+  #submitRun(event: RunSubmitted, now: number, seq: number, attached: Attachment | undefined): void {
+    const { runId, zone, agent, name, graph } = event;
+    const brought = attached?.type === "run" ? attached : undefined;
+    this.#runs.set(runId, {
+      id: runId,
+      zone,
+      agent,
+      name,
+      nodes: graph.ids.length,
+      submittedAt: now,
+      submittedSeq: seq,
+      outcome: "",
+      endedAt: -1,
+    });
+    const done = new Set(graph.done);
+    for (const node of graph.ids.keys()) {
+      const task = nodeRow(event, node, now, seq, brought);
+      const progress: TaskProgress = done.has(node)
+        ? { ...QUEUED, status: "completed", endedAt: now, seq }
+        : { ...QUEUED, seq };
+      this.#submitted.set(task.id, { task, progress });
+    }
+  }
+
+  #endRun(id: string, outcome: RunRow["outcome"], endedAt: number): void {
+    const run = this.#runs.get(id);
+    if (run) this.#runs.set(id, { ...run, outcome, endedAt });
+    else this.#runsEnded.set(id, { id, outcome, endedAt });
+  }
+}
+
+const EXPIRED = { errorCode: "expired", errorMessage: "its deadline passed before it began" };
+/** No report said how the attempt ended. */
+const LOST = { errorCode: "lost", errorMessage: "its worker was lost" };
+
+function errorOf(event: TaskEvent): Pick<TaskProgress, "errorCode" | "errorMessage"> {
+  switch (event.kind) {
+    case "AttemptFailed":
+      return { errorCode: event.code, errorMessage: event.message };
+    case "AttemptTimedOut":
+      return { errorCode: "timeout", errorMessage: "it ran longer than its time limit" };
+    case "AttemptLost":
+      return { errorCode: "lost", errorMessage: "its worker no longer knew of it" };
+    default:
+      return { errorCode: "", errorMessage: "" };
+  }
+}
+
+function nodeRow(
+  event: RunSubmitted,
+  node: number,
+  now: number,
+  seq: number,
+  brought: Extract<Attachment, { type: "run" }> | undefined,
+): SubmittedTask {
+  const { runId, zone, agent, graph } = event;
+  const nodeId = graph.ids[node] as string;
+  const spec = taskSpecOf(specOf(graph, node));
+  return {
+    id: taskIdOf(runId, nodeId),
+    run: { id: runId, node: nodeId },
+    zone,
+    agent,
+    executor: spec.executor,
+    type: spec.type,
+    priority: spec.priority,
+    requestState: "pending",
+    priorityClass: classify(spec.priority, "pending"),
+    boostMicros: 0,
+    estimateMs: spec.estimateMs,
+    deadline: -1,
+    runAt: -1,
+    settings: brought?.settings[node] ?? "{}",
+    payload: brought?.payloads[node] ?? "",
+    payloadHash: graph.requests[node] ?? "",
+    enqueuedAt: now,
+    submittedSeq: seq,
+  };
+}
+
+function specOf(graph: WireGraph, node: number): WireSpec {
+  return graph.specs[graph.spec[node] as number] as WireSpec;
+}
+
+function keyOf(run: number, node: number): string {
+  return `${run}/${node}`;
+}
+
+function textOf({ zone, agent, key }: { zone: string; agent: string; key: string }): string {
+  return JSON.stringify([zone, agent, key]);
+}
+
+function aboutOf(state: State, event: LedgerEvent): About | undefined {
+  if (event.kind === "TaskSubmitted") {
+    const { zone, agent, id } = event;
+    return { zone, agent, runId: undefined, task: { id, node: undefined } };
+  }
+  if (event.kind === "RunSubmitted") {
+    const { zone, agent, runId } = event;
+    return { zone, agent, runId, task: undefined };
+  }
+  if (!("run" in event)) return undefined;
+  const tasks = state.tasksAt(event.run);
+  const run = state.runs.get(event.run);
+  const node = "node" in event ? event.node : -1;
+  if (tasks && node >= 0 && tasks.has(node)) {
+    const task = { id: tasks.taskIdOf(node), node: run?.graph.idOf(node) };
+    return { zone: tasks.zoneOf(node), agent: tasks.agentOf(node), runId: run?.id, task };
+  }
+  return run && { zone: run.zone, agent: run.agent, runId: run.id, task: undefined };
+}

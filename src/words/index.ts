@@ -1,0 +1,25 @@
+export {
+  countOf,
+  formatBytes,
+  formatCores,
+  formatCount,
+  formatDuration,
+  formatMs,
+  formatTime,
+} from "./quantities.ts";
+export { neutralise } from "./safe-text.ts";
+export {
+  type AttemptOutcome,
+  type Criterion,
+  type Decider,
+  describeDecider,
+  describeEnd,
+  describeNeeds,
+  describeReason,
+  describeRejected,
+  describeRejection,
+  describeWait,
+  OUTCOME_WORDS,
+  type RejectionFacts,
+  STATUS_WORDS,
+} from "./sentences.ts";
