@@ -44,7 +44,9 @@ async function startShared(): Promise<string> {
 function guard(dataDir: string): void {
   const script = `
     cat > /dev/null
-    pid=$(head -n 1 "$1/postgres/postmaster.pid") && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.05; done
+    for file in $(find "$1" -name postmaster.pid); do
+      pid=$(head -n 1 "$file") && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.05; done
+    done
     rm -rf "$1"`;
   const child = spawn("sh", ["-c", script, "sh", dataDir], {
     detached: true,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { blockOn, endedAt, submitted, taskOf } from "../../tests/any-rows.ts";
 import { testDatabase } from "../../tests/postgres.ts";
-import { type Block, BlockWriter, type Head } from "../ledger/index.ts";
 import type { ServiceStore } from "./contract.ts";
 import { MemoryStore } from "./memory.ts";
 import { PostgresStore } from "./postgres/store.ts";
@@ -12,9 +12,7 @@ import {
   type Retention,
   type RowChanges,
   type RunRow,
-  type SubmittedTask,
   type TaskFilter,
-  type TaskProgress,
 } from "./rows.ts";
 
 const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
@@ -23,53 +21,6 @@ const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
 };
 
 const FOR_EVER: Retention = { endedTasksMs: null, logsMs: null, idempotencyMs: Number.MAX_SAFE_INTEGER };
-
-function blockOn(head: Head): Block {
-  const writer = new BlockWriter();
-  writer.add({ kind: "CancelRequested", run: 0, node: -1 });
-  return writer.seal(head, 1, 1000 + head.seq);
-}
-
-function taskOf(id: string, changed: Partial<SubmittedTask> = {}): SubmittedTask {
-  return {
-    id,
-    run: undefined,
-    zone: "main",
-    agent: "ada",
-    executor: "shell",
-    type: "build",
-    priority: 2,
-    requestState: "pending",
-    priorityClass: 1,
-    boostMicros: 0,
-    estimateMs: 30_000,
-    deadline: -1,
-    runAt: -1,
-    settings: "{}",
-    payload: `{"id":"${id}"}`,
-    payloadHash: "f".repeat(64),
-    enqueuedAt: 1_794_738_955_269,
-    submittedSeq: 1,
-    ...changed,
-  };
-}
-
-function endedAt(time: number, changed: Partial<TaskProgress> = {}): TaskProgress {
-  return {
-    status: "completed",
-    attempt: 1,
-    worker: "w1",
-    startedAt: time - 10,
-    endedAt: time,
-    result: '{"ok":true}',
-    resultHash: "a".repeat(64),
-    errorCode: "",
-    errorMessage: "",
-    costMicros: 12,
-    seq: 2,
-    ...changed,
-  };
-}
 
 function runOf(id: string, changed: Partial<RunRow> = {}): RunRow {
   return {
@@ -84,10 +35,6 @@ function runOf(id: string, changed: Partial<RunRow> = {}): RunRow {
     endedAt: -1,
     ...changed,
   };
-}
-
-function submitted(...tasks: readonly SubmittedTask[]): RowChanges["submitted"] {
-  return tasks.map((task) => ({ task, progress: QUEUED }));
 }
 
 async function commit(store: ServiceStore, changes: Partial<RowChanges>): Promise<void> {
@@ -115,7 +62,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
       boostMicros: 20_000,
       submittedSeq: 3,
     });
-    await commit(store, { submitted: submitted(task) });
+    await commit(store, submitted(task));
     expect(await store.task("t1")).toEqual({ ...task, ...QUEUED });
     await commit(store, { progressed: [{ id: "t1", progress: endedAt(100) }] });
     expect(await store.task("t1")).toEqual({ ...task, ...endedAt(100) });
@@ -132,9 +79,9 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
   test("a refused commit writes no rows", async () => {
     await using store = await open();
     const first = store.head;
-    await commit(store, { submitted: submitted(taskOf("t1")), runs: [runOf("r1")] });
+    await commit(store, { ...submitted(taskOf("t1")), runs: [runOf("r1")] });
     const late: RowChanges = {
-      submitted: submitted(taskOf("t2")),
+      ...submitted(taskOf("t2")),
       progressed: [{ id: "t1", progress: endedAt(100) }],
       keys: [{ zone: "main", agent: "ada", key: "k", taskId: "t2", bodyHash: "b" }],
       runs: [runOf("r2")],
@@ -152,7 +99,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     await using store = await open();
     const key = { zone: "main", agent: "ada", key: "k1", taskId: "t1", bodyHash: "b1" };
     const other = { ...key, agent: "bob", taskId: "t2", bodyHash: "b2" };
-    await commit(store, { submitted: submitted(taskOf("t1"), taskOf("t2")), keys: [key, other] });
+    await commit(store, { ...submitted(taskOf("t1"), taskOf("t2")), keys: [key, other] });
     const asked = [key, other, { ...key, zone: "east" }, { ...key, key: "k2" }];
     const found = await store.keyed(asked.map(({ zone, agent, key: name }) => ({ zone, agent, key: name })));
     expect([...found].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))).toEqual([key, other]);
@@ -162,13 +109,13 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
   test("[Q-14] a key that is used twice is refused with its whole block", async () => {
     await using store = await open();
     const key = { zone: "main", agent: "ada", key: "k1", taskId: "t1", bodyHash: "b1" };
-    await commit(store, { submitted: submitted(taskOf("t1")), keys: [key] });
+    await commit(store, { ...submitted(taskOf("t1")), keys: [key] });
     const { head } = store;
-    const again = { ...NO_CHANGES, submitted: submitted(taskOf("t2")), keys: [{ ...key, taskId: "t2" }] };
+    const again = { ...submitted(taskOf("t2")), keys: [{ ...key, taskId: "t2" }] };
     await expect(store.commit(blockOn(head), again)).rejects.toMatchObject({ code: "unwritable" });
     expect(await store.refresh()).toEqual(head);
     expect(await store.task("t2")).toBeUndefined();
-    await commit(store, { submitted: submitted(taskOf("t2")) });
+    await commit(store, submitted(taskOf("t2")));
   });
 
   test("payloads are found by id, as they were written", async () => {
@@ -183,7 +130,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
       big: JSON.stringify({ a: 'x"\\ü'.repeat(250_000) }),
     };
     const tasks = Object.entries(texts).map(([id, payload]) => taskOf(id, { payload }));
-    await commit(store, { submitted: submitted(...tasks) });
+    await commit(store, submitted(...tasks));
     const found = await store.payloads([...Object.keys(texts), "unknown"]);
     expect(Object.fromEntries(found)).toEqual(texts);
     for (const [id, payload] of Object.entries(texts)) expect((await store.task(id))?.payload).toBe(payload);
@@ -191,9 +138,9 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
 
   test("tasks are listed newest first, page by page", async () => {
     await using store = await open();
-    await commit(store, { submitted: submitted(taskOf("a"), taskOf("b"), taskOf("c")) });
+    await commit(store, submitted(taskOf("a"), taskOf("b"), taskOf("c")));
     await commit(store, {
-      submitted: submitted(taskOf("0", { submittedSeq: 2 }), taskOf("z", { zone: "east" })),
+      ...submitted(taskOf("0", { submittedSeq: 2 }), taskOf("z", { zone: "east" })),
     });
     for (const size of [1, 2, 3, 10]) {
       expect(await listed(store, { zone: "main" }, size), `pages of ${size}`).toEqual(["0", "c", "b", "a"]);
@@ -209,8 +156,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     await using store = await open();
     const run = { id: "r1", node: "n" };
     await commit(store, {
-      runs: [runOf("r1")],
-      submitted: submitted(
+      ...submitted(
         taskOf("a"),
         taskOf("b", { agent: "bob" }),
         taskOf("c", { executor: "docker" }),
@@ -218,6 +164,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
         taskOf("e", { run }),
         taskOf("f", { run: { id: "r2", node: "n" } }),
       ),
+      runs: [runOf("r1")],
     });
     await commit(store, {
       progressed: [
@@ -262,7 +209,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
 
   test("lines of a log are kept in order, and once", async () => {
     await using store = await open();
-    await commit(store, { submitted: submitted(taskOf("t1"), taskOf("t2")) });
+    await commit(store, submitted(taskOf("t1"), taskOf("t2")));
     const line = (at: number): LogLine => ({
       taskId: "t1",
       attempt: 1,
@@ -346,7 +293,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
   test("10,000 tasks go into one commit", async () => {
     await using store = await open();
     const tasks = Array.from({ length: 10_000 }, (__, at) => taskOf(`t${String(at).padStart(5, "0")}`));
-    await commit(store, { submitted: submitted(...tasks) });
+    await commit(store, submitted(...tasks));
     await commit(store, { progressed: tasks.map(({ id }) => ({ id, progress: endedAt(100) })) });
     expect(await store.tasks({ zone: "main", statuses: ["completed"] }, undefined, 20_000)).toHaveLength(
       10_000,
@@ -367,7 +314,7 @@ test("[Q-17] a memory store keeps 10,000 ended tasks and forgets the oldest with
   const store = new MemoryStore();
   const key = { zone: "main", agent: "ada", key: "k", bodyHash: "b" };
   await commit(store, {
-    submitted: submitted(taskOf("first"), taskOf("waiting")),
+    ...submitted(taskOf("first"), taskOf("waiting")),
     keys: [{ ...key, taskId: "first" }],
   });
   await store.appendLogs([{ taskId: "first", attempt: 1, line: 1, at: 1, stream: "log", text: "" }]);

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { StoreError } from "../contract.ts";
 import { lockFile } from "../lock.ts";
@@ -25,6 +26,7 @@ export interface Embedded extends AsyncDisposable {
 
 const USER = "orrery";
 const STARTS = 3;
+const RETRY_AFTER_MS = 200;
 /** The longest name of a socket, less what PostgreSQL adds to its folder. */
 const LONGEST_SOCKET_DIR = 107 - "/.s.PGSQL.5432".length;
 
@@ -36,8 +38,7 @@ const LONGEST_SOCKET_DIR = 107 - "/.s.PGSQL.5432".length;
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataDir, log = () => {} } = options;
-  await mkdir(dataDir, { recursive: true });
-  const folder = await realpath(dataDir);
+  const folder = await madeFolder(dataDir);
   const clusterDir = join(folder, "postgres");
   const lock = await lockFile(clusterDir, `${dataDir}: another process uses this data directory`);
   try {
@@ -60,6 +61,15 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
   } catch (cause) {
     await lock[Symbol.asyncDispose]();
     throw cause;
+  }
+}
+
+async function madeFolder(dataDir: string): Promise<string> {
+  try {
+    await mkdir(dataDir, { recursive: true });
+    return await realpath(dataDir);
+  } catch (cause) {
+    throw new StoreError("unwritable", `${dataDir}: ${(cause as Error).message}`, cause);
   }
 }
 
@@ -132,6 +142,7 @@ async function start(
       // Right after a crash, what the last one left in shared memory may still be in use.
       if (starts === STARTS) throw cause;
       log(`PostgreSQL did not start, trying again: ${(cause as Error).message}`);
+      await sleep(RETRY_AFTER_MS);
     }
   }
 }

@@ -1,0 +1,244 @@
+import { once } from "node:events";
+import { mkdtemp } from "node:fs/promises";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { expect, test } from "vitest";
+import { blockOn, submitted, taskOf } from "../../../tests/any-rows.ts";
+import { testDatabase, testDataDir } from "../../../tests/postgres.ts";
+import { type Block, type Head, headOf } from "../../ledger/index.ts";
+import { type Embedded, openEmbedded } from "../embedded/cluster.ts";
+import { findPostmaster } from "../embedded/postmaster.ts";
+import { PostgresStore } from "./store.ts";
+
+/** Commits blocks, each with a task of its own, until it is told to stop. */
+async function commitUntil(store: PostgresStore, isDone: () => boolean): Promise<Block[]> {
+  const acknowledged: Block[] = [];
+  while (!isDone()) {
+    const block = blockOn(store.head);
+    expect(await store.commit(block, submitted(taskOf(`t${block.seq}`, { submittedSeq: block.seq })))).toBe(
+      true,
+    );
+    acknowledged.push(block);
+  }
+  return acknowledged;
+}
+
+/** What is stored is exactly what was acknowledged. Reading the blocks checks their chain. */
+async function expectStored(store: PostgresStore, acknowledged: readonly Block[]): Promise<void> {
+  const lines: string[] = [];
+  for await (const { line } of store.blocks()) lines.push(line);
+  expect(lines).toEqual(acknowledged.map(({ line }) => line));
+  const tasks = await store.tasks({ zone: "main" }, undefined, 1_000_000);
+  expect(tasks.map(({ id }) => id).reverse()).toEqual(acknowledged.map(({ seq }) => `t${seq}`));
+}
+
+test("[Q-18] connections that are killed amid commits lose no block and double none", async () => {
+  const database = await testDatabase();
+  await using store = await PostgresStore.open(database);
+  const killer = new pg.Client({ connectionString: database.url });
+  await killer.connect();
+  let isDone = false;
+  const committing = commitUntil(store, () => isDone);
+  let kills = 0;
+  while (kills < 60) {
+    const { rowCount } = await killer.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'orrery' and state = 'active'",
+    );
+    kills += rowCount ?? 0;
+    await sleep(1);
+  }
+  isDone = true;
+  await expectStored(store, await committing);
+  await killer.end();
+});
+
+test("[Q-18] a PostgreSQL that is killed amid commits and started again has lost no block and doubled none", async () => {
+  const dataDir = await testDataDir();
+  let embedded: Embedded = await openEmbedded({ dataDir });
+  const troubles: string[] = [];
+  await using store = await PostgresStore.open({
+    url: embedded.url,
+    onTrouble: (message) => troubles.push(message),
+  });
+  let isDone = false;
+  const committing = commitUntil(store, () => isDone);
+  for (let kills = 0; kills < 4; kills++) {
+    await sleep(150 + 37 * kills);
+    process.kill((await findPostmaster(join(dataDir, "postgres")))?.pid ?? 0, "SIGKILL");
+    await embedded[Symbol.asyncDispose]();
+    embedded = await openEmbedded({ dataDir });
+  }
+  const { seq } = store.head;
+  while (store.head.seq === seq) await sleep(10);
+  isDone = true;
+  const acknowledged = await committing;
+  expect(acknowledged.length).toBeGreaterThan(20);
+  await expectStored(store, acknowledged);
+  // Once for each outage, or less where it passed before it was noticed.
+  expect(troubles.length).toBeLessThanOrEqual(4);
+  await store[Symbol.asyncDispose]();
+  await embedded[Symbol.asyncDispose]();
+});
+
+/** A way to PostgreSQL that can be cut: after the server got the next commit, or before. */
+class Cuttable implements AsyncDisposable {
+  cut: "never" | "question" | "answer" = "never";
+  onCut: () => Promise<void> = async () => {};
+  url = "";
+  #server: Server | undefined;
+
+  static async to(url: string): Promise<Cuttable> {
+    const way = new Cuttable();
+    const socketDir = await mkdtemp(join(tmpdir(), "orrery-way-"));
+    const target = join(new URL(url.replace("@/", "@x/")).searchParams.get("host") ?? "", ".s.PGSQL.5432");
+    way.#server = createServer((near) => way.#join(near, connect(target)));
+    way.#server.listen(join(socketDir, ".s.PGSQL.5432"));
+    await once(way.#server, "listening");
+    way.url = url.replace(/host=.*$/, `host=${encodeURIComponent(socketDir)}`);
+    return way;
+  }
+
+  #join(near: Socket, far: Socket): void {
+    let isCommit = false;
+    const cutBoth = () => {
+      this.cut = "never";
+      void this.onCut().finally(() => {
+        near.destroy();
+        far.destroy();
+      });
+    };
+    near.on("data", (bytes) => {
+      isCommit = bytes.includes("orrery commit");
+      if (isCommit && this.cut === "question") cutBoth();
+      else far.write(bytes);
+    });
+    far.on("data", (bytes) => {
+      if (isCommit && this.cut === "answer") cutBoth();
+      else near.write(bytes);
+    });
+    near.on("close", () => far.destroy()).on("error", () => {});
+    far.on("close", () => near.destroy()).on("error", () => {});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server?.close();
+  }
+}
+
+test.each(["question", "answer"] as const)(
+  "[Q-18] a commit that loses its %s is found to be there once, with its rows",
+  async (cut) => {
+    const { url, schema } = await testDatabase();
+    await using way = await Cuttable.to(url);
+    const troubles: string[] = [];
+    await using store = await PostgresStore.open({
+      url: way.url,
+      schema,
+      onTrouble: (message) => troubles.push(message),
+    });
+    const first = blockOn(store.head);
+    expect(await store.commit(first, submitted(taskOf("t1")))).toBe(true);
+    way.cut = cut;
+    const second = blockOn(store.head);
+    expect(await store.commit(second, submitted(taskOf("t2", { submittedSeq: 2 })))).toBe(true);
+    expect(way.cut).toBe("never");
+    expect(troubles).toHaveLength(1);
+    await expectStored(store, [first, second]);
+  },
+);
+
+test("a commit that loses its answer and was built on meanwhile is still known to be there", async () => {
+  const { url, schema } = await testDatabase();
+  await using way = await Cuttable.to(url);
+  await using store = await PostgresStore.open({ url: way.url, schema });
+  await using other = await PostgresStore.open({ url, schema });
+  const first = blockOn(store.head);
+  way.onCut = async () => {
+    expect(await other.refresh()).toEqual(headOf(first));
+    expect(await other.commit(blockOn(other.head, 2))).toBe(true);
+  };
+  way.cut = "answer";
+  expect(await store.commit(first)).toBe(true);
+  expect(await store.commit(blockOn(store.head))).toBe(false);
+  expect(await store.refresh()).toEqual(other.head);
+});
+
+test("a commit that is lost on its way while another moves the head is refused", async () => {
+  const { url, schema } = await testDatabase();
+  await using way = await Cuttable.to(url);
+  await using store = await PostgresStore.open({ url: way.url, schema });
+  await using other = await PostgresStore.open({ url, schema });
+  way.onCut = async () => {
+    expect(await other.commit(blockOn(other.head, 2))).toBe(true);
+  };
+  way.cut = "question";
+  expect(await store.commit(blockOn(store.head), submitted(taskOf("t1")))).toBe(false);
+  expect(await store.task("t1")).toBeUndefined();
+});
+
+test("of two stores on one database one loses every race, and writes nothing", async () => {
+  const database = await testDatabase();
+  await using one = await PostgresStore.open(database);
+  await using other = await PostgresStore.open(database);
+  for (let round = 0; round < 50; round++) {
+    const head: Head = await one.refresh();
+    await other.refresh();
+    const results = await Promise.all([
+      one.commit(blockOn(head, 2 * round + 1), submitted(taskOf(`one ${round}`))),
+      other.commit(blockOn(head, 2 * round + 2), submitted(taskOf(`other ${round}`))),
+    ]);
+    expect(results.filter(Boolean), `round ${round}`).toEqual([true]);
+    const winner = results[0] ? "one" : "other";
+    expect(await one.task(`${winner} ${round}`)).toBeDefined();
+  }
+  expect(await one.tasks({ zone: "main" }, undefined, 1_000)).toHaveLength(50);
+  let blocks = 0;
+  for await (const _ of one.blocks()) blocks++;
+  expect(blocks).toBe(50);
+});
+
+test("reads wait out a restart, and what waits is let go when the store is closed", async () => {
+  const dataDir = await testDataDir();
+  let embedded: Embedded = await openEmbedded({ dataDir });
+  const store = await PostgresStore.open({ url: embedded.url });
+  await store.commit(blockOn(store.head), submitted(taskOf("t1")));
+  await embedded[Symbol.asyncDispose]();
+  expect(await store.isReachable()).toBe(false);
+  const reading = store.task("t1");
+  embedded = await openEmbedded({ dataDir });
+  expect((await reading)?.id).toBe("t1");
+  await embedded[Symbol.asyncDispose]();
+  const waiting = [store.task("t1"), store.commit(blockOn(store.head))];
+  const outcomes = Promise.allSettled(waiting);
+  await sleep(50);
+  await store[Symbol.asyncDispose]();
+  for (const outcome of await outcomes) {
+    expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
+  }
+  await expect(store.commit(blockOn(store.head))).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("[Q-13] commits that submit something wake those who listen, once for many", async () => {
+  const database = await testDatabase();
+  await using store = await PostgresStore.open(database);
+  const listener = new pg.Client({ connectionString: database.url });
+  await listener.connect();
+  let heard = 0;
+  listener.on("notification", ({ channel }) => {
+    if (channel === "task_enqueued") heard++;
+  });
+  await listener.query("listen task_enqueued");
+  await store.commit(blockOn(store.head));
+  await sleep(50);
+  expect(heard).toBe(0);
+  const startedMs = performance.now();
+  for (let at = 0; at < 20; at++) await store.commit(blockOn(store.head), submitted(taskOf(`t${at}`)));
+  const tookMs = performance.now() - startedMs;
+  await sleep(200);
+  expect(heard).toBeGreaterThanOrEqual(1);
+  expect(heard).toBeLessThanOrEqual(2 + tookMs / 5);
+  await listener.end();
+});
