@@ -19,6 +19,8 @@ export interface DriverOptions {
   readonly config: SchedulerConfig;
   /** The time of day in milliseconds. It should go evenly: where it jumps back, what is due waits. */
   readonly clock: () => number;
+  /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
+  readonly wake?: (delayMs: number, turn: () => void) => () => void;
   /** What a committed turn recorded: from here on it may have effects. */
   readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
   /** Keeps rows beside the ledger. */
@@ -73,13 +75,17 @@ export class Driver implements AsyncDisposable {
   readonly #epoch: number;
   #waiting: Waiting[] = [];
   #turning: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #cancelWake: () => void = () => {};
+  /** A turn has changed the state and is not committed: nobody may see it. */
+  #isAhead = false;
+  #readers: { readonly read: () => void; readonly reject: (error: Error) => void }[] = [];
   #snapshotSeq: number;
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
   readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything. */
   #turnAt = 0;
   #closed = false;
+  #failure: Error | undefined;
 
   private constructor(options: DriverOptions, state: State) {
     this.#options = options;
@@ -100,14 +106,31 @@ export class Driver implements AsyncDisposable {
     return driver;
   }
 
-  /** To be read only, and between turns only: right after an answer, or in `onCommitted`. */
+  /** To be read only, and between turns only: in `onCommitted`. Elsewhere, see `read`. */
   get state(): State {
     return this.#state;
   }
 
+  /** Looks at the state when all of it is committed: at once, or after the commit that is under way. */
+  read<Seen>(look: (state: State) => Seen): Promise<Seen> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      const read = () => {
+        try {
+          resolve(look(this.#state));
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      if (this.#isAhead) this.#readers.push({ read, reject });
+      else read();
+    });
+  }
+
   /** The answer comes when the turn that took the stimulus is committed. */
   submit(stimulus: Stimulus, attached?: unknown): Promise<Answer> {
-    if (this.#closed) return Promise.reject(new StoreError("unwritable", "the scheduler has stopped"));
+    if (this.#closed)
+      return Promise.reject(this.#failure ?? new StoreError("unwritable", "the scheduler has stopped"));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ stimulus, attached, resolve, reject });
       this.#turn();
@@ -123,7 +146,7 @@ export class Driver implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#cancelWake();
     await this.#turning;
   }
 
@@ -182,6 +205,7 @@ export class Driver implements AsyncDisposable {
     const writer = new BlockWriter();
     const events: LedgerEvent[] = [];
     const stimuli = taken.map(({ stimulus }) => stimulus);
+    this.#isAhead = true;
     const replies = step(this.#state, now, stimuli, (event) => {
       recorder?.note(this.#state, event, now, attached.get(event));
       writer.add(event);
@@ -191,7 +215,11 @@ export class Driver implements AsyncDisposable {
       await this.#commit(writer.seal(store.head, this.#epoch, now), recorder?.take());
       onCommitted(events, now);
     }
+    this.#isAhead = false;
     for (const [at, { resolve }] of taken.entries()) resolve(replies[at] as Reply);
+    const readers = this.#readers;
+    this.#readers = [];
+    for (const { read } of readers) read();
   }
 
   async #commit(block: Block, rows: RowChanges | undefined): Promise<void> {
@@ -218,18 +246,25 @@ export class Driver implements AsyncDisposable {
 
   #fail(error: Error, taken: readonly Waiting[]): void {
     this.#closed = true;
-    for (const { reject } of [...taken, ...this.#waiting]) reject(error);
+    this.#failure = error;
+    for (const { reject } of [...taken, ...this.#waiting, ...this.#readers]) reject(error);
     this.#waiting = [];
+    this.#readers = [];
     this.#options.onFailed(error);
   }
 
   #armTimer(): void {
-    clearTimeout(this.#timer);
+    this.#cancelWake();
     const wakeAt = this.#closed ? undefined : nextWakeAt(this.#state, this.#turnAt);
     if (wakeAt === undefined) return;
     const delayMs = Math.min(Math.max(wakeAt - this.#time(), 1), MAX_TIMER_MS);
-    this.#timer = setTimeout(() => this.#turn(), delayMs);
+    this.#cancelWake = (this.#options.wake ?? wakeByTimer)(delayMs, () => this.#turn());
   }
+}
+
+function wakeByTimer(delayMs: number, turn: () => void): () => void {
+  const timer = setTimeout(turn, delayMs);
+  return () => clearTimeout(timer);
 }
 
 /** What repeats a submission of the same turn is answered with it: taken, or refused for the same reason. */
