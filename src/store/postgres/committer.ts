@@ -90,7 +90,10 @@ export class Committer {
     client.on("notice", onNotice);
     try {
       const result = await client.query<R>(query);
-      if (!isUnsafe) return result;
+      if (!isUnsafe) {
+        this.#isTroubled = false;
+        return result;
+      }
       this.#tellOnce("PostgreSQL stopped waiting for its standbys");
     } catch (cause) {
       if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
@@ -111,7 +114,6 @@ export class Committer {
         const client = await connect(this.#target, "settings-of-commits", QUERY_TIMEOUT_MS);
         client.once("end", () => this.#drop(client));
         this.#client = client;
-        this.#isTroubled = false;
       } catch (cause) {
         this.#tellOnce(messageOf(cause));
         await backOff.wait();

@@ -200,6 +200,40 @@ test("of two stores on one database one loses every race, and writes nothing", a
   expect(blocks).toBe(50);
 });
 
+test("a commit that PostgreSQL stopped keeping safe on a standby is not acknowledged until it is safe", async () => {
+  await using embedded = await openEmbedded({ dataDir: await testDataDir() });
+  const troubles: string[] = [];
+  await using store = await PostgresStore.open({
+    url: embedded.url,
+    onTrouble: (message) => troubles.push(message),
+  });
+  const admin = new pg.Client({ connectionString: embedded.url });
+  await admin.connect();
+  const waitForStandby = async (name: string) => {
+    await admin.query(`alter system set synchronous_standby_names = '${name}'`);
+    await admin.query("select pg_reload_conf()");
+    await sleep(100);
+  };
+  await waitForStandby("nobody");
+  let isAcknowledged = false;
+  const committing = store.commit(blockOn(store.head)).then((result) => {
+    isAcknowledged = true;
+    return result;
+  });
+  for (let cancelled = 0; cancelled < 2; ) {
+    const { rowCount } = await admin.query(
+      "select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'orrery' and wait_event = 'SyncRep'",
+    );
+    cancelled += rowCount ?? 0;
+    await sleep(20);
+  }
+  expect(isAcknowledged).toBe(false);
+  expect(troubles).toEqual([expect.stringContaining("standbys")]);
+  await waitForStandby("");
+  expect(await committing).toBe(true);
+  await admin.end();
+});
+
 test("reads wait out a restart, and what waits is let go when the store is closed", async () => {
   const dataDir = await testDataDir();
   let embedded: Embedded = await openEmbedded({ dataDir });
