@@ -65,6 +65,7 @@ export async function serve(service: Service, log: string[] = []): Promise<Serve
     api: service.api,
     gateway: service.gateway,
     keys,
+    version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
     logTo: { write: (line) => void log.push(line) },
   });
@@ -114,7 +115,12 @@ async function call(
     options.headers = { "content-type": "application/json", ...options.headers };
   }
   const { statusCode, headers: answered, body: text } = await app.inject(options);
-  return { status: statusCode, headers: answered, text, body: isJson(text) ? JSON.parse(text) : undefined };
+  return {
+    status: statusCode,
+    headers: answered,
+    text,
+    body: isJson(text) ? (JSON.parse(text) as unknown) : undefined,
+  };
 }
 
 function isJson(text: string): boolean {

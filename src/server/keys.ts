@@ -85,6 +85,12 @@ export class Keys {
     return isValid(key, this.#now()) ? key : undefined;
   }
 
+  /** For connections that outlive a request. */
+  isStillValid(id: string): boolean {
+    const key = this.byId(id);
+    return key !== undefined && isValid(key, this.#now());
+  }
+
   byId(id: string): ApiKeyRow | undefined {
     return this.all().find((key) => key.id === id);
   }

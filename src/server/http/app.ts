@@ -5,15 +5,23 @@ import { uuidv7 } from "uuidv7";
 import { invariant } from "../../core/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
+import { adminRoutes } from "./admin-routes.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
 import { Cursors } from "./cursor.ts";
 import { answerOnSocket, sendProblem, useProblems } from "./errors.ts";
+import { eventRoutes } from "./event-routes.ts";
+import { healthRoutes } from "./health-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
 import { Instruments } from "./metrics.ts";
+import { docsRoutes, useOpenApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { type App, type Edge, type Health, MIB, PREFIX, REQUEST_TIMEOUT_MS } from "./route.ts";
+import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
 import { taskRoutes } from "./task-routes.ts";
 import { validatorCompiler } from "./validation.ts";
+import { workerRoutes } from "./worker-routes.ts";
+import { useWorkerSockets } from "./worker-socket.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
@@ -26,6 +34,7 @@ export interface AppOptions {
   readonly gateway: WorkerGateway;
   readonly keys: Keys;
   readonly health: Health;
+  readonly version: string;
   readonly instruments?: Instruments;
   readonly logLevel?: "debug" | "info" | "warn" | "error" | "silent";
   /** Where the log goes, line by line; by default to the standard error. */
@@ -64,14 +73,25 @@ export function buildApp(options: AppOptions): App {
   useBodyParsers(app);
   useRequestIds(app, instruments);
   useClosing(app, closing);
-  app.register(
-    async (scope) => {
-      taskRoutes(scope, edge);
-      queueRoutes(scope, edge);
-    },
-    { prefix: PREFIX },
-  );
+  useWorkerSockets(app, edge);
+  useOpenApi(app, options.version);
+  app.register(async (scope) => {
+    healthRoutes(scope, edge);
+    docsRoutes(scope);
+  });
+  app.register(async (scope) => apiRoutes(scope, edge), { prefix: PREFIX });
+  app.register(async (scope) => runSubmissionRoute(scope, edge), { prefix: PREFIX });
+  app.register(async (scope) => workerRoutes(scope, edge), { prefix: "/worker" });
   return app;
+}
+
+function apiRoutes(scope: App, edge: Edge): void {
+  taskRoutes(scope, edge);
+  queueRoutes(scope, edge);
+  runRoutes(scope, edge);
+  eventRoutes(scope, edge);
+  adminRoutes(scope, edge);
+  keyRoutes(scope, edge);
 }
 
 function requestId(request: IncomingMessage): string {

@@ -33,3 +33,8 @@ export function useBodyParsers(app: FastifyInstance): void {
 export function unsupported(detail: string): Problem {
   return new Problem("unsupported-media-type", detail);
 }
+
+/** Where everything in a body is optional, so is the body. */
+export async function emptyIfMissing(request: FastifyRequest): Promise<void> {
+  request.body ??= {};
+}

@@ -20,7 +20,8 @@ export function jsonReader(app: FastifyInstance): ReadJson {
   return (request, text) => {
     if (text === "") return undefined;
     let value: unknown;
-    parse(request, text, (error, parsed) => {
+    // It calls back before it returns.
+    void parse(request, text, (error, parsed) => {
       if (error) throw explained(text);
       value = parsed;
     });
@@ -28,6 +29,19 @@ export function jsonReader(app: FastifyInstance): ReadJson {
     if (unfit) throw invalid([unfit]);
     return value;
   };
+}
+
+/** The same for a text that did not come as a request's body. */
+export function readJsonText(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw explained(text);
+  }
+  const unfit = findUnfit(value, 0);
+  if (unfit) throw invalid([unfit]);
+  return value;
 }
 
 function explained(text: string): Problem {

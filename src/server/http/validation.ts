@@ -2,6 +2,7 @@ import type { FastifySchemaCompiler } from "fastify";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
+import { Value } from "typebox/value";
 import type { ErrorItem } from "../../protocol/api-schemas.ts";
 import { closest, shown } from "../../protocol/index.ts";
 import { invalid } from "./problems.ts";
@@ -13,6 +14,7 @@ interface Node {
   readonly const?: unknown;
   readonly anyOf?: readonly Node[];
   readonly properties?: Readonly<Record<string, Node>>;
+  readonly required?: readonly string[];
   readonly examples?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
@@ -51,10 +53,32 @@ export function checkOf(schema: TSchema, part: ErrorItem["in"]): (value: unknown
         },
       ];
     }
-    const errors = compiled.Errors(value);
-    const items = errors.flatMap((error) => describe(error, errors, schema as Node, value));
+    const narrow = narrowed(schema as Node, value);
+    const errors = Value.Errors(narrow as TSchema, value);
+    const items = errors.flatMap((error) => describe(error, errors, narrow, value));
     return items.map(({ pointer, detail }) => ({ in: part, pointer, detail }));
   };
+}
+
+/**
+ * The schema with each union of objects replaced by the one that the value's `type` names, so that what is told is
+ * wrong with the message that was meant and not with all others.
+ */
+function narrowed(node: Node, value: unknown): Node {
+  const members = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  if (node.anyOf?.every((branch) => branch.properties?.["type"]?.const !== undefined)) {
+    const named = node.anyOf.find((branch) => branch.properties?.["type"]?.const === members["type"]);
+    const types = node.anyOf.map((branch) => branch.properties?.["type"]?.const);
+    return named
+      ? narrowed(named, value)
+      : { type: "object", required: ["type"], properties: { type: { enum: types } } };
+  }
+  if (!node.properties) return node;
+  const properties = Object.entries(node.properties).map(([name, member]) => [
+    name,
+    narrowed(member, members[name]),
+  ]);
+  return { ...node, properties: Object.fromEntries(properties) as Record<string, Node> };
 }
 
 interface Fault {

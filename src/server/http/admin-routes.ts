@@ -1,0 +1,226 @@
+import {
+  AgentAnswer,
+  AgentsAnswer,
+  ConcurrencyBody,
+  CreditsBody,
+  DrainAnswer,
+  LimitAnswer,
+  LimitBody,
+  LimitsAnswer,
+  PauseAnswer,
+  PauseBody,
+  WorkersAnswer,
+  ZoneAnswer,
+} from "../../protocol/api-schemas.ts";
+import type { AgentView, LimitView } from "../api.ts";
+import { microsText, parseMicros } from "./amounts.ts";
+import { callerOf } from "./auth.ts";
+import { emptyIfMissing } from "./body-parsers.ts";
+import { invalid } from "./problems.ts";
+import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
+
+const read = { config: { scopes: ["read"] } } as const;
+const admin = { config: { scopes: ["admin"] } } as const;
+const tags = ["administration"];
+
+/** What a zone's admins set, and what there is to see of it. */
+export function adminRoutes(app: App, { api }: Edge): void {
+  app.get(
+    "/workers",
+    {
+      ...read,
+      schema: { summary: "List the zone's workers", tags, response: answers({ 200: WorkersAnswer }) },
+    },
+    async (request) => ({
+      workers: api.workers(callerOf(request)).map((worker) => ({
+        id: worker.id,
+        zone: worker.zone,
+        zones: [...worker.zones],
+        executors: [...worker.executors],
+        capabilities: [...worker.capabilities],
+        status: worker.status,
+        slots: worker.slots,
+        held: worker.held,
+        cpu_millicores: worker.cpuMillicores,
+        free_cpu_millicores: worker.freeCpuMillicores,
+        memory_bytes: worker.memoryBytes,
+        free_memory_bytes: worker.freeMemoryBytes,
+      })),
+    }),
+  );
+
+  app.post(
+    "/workers/:id/drain",
+    {
+      config: { scopes: ["admin"], ignoresBody: true },
+      schema: {
+        summary: "Give a worker nothing new",
+        tags,
+        params: PathId("id", "A worker's id."),
+        response: answers({ 200: DrainAnswer }),
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const draining = isName(id) && (await api.drainWorker(callerOf(request), id));
+      if (!draining) throw notFound("worker");
+      return { draining, worker_id: id };
+    },
+  );
+
+  for (const [path, paused] of [
+    ["/pause", true],
+    ["/resume", false],
+  ] as const) {
+    app.post(
+      path,
+      {
+        ...admin,
+        preValidation: emptyIfMissing,
+        schema: {
+          summary: paused ? "Start nothing of an executor, or of the zone" : "Start again what was paused",
+          tags,
+          body: PauseBody,
+          response: answers({ 200: PauseAnswer }),
+        },
+      },
+      async (request) => {
+        const { executor } = request.body;
+        await api.setPaused(callerOf(request), executor, paused);
+        return { paused, executor: executor ?? null };
+      },
+    );
+  }
+
+  app.put(
+    "/zone",
+    {
+      ...admin,
+      schema: {
+        summary: "Set how many tasks an agent of the zone may run at once",
+        tags,
+        body: ConcurrencyBody,
+        response: answers({ 200: ZoneAnswer }),
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { max_concurrent } = request.body;
+      await api.setZoneLimit(caller, max_concurrent);
+      return { zone: caller.zone, ...(max_concurrent === undefined ? {} : { max_concurrent }) };
+    },
+  );
+
+  agentRoutes(app, api);
+  limitRoutes(app, api);
+}
+
+function agentRoutes(app: App, api: Edge["api"]): void {
+  const Agent = PathId("id", "An agent's name.");
+  app.get(
+    "/agents",
+    {
+      ...read,
+      schema: { summary: "List the agents that are known", tags, response: answers({ 200: AgentsAnswer }) },
+    },
+    async (request) => ({ agents: api.agents(callerOf(request)).map(agentAnswer) }),
+  );
+
+  app.put(
+    "/agents/:id",
+    {
+      ...admin,
+      schema: {
+        summary: "Set how many tasks an agent may run at once",
+        description: "Null: no limit. Left out: as the zone or the configuration says.",
+        tags,
+        params: Agent,
+        body: ConcurrencyBody,
+        response: answers({ 200: AgentAnswer }),
+      },
+    },
+    async (request) => {
+      const agent = named(request.params.id);
+      return agentAnswer(await api.setAgentLimit(callerOf(request), agent, request.body.max_concurrent));
+    },
+  );
+
+  app.post(
+    "/agents/:id/credits",
+    {
+      ...admin,
+      schema: {
+        summary: "Give an agent credits",
+        tags,
+        params: Agent,
+        body: CreditsBody,
+        response: answers({ 200: AgentAnswer }),
+      },
+    },
+    async (request) => {
+      const agent = named(request.params.id);
+      const micros = parseMicros(request.body.amount);
+      if (typeof micros !== "number")
+        throw invalid([{ in: "body", pointer: "/amount", detail: micros.refusal }]);
+      return agentAnswer(await api.grantCredits(callerOf(request), agent, micros));
+    },
+  );
+}
+
+function limitRoutes(app: App, api: Edge["api"]): void {
+  app.get(
+    "/limits",
+    {
+      ...read,
+      schema: { summary: "List the limits that tasks name", tags, response: answers({ 200: LimitsAnswer }) },
+    },
+    async (request) => ({ limits: api.limits(callerOf(request)).map(limitAnswer) }),
+  );
+
+  app.put(
+    "/limits/:id",
+    {
+      ...admin,
+      schema: {
+        summary: "Set a limit that tasks name",
+        description: "What is null or left out is not limited.",
+        tags,
+        params: PathId("id", "A limit's name."),
+        body: LimitBody,
+        response: answers({ 200: LimitAnswer }),
+      },
+    },
+    async (request) => {
+      const { concurrency = null, rate = null } = request.body;
+      const period = rate && {
+        count: rate.count,
+        periodMs: Math.max(1, Math.round(rate.per_seconds * 1000)),
+      };
+      const limit = { name: named(request.params.id), concurrency, rate: period };
+      return limitAnswer(await api.setLimit(callerOf(request), limit));
+    },
+  );
+}
+
+/** A name in a path that is about to be kept, rather than looked for. */
+function named(name: string): string {
+  if (isName(name)) return name;
+  const detail = "must have 1 to 256 characters without control characters";
+  throw invalid([{ in: "path", pointer: "/id", detail }]);
+}
+
+function agentAnswer(view: AgentView): AgentAnswer {
+  return {
+    agent: view.agent,
+    running_count: view.running,
+    max_concurrent: view.maxConcurrent,
+    credits: microsText(view.creditsMicros),
+    reserved_credits: microsText(view.reservedMicros),
+    cost: microsText(view.costMicros),
+  };
+}
+
+function limitAnswer({ name, concurrency, rate, running }: LimitView): LimitAnswer {
+  const perSeconds = rate && { count: rate.count, per_seconds: rate.periodMs / 1000 };
+  return { name, concurrency, rate: perSeconds, running_count: running };
+}

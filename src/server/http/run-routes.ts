@@ -1,0 +1,193 @@
+import type { FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import {
+  type ErrorItem,
+  Name,
+  RunAnswer,
+  RunBody,
+  RunCancelled,
+  RunPage,
+} from "../../protocol/api-schemas.ts";
+import { type GraphFile, readGraphFile } from "../../protocol/index.ts";
+import type { RunSubmission } from "../api.ts";
+import { runAnswer, runSummary } from "./answers.ts";
+import { callerOf } from "./auth.ts";
+import { unsupported } from "./body-parsers.ts";
+import { jsonReader } from "./json-body.ts";
+import { invalid, Problem, problemOfRefusal } from "./problems.ts";
+import { type App, answers, type Edge, isName, MIB, notFound, PageLimit, PathId } from "./route.ts";
+import { checkOf } from "./validation.ts";
+
+const MAX_GRAPH_BYTES = 64 * MIB;
+/** YAML takes some fifty times as long as JSON to read, and nothing else happens meanwhile. */
+const MAX_YAML_BYTES = 4 * MIB;
+const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
+
+/** A body as it came: problems of a graph are told with their lines. */
+interface GraphText {
+  readonly text: string;
+  /** Undefined: YAML. */
+  readonly json: unknown;
+}
+
+const RunId = PathId("id", "A run's id.");
+const RunQuery = Type.Object(
+  {
+    name: Type.Optional(Name("Beats the graph's own name.", "nightly")),
+    id: Type.Optional(Name("By default a new one.", "nightly-2026-03-01")),
+    fail_fast: Type.Optional(Type.Boolean({ default: false, description: "A failed node ends the run." })),
+  },
+  { additionalProperties: false },
+);
+const checkRunBody = checkOf(RunBody, "body");
+
+export function runRoutes(app: App, { api, cursors }: Edge): void {
+  app.get(
+    "/runs",
+    {
+      config: { scopes: ["read"] },
+      schema: {
+        summary: "List runs, newest first",
+        tags: ["runs"],
+        querystring: Type.Object(
+          { limit: Type.Optional(PageLimit), cursor: Type.Optional(Type.String({ maxLength: 1024 })) },
+          { additionalProperties: false },
+        ),
+        response: answers({ 200: RunPage }),
+      },
+    },
+    async (request) => {
+      const { limit = 50, cursor } = request.query;
+      const after = cursor === undefined ? undefined : cursors.open(cursor);
+      const { items, next } = await api.runs(callerOf(request), after, limit);
+      return { runs: items.map(runSummary), next: next ? cursors.seal(next) : null };
+    },
+  );
+
+  app.get(
+    "/runs/:id",
+    {
+      config: { scopes: ["read"] },
+      schema: { summary: "Get a run", tags: ["runs"], params: RunId, response: answers({ 200: RunAnswer }) },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const run = isName(id) ? await api.run(callerOf(request), id) : undefined;
+      if (!run) throw notFound("run");
+      return runAnswer(run);
+    },
+  );
+
+  app.post(
+    "/runs/:id/cancel",
+    {
+      config: { scopes: ["submit"], ignoresBody: true },
+      schema: {
+        summary: "Cancel a run",
+        tags: ["runs"],
+        params: RunId,
+        response: answers({ 200: RunCancelled }),
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const cancelled = isName(id) ? await api.cancelRun(callerOf(request), id) : false;
+      return { cancelled, run_id: id };
+    },
+  );
+}
+
+/** In a scope of its own, because its bodies are kept as they came. */
+export function runSubmissionRoute(app: App, { api }: Edge): void {
+  const readJson = jsonReader(app);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "string" },
+    async (request: FastifyRequest, text: string): Promise<GraphText> => ({
+      text,
+      json: readJson(request, text),
+    }),
+  );
+  app.addContentTypeParser(
+    YAML_TYPES,
+    { parseAs: "string", bodyLimit: MAX_YAML_BYTES },
+    async (_: FastifyRequest, text: string): Promise<GraphText> => ({ text, json: undefined }),
+  );
+  app.addContentTypeParser("*", async () => {
+    throw unsupported(
+      "send a run as application/json, or a graph file as application/yaml or application/json",
+    );
+  });
+
+  app.post(
+    "/runs",
+    {
+      config: { scopes: ["submit"] },
+      bodyLimit: MAX_GRAPH_BYTES,
+      // What the body may be is for the document only: a graph file is checked by its own reader.
+      validatorCompiler: (route) =>
+        route.httpPart === "body" ? () => true : (app.validatorCompiler?.(route) ?? (() => true)),
+      schema: {
+        summary: "Submit a run",
+        description: "As JSON with the graph in it, or the graph file itself as JSON or YAML (up to 4 MiB).",
+        tags: ["runs"],
+        querystring: RunQuery,
+        body: Type.Union([RunBody, Type.Record(Type.String(), Type.Unknown(), { title: "GraphFile" })]),
+        response: answers({ 201: RunAnswer }),
+      },
+    },
+    async (request, reply) => {
+      const run = readRun(request.body as unknown as GraphText | undefined, request.query);
+      const submitted = await api.submitRun(callerOf(request), run);
+      if ("accepted" in submitted) throw problemOfRefusal(submitted);
+      const path = `${app.prefix}/runs/${encodeURIComponent(submitted.id)}`;
+      return reply.code(201).header("location", path).send(runAnswer(submitted));
+    },
+  );
+}
+
+interface RunOptions {
+  readonly name?: string;
+  readonly id?: string;
+  readonly fail_fast?: boolean;
+}
+
+function readRun(body: GraphText | undefined, query: RunOptions): RunSubmission {
+  if (!body || body.text.trim() === "") {
+    throw invalid([
+      { in: "body", pointer: "", detail: "is missing; send a graph such as {nodes: {hello: {task: greet}}}" },
+    ]);
+  }
+  if (!isEnvelope(body.json)) {
+    const fileName = `${query.name ?? "graph"}.${body.json === undefined ? "yaml" : "json"}`;
+    return submissionOf(graphOf(body.text, fileName, ""), query);
+  }
+  const errors = checkRunBody(body.json);
+  if (errors.length > 0) throw invalid(errors);
+  const { graph, ...options } = body.json as RunBody;
+  return submissionOf(graphOf(JSON.stringify(graph), "graph.json", "/graph"), { ...query, ...options });
+}
+
+/** A graph file has nodes; what has a graph instead is a request about one. */
+function isEnvelope(json: unknown): boolean {
+  return typeof json === "object" && json !== null && Object.hasOwn(json, "graph");
+}
+
+function submissionOf(graph: GraphFile, { name, id, fail_fast = false }: RunOptions): RunSubmission {
+  return { id, graph: name === undefined ? graph : { ...graph, name }, failFast: fail_fast };
+}
+
+function graphOf(text: string, fileName: string, pointer: string): GraphFile {
+  const result = readGraphFile(text, fileName);
+  if (result.ok) return result.graph;
+  const isFile = pointer === "";
+  const errors = result.problems.map(({ line, column, path, message }): ErrorItem => {
+    const place = isFile ? { line, column } : {};
+    return { in: "body", pointer, detail: message, path, ...place };
+  });
+  const [first] = result.problems;
+  const where = first && isFile ? `line ${first.line}: ` : "";
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  throw new Problem("invalid-graph", `${where}${first?.message ?? ""}${more}`, { errors });
+}

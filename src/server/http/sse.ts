@@ -1,0 +1,68 @@
+import type { FastifyReply } from "fastify";
+
+const KEEP_ALIVE_MS = 15_000;
+/** A reader that leaves this much unread is cut off; it resumes from the last event that it got. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+export interface SentEvent {
+  /** What resumes after it; without one the place stays where it was. */
+  readonly id?: string;
+  readonly kind: string;
+  readonly data: unknown;
+}
+
+export interface StreamOptions {
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
+  /** Asked again and again: a key may be revoked while its stream is open. */
+  readonly mayStay: () => boolean;
+}
+
+/** Sends what `produce` yields as server-sent events until it ends, the client goes, or the server closes. */
+export async function sendEvents(
+  reply: FastifyReply,
+  { closing, mayStay }: StreamOptions,
+  produce: (signal: AbortSignal) => AsyncIterable<SentEvent>,
+): Promise<void> {
+  const { raw } = reply;
+  const gone = new AbortController();
+  const signal = AbortSignal.any([gone.signal, closing]);
+  raw.on("close", () => gone.abort());
+  raw.on("error", () => gone.abort());
+  reply.hijack();
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    // Proxies that gather an answer would hold a stream back for ever.
+    "x-accel-buffering": "no",
+  });
+  const write = (text: string): void => {
+    if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy();
+    else raw.write(text);
+  };
+  const keepAlive = setInterval(() => {
+    if (mayStay()) write(": keep-alive\n\n");
+    else gone.abort();
+  }, KEEP_ALIVE_MS);
+  write("retry: 2000\n\n");
+  try {
+    for await (const event of produce(signal)) {
+      if (signal.aborted) break;
+      write(textOf(event));
+    }
+  } catch (error) {
+    // The status is sent; all that is left is to end, and the client comes back.
+    if (!signal.aborted) reply.log.error({ err: error }, "an event stream broke");
+  } finally {
+    clearInterval(keepAlive);
+    gone.abort();
+    raw.end();
+  }
+}
+
+/** JSON has no line breaks, so one data line is enough. Ids and kinds are ours. */
+function textOf({ id, kind, data }: SentEvent): string {
+  const place = id === undefined ? "" : `id: ${id}\n`;
+  return `${place}event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,224 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { FastifyBaseLogger } from "fastify";
+import { uuidv7 } from "uuidv7";
+import { type WebSocket, WebSocketServer } from "ws";
+import { type ServerMessage, WorkerMessage } from "../../protocol/api-schemas.ts";
+import type { WorkerGateway, WorkerSession } from "../api.ts";
+import { demandScope, type Identity, identify } from "./auth.ts";
+import { refuseOnSocket } from "./errors.ts";
+import { readJsonText } from "./json-body.ts";
+import { invalid, Problem, problemOf } from "./problems.ts";
+import type { App, Edge } from "./route.ts";
+import { checkOf } from "./validation.ts";
+import { MAX_WORKER_MESSAGE } from "./worker-routes.ts";
+import { checkRegistration, storableEntries, storableProgress, storableReport } from "./worker-texts.ts";
+
+const PATH = "/worker/connect";
+const PING_MS = 15_000;
+const REGISTER_WITHIN_MS = 10_000;
+/** A worker that leaves this much unread is as good as gone. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+
+const checkMessage = checkOf(WorkerMessage, "body");
+
+/** Takes the WebSockets of workers. A key is checked when they connect, and again with every ping. */
+export function useWorkerSockets(app: App, edge: Edge): void {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_WORKER_MESSAGE,
+    perMessageDeflate: false,
+  });
+  const connections = new Set<Connection>();
+  app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    let identity: Identity;
+    try {
+      identity = admit(request, edge);
+    } catch (error) {
+      refuseOnSocket(socket as Socket, problemOf(error), uuidv7());
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const connection = new Connection(webSocket, identity, edge.gateway, app.log);
+      connections.add(connection);
+      webSocket.on("close", () => connections.delete(connection));
+    });
+  });
+  const pings = setInterval(() => {
+    for (const connection of connections) connection.ping(edge.keys.isStillValid(connection.keyId));
+  }, PING_MS).unref();
+  edge.closing.addEventListener("abort", () => {
+    clearInterval(pings);
+    for (const connection of connections) connection.goAway();
+  });
+}
+
+function admit(request: IncomingMessage, { keys, closing }: Edge): Identity {
+  if (closing.aborted) throw new Problem("unavailable", "the server is closing");
+  if (request.url?.split("?")[0] !== PATH) throw new Problem("not-found", `WebSockets connect to ${PATH}`);
+  const identity = identify(keys, request.headers);
+  demandScope(identity.caller, ["work"]);
+  return identity;
+}
+
+/**
+ * One worker's WebSocket: a registration first, then messages in the order in which they came. A report is
+ * answered when it is committed, which holds nothing else up.
+ */
+class Connection {
+  readonly #socket: WebSocket;
+  readonly #identity: Identity;
+  readonly #gateway: WorkerGateway;
+  readonly #log: FastifyBaseLogger;
+  readonly #impatience: NodeJS.Timeout;
+  #registered: Promise<WorkerSession | undefined> | undefined;
+  #session: WorkerSession | undefined;
+  #hasLeft = false;
+  #isAnswering = true;
+
+  constructor(socket: WebSocket, identity: Identity, gateway: WorkerGateway, log: FastifyBaseLogger) {
+    this.#socket = socket;
+    this.#identity = identity;
+    this.#gateway = gateway;
+    this.#log = log;
+    this.#impatience = setTimeout(
+      () => this.#fail("request-timeout", "no registration came", true),
+      REGISTER_WITHIN_MS,
+    );
+    socket.on("message", (data, isBinary) => this.#take(String(data), isBinary));
+    socket.on("pong", () => {
+      this.#isAnswering = true;
+    });
+    // A message that is too large closes the socket by itself; the close says the rest.
+    socket.on("error", () => {});
+    socket.on("close", () => this.#closed());
+  }
+
+  get keyId(): string {
+    return this.#identity.key.id;
+  }
+
+  /** Cuts the line to whoever has not answered the last one. */
+  ping(mayStay: boolean): void {
+    if (!mayStay) this.#fail("unauthorized", "the API key is not valid any more", false);
+    else if (!this.#isAnswering) this.#socket.terminate();
+    else {
+      this.#isAnswering = false;
+      this.#socket.ping();
+    }
+  }
+
+  goAway(): void {
+    this.#socket.close(1001, "the server is closing");
+  }
+
+  #take(text: string, isBinary: boolean): void {
+    try {
+      const message = readMessage(text, isBinary);
+      if (message.type === "register") this.#register(message);
+      else this.#inOrder(message);
+    } catch (error) {
+      this.#failWith(error);
+    }
+  }
+
+  /** What comes while the registration is being committed waits for it. */
+  #inOrder(message: Exclude<WorkerMessage, { type: "register" }>): void {
+    if (!this.#registered) throw new Problem("malformed", "the first message must be register");
+    this.#registered
+      .then(async (session) => {
+        if (session) await this.#handle(session, message);
+      })
+      .catch((error: unknown) => this.#failWith(error));
+  }
+
+  #register({ registration, heartbeat }: WorkerMessage & { type: "register" }): void {
+    if (this.#registered) throw new Problem("malformed", "a connection has one registration");
+    clearTimeout(this.#impatience);
+    const sink = { send: (message: ServerMessage) => this.#send(message), close: () => this.goAway() };
+    const admitted = async (): Promise<WorkerSession | undefined> => {
+      checkRegistration(this.#identity, registration);
+      const session = await this.#gateway.register(this.#identity.caller, registration, heartbeat, sink);
+      if ("refused" in session) throw new Problem(session.refused, session.message);
+      this.#session = session;
+      // It was gone before the registration was committed, and nobody would say so later.
+      if (this.#socket.readyState !== this.#socket.OPEN) this.#closed();
+      this.#send({
+        type: "registered",
+        worker: registration.id,
+        lease_ms: session.leaseMs,
+        heartbeat_ms: session.heartbeatMs,
+      });
+      return session;
+    };
+    this.#registered = admitted().catch((error: unknown) => {
+      this.#failWith(error);
+      return undefined;
+    });
+  }
+
+  async #handle(
+    session: WorkerSession,
+    message: Exclude<WorkerMessage, { type: "register" }>,
+  ): Promise<void> {
+    switch (message.type) {
+      case "report":
+        this.#send({
+          type: "ack",
+          ref: message.ref,
+          ack: await session.report(storableReport(message.report)),
+        });
+        break;
+      case "heartbeat":
+        session.heartbeat(message.heartbeat);
+        break;
+      case "log":
+        session.log(storableEntries(message.entries));
+        break;
+      case "progress":
+        session.progress(storableProgress(message.progress));
+        break;
+      case "drain":
+        await session.drain();
+        break;
+      case "leave":
+        this.#hasLeft = true;
+        await session.leave();
+        this.#socket.close(1000, "left");
+        break;
+    }
+  }
+
+  #send(message: ServerMessage): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) this.#socket.terminate();
+    else this.#socket.send(JSON.stringify(message));
+  }
+
+  #failWith(error: unknown): void {
+    const problem = problemOf(error);
+    const isOurs = problem.statusCode >= 500;
+    if (isOurs) this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
+    this.#fail(problem.code, problem.message, isOurs);
+  }
+
+  #fail(code: string, message: string, retry: boolean): void {
+    this.#send({ type: "error", code, message, retry });
+    this.#socket.close(retry ? 1011 : 1008, code);
+  }
+
+  #closed(): void {
+    clearTimeout(this.#impatience);
+    if (!this.#hasLeft) this.#session?.disconnected();
+  }
+}
+
+function readMessage(text: string, isBinary: boolean): WorkerMessage {
+  if (isBinary) throw new Problem("malformed", "a message is a text of JSON");
+  const message = readJsonText(text);
+  const errors = checkMessage(message);
+  if (errors.length > 0) throw invalid(errors);
+  return message as WorkerMessage;
+}

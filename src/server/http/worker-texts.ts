@@ -1,0 +1,47 @@
+import type { ErrorItem, Registration } from "../../protocol/api-schemas.ts";
+import type { LogEntry, Progress, Report } from "../../protocol/index.ts";
+import { allows, type Identity } from "./auth.ts";
+import { invalid, Problem } from "./problems.ts";
+import { isName } from "./route.ts";
+
+/**
+ * What workers print is not theirs to choose: a program may write anything. Texts are made storable instead of being
+ * refused, because a report that is never accepted would be repeated for ever.
+ */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\u{fffd}");
+}
+
+export function storableReport(report: Report): Report {
+  if (report.type !== "failed") return report;
+  return { ...report, code: storable(report.code), message: storable(report.message) };
+}
+
+export function storableEntries(entries: readonly LogEntry[]): LogEntry[] {
+  return entries.map((entry) => ({ ...entry, text: storable(entry.text) }));
+}
+
+export function storableProgress(progress: Progress): Progress {
+  return progress.message === undefined ? progress : { ...progress, message: storable(progress.message) };
+}
+
+/** A worker chooses its names, and serves only zones that its key has. Throws otherwise. */
+export function checkRegistration({ key, caller }: Identity, registration: Registration): void {
+  const { id, zone = caller.zone, zones = [], executors, capabilities = [] } = registration;
+  const lists = { id: [id], zone: [zone], zones, executors, capabilities };
+  const errors = Object.entries(lists).flatMap(([field, names]): ErrorItem[] =>
+    names.every(isName)
+      ? []
+      : [
+          {
+            in: "body",
+            pointer: `/registration/${field}`,
+            detail: "must not contain control characters or broken Unicode",
+          },
+        ],
+  );
+  if (errors.length > 0) throw invalid(errors);
+  const foreign = [zone, ...zones].find((one) => !allows(key.zones, one));
+  if (foreign !== undefined)
+    throw new Problem("zone-not-allowed", `this key does not allow zone "${foreign}"`);
+}
