@@ -24,6 +24,11 @@ function drain(queue: HrrnQueue, now: number): string[] {
   return ids;
 }
 
+function sizesOf(queue: HrrnQueue, homes: ReadonlyMap<Entry, HrrnBlock>): number[] {
+  const blocks = new Set([...queue.entries()].map((entry) => homes.get(entry) as HrrnBlock));
+  return [...blocks].map(({ size }) => size);
+}
+
 test("[Q-09] where thousands of ratios are equal the older goes first, and of equal points the smaller id", () => {
   const queue = new HrrnQueue(new Map());
   const entries: Entry[] = [];
@@ -104,6 +109,30 @@ test("[Q-11] blocks neither overflow nor stay nearly empty, whatever is removed 
     }),
     { seed: 1, numRuns: 40 },
   );
+});
+
+test("[Q-11] a block that became small is poured into the open one only if it fits; else it is the open one", () => {
+  const homes = new Map<Entry, HrrnBlock>();
+  const queue = new HrrnQueue(homes);
+  const entries = Array.from({ length: 912 }, (_, i) => anEntry(`${i}`, NOW + i, 1 + (i % 100)));
+  for (const entry of entries) queue.add(entry);
+  for (const entry of entries.slice(0, 385)) queue.delete(entry);
+  expect(sizesOf(queue, homes)).toEqual([127, 400]);
+  queue.add(anEntry("new", NOW, 1));
+  expect(sizesOf(queue, homes)).toEqual([128, 400]);
+  for (const entry of entries.slice(512, 785)) queue.delete(entry);
+  expect(sizesOf(queue, homes)).toEqual([255]);
+});
+
+test("[Q-11] small blocks that are handed over one after the other become one", () => {
+  const homes = new Map<Entry, HrrnBlock>();
+  const queue = new HrrnQueue(homes);
+  const other = new HrrnQueue(homes);
+  for (let i = 0; i < 300; i++) {
+    queue.add(anEntry(`${i}`, NOW + i, 1 + (i % 100)));
+    queue.handOver(NOW + i + 1, other);
+  }
+  expect([sizesOf(queue, homes), sizesOf(other, homes)]).toEqual([[], [300]]);
 });
 
 test("[Q-13] what became ready before a time is handed over, and nothing else", () => {
