@@ -21,7 +21,10 @@ const stages = [
   ["types of bench", ["node_modules/typescript/bin/tsc", "-p", "bench/tsconfig.json"]],
   ["knip", ["node_modules/knip/bin/knip.js"]],
 ];
-if (args[0] !== "--check") stages.push(["vitest", ["node_modules/vitest/vitest.mjs", "run", ...args]]);
+if (args[0] !== "--check") {
+  stages.push(["postgresql", ["scripts/postgres.mjs"]]);
+  stages.push(["vitest", ["node_modules/vitest/vitest.mjs", "run", ...args]]);
+}
 
 for (const [name, command] of stages) {
   const startedMs = performance.now();

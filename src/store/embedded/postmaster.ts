@@ -44,7 +44,7 @@ export interface StartOptions {
 export async function startPostmaster(options: StartOptions): Promise<Postmaster> {
   const { binaries, owner, clusterDir, socketDir, logFile } = options;
   const settings = { ...SETTINGS, unix_socket_directories: quoted(socketDir), ...options.settings };
-  const output = openSync(logFile, ((await sizeOf(logFile)) ?? 0) > LARGE_LOG_BYTES ? "w" : "a");
+  const output = openSync(logFile, ((await sizeOf(logFile)) ?? 0) > LARGE_LOG_BYTES ? "w" : "a", 0o600);
   const child = spawn(
     join(binaries.folder, "postgres"),
     ["-D", clusterDir, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
