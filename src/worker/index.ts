@@ -1,5 +1,5 @@
 export { startWork } from "./attempt.ts";
-export { BUILT_IN } from "./builtin.ts";
+export { BUILT_IN, BUILT_IN_HANDLERS } from "./builtin.ts";
 export type { RunningCommand } from "./command.ts";
 export { command, type Handler, type Handlers, shellCommand, task } from "./handler.ts";
 export { PermanentError } from "./permanent-error.ts";

@@ -1,0 +1,60 @@
+import { Command, Option } from "commander";
+import { wholeNumber } from "./option-values.ts";
+
+export interface WorkerCommandOptions {
+  readonly server: string;
+  readonly key?: string;
+  readonly tasks?: string;
+  readonly id?: string;
+  readonly zone?: string;
+  readonly executor: readonly string[];
+  readonly capability: readonly string[];
+  readonly slots?: number;
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly transport: "ws" | "http";
+  readonly shell: boolean;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+export function workerCommand(): Command {
+  return new Command("worker")
+    .summary("run tasks for a server")
+    .description(
+      "Connect to a server and run the tasks that it assigns: those of a tasks file, and the built-in types noop, sleep and echo.",
+    )
+    .addOption(new Option("--server <url>", "the server").env("ORRERY_URL").default("http://127.0.0.1:2026"))
+    .addOption(
+      new Option("--key <key>", "the API key; better in the environment, where no one sees it").env(
+        "ORRERY_API_KEY",
+      ),
+    )
+    .option("--tasks <file>", "a module (.js, .mjs, .ts, .mts) that exports handlers")
+    .option("--id <id>", "its name (default: made of the host, the process and a few random characters)")
+    .option("--zone <name>", "its home zone (default: that of the key)")
+    .option("--executor <name...>", "the executors that it serves", ["default"])
+    .option("--capability <name...>", "what it can do beyond that", [])
+    .option("--slots <n>", "how many tasks at once (default: the number of cores)", wholeNumber(1, 10_000))
+    .option("--cpu <cores>", "such as 2, 0.5 or 500m (default: all cores)")
+    .option("--memory <size>", "such as 512MiB (default: all of it)")
+    .addOption(
+      new Option("--transport <name>", "how it speaks to the server").choices(["ws", "http"]).default("ws"),
+    )
+    .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks", false)
+    .option("-q, --quiet", "say only what went wrong", false)
+    .option("--json", "print what happens as JSON lines", false)
+    .addHelpText("after", EXAMPLES)
+    .action(async (options: WorkerCommandOptions) => {
+      const { runWorker } = await import("./worker-process.ts");
+      await runWorker(options);
+    });
+}
+
+const EXAMPLES = `
+SIGTERM or Ctrl-C: finish what runs, then leave. A second one: leave at once, and let others run it again.
+
+Examples:
+  orrery worker --tasks tasks.ts                       the handlers of a file
+  orrery worker --shell --executor build --slots 8     shell commands, for the executor "build"
+  ORRERY_URL=https://orrery.example orrery worker --tasks tasks.js --json`;
