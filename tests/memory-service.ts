@@ -143,7 +143,7 @@ export class MemoryService implements Api, WorkerGateway {
     return (this.#logs.get(id) ?? []).filter(({ line }) => line > afterLine).slice(0, limit);
   }
 
-  metrics(caller: Caller): Metrics {
+  async metrics(caller: Caller): Promise<Metrics> {
     const tasks = [...this.#tasks.values()].filter(({ zone }) => zone === caller.zone);
     const now = Date.now();
     const queued = tasks.filter(({ status }) => status === "queued");
@@ -217,7 +217,7 @@ export class MemoryService implements Api, WorkerGateway {
     return true;
   }
 
-  workers(caller: Caller): readonly WorkerView[] {
+  async workers(caller: Caller): Promise<readonly WorkerView[]> {
     return [...this.#workers.values()]
       .filter((one) => one.view.zones.includes(caller.zone))
       .map(({ view }) => view);
@@ -232,7 +232,7 @@ export class MemoryService implements Api, WorkerGateway {
 
   async setPaused(): Promise<void> {}
 
-  agents(caller: Caller): readonly AgentView[] {
+  async agents(caller: Caller): Promise<readonly AgentView[]> {
     return caller.isZoneAdmin ? [...this.#agents.values()] : [this.#agent(caller.agent)];
   }
 
@@ -254,7 +254,7 @@ export class MemoryService implements Api, WorkerGateway {
     return this.#keep({ ...known, creditsMicros: known.creditsMicros + micros });
   }
 
-  limits(): readonly LimitView[] {
+  async limits(): Promise<readonly LimitView[]> {
     return [...this.#limits.values()];
   }
 

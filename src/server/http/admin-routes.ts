@@ -32,7 +32,7 @@ export function adminRoutes(app: App, { api }: Edge): void {
       schema: { summary: "List the zone's workers", tags, response: answers({ 200: WorkersAnswer }) },
     },
     async (request) => ({
-      workers: api.workers(callerOf(request)).map((worker) => ({
+      workers: (await api.workers(callerOf(request))).map((worker) => ({
         id: worker.id,
         zone: worker.zone,
         zones: [...worker.zones],
@@ -116,18 +116,18 @@ export function adminRoutes(app: App, { api }: Edge): void {
 }
 
 function agentRoutes(app: App, api: Edge["api"]): void {
-  const Agent = PathId("id", "An agent's name.");
+  const Agent = PathId("agent", "An agent's name.");
   app.get(
     "/agents",
     {
       ...read,
       schema: { summary: "List the agents that are known", tags, response: answers({ 200: AgentsAnswer }) },
     },
-    async (request) => ({ agents: api.agents(callerOf(request)).map(agentAnswer) }),
+    async (request) => ({ agents: (await api.agents(callerOf(request))).map(agentAnswer) }),
   );
 
   app.put(
-    "/agents/:id",
+    "/agents/:agent",
     {
       ...admin,
       schema: {
@@ -140,13 +140,13 @@ function agentRoutes(app: App, api: Edge["api"]): void {
       },
     },
     async (request) => {
-      const agent = named(request.params.id);
+      const agent = named("agent", request.params.agent);
       return agentAnswer(await api.setAgentLimit(callerOf(request), agent, request.body.max_concurrent));
     },
   );
 
   app.post(
-    "/agents/:id/credits",
+    "/agents/:agent/credits",
     {
       ...admin,
       schema: {
@@ -158,7 +158,7 @@ function agentRoutes(app: App, api: Edge["api"]): void {
       },
     },
     async (request) => {
-      const agent = named(request.params.id);
+      const agent = named("agent", request.params.agent);
       const micros = parseMicros(request.body.amount);
       if (typeof micros !== "number")
         throw invalid([{ in: "body", pointer: "/amount", detail: micros.refusal }]);
@@ -174,18 +174,18 @@ function limitRoutes(app: App, api: Edge["api"]): void {
       ...read,
       schema: { summary: "List the limits that tasks name", tags, response: answers({ 200: LimitsAnswer }) },
     },
-    async (request) => ({ limits: api.limits(callerOf(request)).map(limitAnswer) }),
+    async (request) => ({ limits: (await api.limits(callerOf(request))).map(limitAnswer) }),
   );
 
   app.put(
-    "/limits/:id",
+    "/limits/:name",
     {
       ...admin,
       schema: {
         summary: "Set a limit that tasks name",
         description: "What is null or left out is not limited.",
         tags,
-        params: PathId("id", "A limit's name."),
+        params: PathId("name", "A limit's name."),
         body: LimitBody,
         response: answers({ 200: LimitAnswer }),
       },
@@ -196,17 +196,17 @@ function limitRoutes(app: App, api: Edge["api"]): void {
         count: rate.count,
         periodMs: Math.max(1, Math.round(rate.per_seconds * 1000)),
       };
-      const limit = { name: named(request.params.id), concurrency, rate: period };
+      const limit = { name: named("name", request.params.name), concurrency, rate: period };
       return limitAnswer(await api.setLimit(callerOf(request), limit));
     },
   );
 }
 
 /** A name in a path that is about to be kept, rather than looked for. */
-function named(name: string): string {
+function named(parameter: string, name: string): string {
   if (isName(name)) return name;
   const detail = "must have 1 to 256 characters without control characters";
-  throw invalid([{ in: "path", pointer: "/id", detail }]);
+  throw invalid([{ in: "path", pointer: `/${parameter}`, detail }]);
 }
 
 function agentAnswer(view: AgentView): AgentAnswer {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestListener, Server } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify } from "fastify";
 import { uuidv7 } from "uuidv7";
@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly health: Health;
   readonly version: string;
   readonly instruments?: Instruments;
+  /** Whose server it is, where it listens already. */
+  readonly serverFactory?: (handler: RequestListener) => Server;
   readonly logLevel?: "debug" | "info" | "warn" | "error" | "silent";
   /** Where the log goes, line by line; by default to the standard error. */
   readonly logTo?: { write(line: string): void };
@@ -53,6 +55,7 @@ export function buildApp(options: AppOptions): App {
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
     forceCloseConnections: "idle",
     exposeHeadRoutes: false,
+    ...(options.serverFactory && { serverFactory: options.serverFactory }),
     routerOptions: { maxParamLength: 2048 },
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
     clientErrorHandler: answerOnSocket,

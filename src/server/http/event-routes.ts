@@ -39,6 +39,7 @@ export function eventRoutes(app: App, { api, keys, closing }: Edge): void {
       schema: {
         summary: "What happens, as it happens",
         tags: ["events"],
+        produces: ["text/event-stream"],
         querystring: Place,
         response: answers({ 200: Stream }),
       },
@@ -61,6 +62,7 @@ export function eventRoutes(app: App, { api, keys, closing }: Edge): void {
         summary: "What happens in a run, until it ends",
         description: "Begins and ends with an event `Run` that holds the run itself.",
         tags: ["events", "runs"],
+        produces: ["text/event-stream"],
         params: PathId("id", "A run's id."),
         querystring: Place,
         response: answers({ 200: Stream, 204: Type.Null({ description: "All of it was told." }) }),

@@ -42,7 +42,14 @@ export function healthRoutes(app: App, { health, instruments, closing }: Edge): 
     "/metrics",
     {
       config: { scopes: ["operator"] },
-      schema: { summary: "Metrics for Prometheus", tags, response: answers({ 200: Type.String() }) },
+      schema: {
+        summary: "Metrics for Prometheus",
+        // The queue has metrics too.
+        operationId: "getPrometheusMetrics",
+        tags,
+        produces: ["text/plain"],
+        response: answers({ 200: Type.String() }),
+      },
     },
     async (_, reply) =>
       reply

@@ -1,7 +1,8 @@
 import swagger from "@fastify/swagger";
-import { Type } from "typebox";
+import type { FastifySchema, RouteOptions } from "fastify";
+import { type TObject, Type } from "typebox";
 import { docsPage } from "./docs-page.ts";
-import { type App, answers } from "./route.ts";
+import { type App, answers, PREFIX } from "./route.ts";
 
 /** As much of an OpenAPI document as is looked at here. */
 export interface Document {
@@ -12,6 +13,7 @@ export interface Document {
 }
 
 export interface Operation {
+  readonly operationId: string;
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
@@ -42,12 +44,51 @@ export function useOpenApi(app: App, version: string): void {
       components: { securitySchemes: SECURITY },
       security: [{ key: [] }],
     },
+    transform: ({ schema, url, route }) => ({ schema: described(schema, route), url }),
   });
+}
+
+/** What can be said of every route alike: its name for programs, who may call it, and for which zone and agent. */
+function described(schema: FastifySchema, { method, url, config }: RouteOptions): FastifySchema {
+  const steps = url
+    .replace(PREFIX, "")
+    .split(/[/.]/)
+    .filter((step) => step !== "");
+  const name = [
+    String(method).toLowerCase(),
+    ...steps.map((step) => capitalized(step.replace(":", "by-"))),
+  ].join("");
+  const { operationId = name, description, headers } = schema as Described;
+  const scopes = config?.scopes ?? "none";
+  if (scopes === "none") return { ...schema, operationId, security: [] };
+  return {
+    ...schema,
+    operationId,
+    description: [description, `Needs the scope ${scopes.join(" or ")}.`].filter(Boolean).join(" "),
+    headers: Type.Object({ ...headers?.properties, ...CALLER_HEADERS }),
+  };
+}
+
+interface Described {
+  readonly operationId?: string;
+  readonly description?: string;
+  readonly headers?: TObject;
+}
+
+const CALLER_HEADERS = {
+  "x-zone-id": Type.Optional(Type.String({ description: "The zone; by default the key's first." })),
+  "x-agent-id": Type.Optional(
+    Type.String({ description: "The agent to act for; by default the key's own." }),
+  ),
+};
+
+function capitalized(words: string): string {
+  return words.replace(/(?:^|[-_])(.)/g, (_, first: string) => first.toUpperCase());
 }
 
 export function docsRoutes(app: App): void {
   let document: Document | undefined;
-  const described = (): Document => {
+  const whole = (): Document => {
     document ??= withComponents(app.swagger() as unknown as Document);
     return document;
   };
@@ -64,7 +105,7 @@ export function docsRoutes(app: App): void {
         response: answers({ 200: Type.Unknown() }),
       },
     },
-    async () => described(),
+    async () => whole(),
   );
   app.get(
     "/docs",
@@ -72,6 +113,7 @@ export function docsRoutes(app: App): void {
       ...open,
       schema: {
         summary: "This API, for people",
+        produces: ["text/html"],
         tags: ["health"],
         response: answers({ 200: Type.String() }),
       },
@@ -84,7 +126,7 @@ export function docsRoutes(app: App): void {
           "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
         )
         .serializer(String)
-        .send(docsPage(described())),
+        .send(docsPage(whole())),
   );
 }
 

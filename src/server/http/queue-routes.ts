@@ -15,7 +15,7 @@ export function queueRoutes(app: App, { api }: Edge): void {
       },
     },
     async (request) => {
-      const metrics = api.metrics(callerOf(request));
+      const metrics = await api.metrics(callerOf(request));
       const shares = Object.entries(metrics.fairShare).map(([agent, { running, max, available }]) => [
         agent,
         { running_count: running, max_concurrent: max, available_slots: available },

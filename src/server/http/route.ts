@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
-import { type TSchema, Type } from "typebox";
+import { type TSchema, type TString, Type } from "typebox";
 import { MAX_NAME, ProblemDocument } from "../../protocol/api-schemas.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
@@ -43,16 +43,20 @@ export const MIB = 1024 * 1024;
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_WAIT_S = 60;
 
+const problem = {
+  description: "What went wrong.",
+  content: { "application/problem+json": { schema: ProblemDocument } },
+};
+
 /** The answers of a route: its own, and what every route may answer instead. */
 export function answers<Own extends Readonly<Record<number, TSchema>>>(own: Own) {
-  return { ...own, "4xx": ProblemDocument, "5xx": ProblemDocument };
+  return { ...own, "4xx": problem, "5xx": problem };
 }
 
 /** Whatever is in a path is looked for; what cannot be there is not found, rather than wrong. */
-export function PathId(name: string, description: string) {
-  return Type.Object({ [name]: Type.String({ description }) }) as ReturnType<typeof IdShape>;
+export function PathId<Key extends string>(name: Key, description: string) {
+  return Type.Object({ [name]: Type.String({ description }) } as Record<Key, TString>);
 }
-const IdShape = () => Type.Object({ id: Type.String() });
 
 export const Wait = Type.Number({
   minimum: 0,

@@ -132,6 +132,7 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
         summary: "Submit a run",
         description: "As JSON with the graph in it, or the graph file itself as JSON or YAML (up to 4 MiB).",
         tags: ["runs"],
+        consumes: ["application/json", "application/yaml"],
         querystring: RunQuery,
         body: Type.Union([RunBody, Type.Record(Type.String(), Type.Unknown(), { title: "GraphFile" })]),
         response: answers({ 201: RunAnswer }),

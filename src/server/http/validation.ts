@@ -15,6 +15,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
   readonly properties?: Readonly<Record<string, Node>>;
   readonly required?: readonly string[];
+  readonly items?: Node;
   readonly examples?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
@@ -56,22 +57,26 @@ export function checkOf(schema: TSchema, part: ErrorItem["in"]): (value: unknown
     const narrow = narrowed(schema as Node, value);
     const errors = Value.Errors(narrow as TSchema, value);
     const items = errors.flatMap((error) => describe(error, errors, narrow, value));
+    // However little can be said about it: what did not pass the check is wrong.
+    if (items.length === 0) items.push({ pointer: "", detail: "does not have the form that is documented" });
     return items.map(({ pointer, detail }) => ({ in: part, pointer, detail }));
   };
 }
 
 /**
- * The schema with each union of objects replaced by the one that the value's `type` names, so that what is told is
- * wrong with the message that was meant and not with all others.
+ * The schema with each union replaced by the one of its forms that was meant, so that what is told is what is wrong
+ * with that form and not with all others: objects say by `type` which they are, and nothing but an object can be
+ * meant by an object.
  */
 function narrowed(node: Node, value: unknown): Node {
   const members = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  if (node.anyOf?.every((branch) => branch.properties?.["type"]?.const !== undefined)) {
-    const named = node.anyOf.find((branch) => branch.properties?.["type"]?.const === members["type"]);
-    const types = node.anyOf.map((branch) => branch.properties?.["type"]?.const);
-    return named
-      ? narrowed(named, value)
-      : { type: "object", required: ["type"], properties: { type: { enum: types } } };
+  if (node.anyOf) {
+    const meant = formMeant(node.anyOf, value, members["type"]);
+    return meant ? narrowed(meant, value) : node;
+  }
+  if (node.items && Array.isArray(value)) {
+    const wrong = value.find((item) => !Value.Check(node.items as TSchema, item)) as unknown;
+    return { ...node, items: narrowed(node.items, wrong) };
   }
   if (!node.properties) return node;
   const properties = Object.entries(node.properties).map(([name, member]) => [
@@ -79,6 +84,16 @@ function narrowed(node: Node, value: unknown): Node {
     narrowed(member, members[name]),
   ]);
   return { ...node, properties: Object.fromEntries(properties) as Record<string, Node> };
+}
+
+function formMeant(forms: readonly Node[], value: unknown, type: unknown): Node | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const kind = Array.isArray(value) ? "array" : "object";
+  const fitting = forms.filter((form) => form.type === kind);
+  if (fitting.length < 2) return fitting[0];
+  const types = fitting.map((form) => form.properties?.["type"]?.const);
+  const named = fitting[types.indexOf(type)];
+  return named ?? { type: "object", required: ["type"], properties: { type: { enum: types } } };
 }
 
 interface Fault {

@@ -1,0 +1,218 @@
+// Every route against every kind of credential. A route that is not in the table fails the test, so nobody adds one
+// without saying who may call it.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  ADMIN_KEY,
+  type Answer,
+  API,
+  bearer,
+  memoryService,
+  type Served,
+  serve,
+} from "../../../tests/http-app.ts";
+import { Contract } from "../../../tests/http-document.ts";
+import { SCOPES, type Scope } from "../api.ts";
+
+type Needs = readonly Scope[] | "none";
+
+const ROUTES: Readonly<Record<string, Needs>> = {
+  "GET /livez": "none",
+  "GET /health": "none",
+  "GET /readyz": "none",
+  "GET /openapi.json": "none",
+  "GET /docs": "none",
+  "GET /metrics": ["operator"],
+  [`POST ${API}/submit`]: ["submit"],
+  [`POST ${API}/submit/batch`]: ["submit"],
+  [`GET ${API}/task/{id}`]: ["read"],
+  [`POST ${API}/task/{id}/cancel`]: ["submit"],
+  [`POST ${API}/task/{id}/retry`]: ["submit"],
+  [`GET ${API}/task/{id}/why`]: ["read"],
+  [`GET ${API}/task/{id}/log`]: ["read"],
+  [`GET ${API}/tasks`]: ["read"],
+  [`GET ${API}/metrics`]: ["read"],
+  [`POST ${API}/classify`]: ["read", "submit"],
+  [`POST ${API}/runs`]: ["submit"],
+  [`GET ${API}/runs`]: ["read"],
+  [`GET ${API}/runs/{id}`]: ["read"],
+  [`POST ${API}/runs/{id}/cancel`]: ["submit"],
+  [`GET ${API}/runs/{id}/events`]: ["read"],
+  [`GET ${API}/events`]: ["read"],
+  [`GET ${API}/workers`]: ["read"],
+  [`POST ${API}/workers/{id}/drain`]: ["admin"],
+  [`POST ${API}/pause`]: ["admin"],
+  [`POST ${API}/resume`]: ["admin"],
+  [`GET ${API}/agents`]: ["read"],
+  [`PUT ${API}/agents/{agent}`]: ["admin"],
+  [`POST ${API}/agents/{agent}/credits`]: ["admin"],
+  [`PUT ${API}/zone`]: ["admin"],
+  [`GET ${API}/limits`]: ["read"],
+  [`PUT ${API}/limits/{name}`]: ["admin"],
+  [`GET ${API}/keys`]: ["admin"],
+  [`POST ${API}/keys`]: ["admin"],
+  [`POST ${API}/keys/{id}/revoke`]: ["admin"],
+  [`POST ${API}/keys/{id}/rotate`]: ["admin"],
+  "GET /worker/connect": ["work"],
+  "POST /worker/register": ["work"],
+  "POST /worker/{id}/poll": ["work"],
+  "POST /worker/{id}/report": ["work"],
+  "POST /worker/{id}/log": ["work"],
+  "POST /worker/{id}/progress": ["work"],
+  "POST /worker/{id}/drain": ["work"],
+  "POST /worker/{id}/leave": ["work"],
+};
+
+let served: Served;
+let contract: Contract;
+beforeAll(async () => {
+  served = await serve(memoryService());
+  contract = await Contract.of(served);
+});
+afterAll(async () => {
+  await served.close();
+});
+
+test("the table names every route, and no other", () => {
+  const routes = contract.operations().map(({ method, path }) => `${method} ${path}`);
+  expect(routes.sort()).toEqual(Object.keys(ROUTES).sort());
+});
+
+describe.each(Object.entries(ROUTES))("%s", (route, needs) => {
+  const [method = "", path = ""] = route.split(" ");
+  // An event stream would not end; a run that nobody has ends it at once.
+  const isStream = path === `${API}/events`;
+  const ask = async (headers: Record<string, string>): Promise<Answer> => {
+    const url = path.replace(/\{\w+\}/, "00000000-0000-7000-8000-000000000000");
+    const answer = await served.call(method, url, method === "GET" ? undefined : {}, headers);
+    const described = contract.operations().find((one) => one.method === method && one.path === path);
+    expect(described && contract.fault(described, answer)).toBeUndefined();
+    return answer;
+  };
+  const without = { authorization: "" };
+
+  if (needs === "none") {
+    test("needs no key", async () => {
+      expect((await ask(without)).status).toBe(200);
+    });
+    return;
+  }
+
+  test("refuses keys that are missing, bogus, expired or revoked", async () => {
+    const all = { scopes: [...SCOPES] };
+    const expired = await served.secretOf({ ...all, expiresAt: Date.now() - 1 });
+    const revoked = await served.secretOf(all);
+    await served.keys.revoke(served.keys.find(revoked)?.id ?? "");
+    const basic = { authorization: `Basic ${Buffer.from(`a:${ADMIN_KEY}`).toString("base64")}` };
+    for (const headers of [
+      without,
+      bearer("sk-completely-bogus-key"),
+      bearer(expired),
+      bearer(revoked),
+      basic,
+    ]) {
+      const { status, body, headers: answered } = await ask(headers);
+      expect([status, body.code]).toEqual([401, "unauthorized"]);
+      expect(answered["www-authenticate"]).toMatch("Bearer");
+    }
+  });
+
+  test("refuses another zone and another agent", async () => {
+    const headers = bearer(await served.secretOf({ scopes: [...SCOPES], zones: ["a"], agents: ["alice"] }));
+    const zone = await ask({ ...headers, "x-zone-id": "b" });
+    const agent = await ask({ ...headers, "x-agent-id": "bob" });
+    expect([zone.status, zone.body.code]).toEqual([403, "zone-not-allowed"]);
+    expect([agent.status, agent.body.code]).toEqual([403, "agent-not-allowed"]);
+  });
+
+  test("refuses headers that are none", async () => {
+    for (const value of ["", "a b", "a, b", "x".repeat(257), "zö"]) {
+      const { status, body } = await ask({ "x-zone-id": value });
+      expect([status, body.code]).toEqual([400, "bad-header"]);
+    }
+  });
+
+  test("needs its scope", async () => {
+    const implies = needs.includes("operator") || needs.includes("admin") ? [] : ["admin"];
+    const others = SCOPES.filter((scope) => !needs.includes(scope) && !implies.includes(scope));
+    const { status, body } = await ask(bearer(await served.secretOf({ scopes: others })));
+    expect([status, body.code]).toEqual([403, "scope"]);
+  });
+
+  test.skipIf(isStream)("is open with its scope", async () => {
+    for (const scope of needs) {
+      const { status } = await ask(bearer(await served.secretOf({ scopes: [scope] })));
+      expect([401, 403, 500]).not.toContain(status);
+    }
+  });
+
+  test.skipIf(isStream)("gives an admin who acts for an agent no more than that agent's rights", async () => {
+    const { status } = await ask({ "x-agent-id": "alice" });
+    const isAgents = needs.includes("read") || needs.includes("submit");
+    if (isAgents) expect([401, 403]).not.toContain(status);
+    else if (!needs.includes("work")) expect(status).toBe(403);
+  });
+});
+
+describe("what a caller may not see is as if it were not there:", () => {
+  const owner = { "x-zone-id": "a", "x-agent-id": "alice" };
+  const strangers = [
+    ["another agent of the zone", { "x-zone-id": "a", "x-agent-id": "bob" }],
+    ["the same agent in another zone", { "x-zone-id": "b", "x-agent-id": "alice" }],
+    ["another zone's admin", { "x-zone-id": "b" }],
+  ] as const;
+  const unknown = "00000000-0000-7000-8000-000000000000";
+
+  test.each(strangers)("a task, for %s", async (_who, headers) => {
+    const { id } = (await served.call("POST", `${API}/submit`, { executor: "x", task_type: "t" }, owner))
+      .body;
+    for (const path of ["", "/why", "/log"]) {
+      const foreign = await served.call("GET", `${API}/task/${id}${path}`, undefined, {
+        ...headers,
+        "x-request-id": "r",
+      });
+      const missing = await served.call("GET", `${API}/task/${unknown}${path}`, undefined, {
+        ...headers,
+        "x-request-id": "r",
+      });
+      expect([foreign.status, foreign.text]).toEqual([404, missing.text]);
+    }
+    const cancel = await served.call("POST", `${API}/task/${id}/cancel`, undefined, headers);
+    expect([cancel.status, cancel.body]).toEqual([200, { cancelled: false, task_id: id }]);
+    expect((await served.call("POST", `${API}/task/${id}/retry`, undefined, headers)).status).toBe(404);
+    const listed = (await served.call("GET", `${API}/tasks?limit=1000`, undefined, headers)).body.tasks;
+    expect(listed.map((task: { id: string }) => task.id)).not.toContain(id);
+    expect((await served.call("GET", `${API}/task/${id}`, undefined, owner)).body.status).toBe("queued");
+    expect((await served.call("GET", `${API}/task/${id}`, undefined, { "x-zone-id": "a" })).status).toBe(200);
+  });
+
+  test.each(strangers)("a run, for %s", async (_who, headers) => {
+    const { id } = (await served.call("POST", `${API}/runs`, { nodes: { a: { task: "t" } } }, owner)).body;
+    for (const path of ["", "/events"]) {
+      expect((await served.call("GET", `${API}/runs/${id}${path}`, undefined, headers)).status).toBe(404);
+    }
+    expect((await served.call("POST", `${API}/runs/${id}/cancel`, undefined, headers)).body.cancelled).toBe(
+      false,
+    );
+    expect((await served.call("GET", `${API}/runs/${id}`, undefined, owner)).body.status).toBe("running");
+  });
+
+  test("a cursor says nothing of how much happens elsewhere", async () => {
+    for (let n = 0; n < 2; n++)
+      await served.call("POST", `${API}/submit`, { executor: "x", task_type: "t" }, owner);
+    const { next } = (await served.call("GET", `${API}/tasks?limit=1`, undefined, owner)).body;
+    const again = (await served.call("GET", `${API}/tasks?limit=1`, undefined, owner)).body.next;
+    expect(Buffer.from(next, "base64url").toString("latin1")).not.toMatch(/\d+ [0-9a-f]{8}-/);
+    expect(next).not.toBe(again);
+  });
+});
+
+test("without a header the zone and the agent are the key's first, or its name", async () => {
+  const submit = async (key: object) => {
+    const headers = bearer(await served.secretOf({ scopes: ["submit"], name: "ci", ...key }));
+    const { body } = await served.call("POST", `${API}/submit`, { executor: "x", task_type: "t" }, headers);
+    return [body.zone, body.agent_id];
+  };
+  expect(await submit({ zones: ["b", "a"], agents: ["bob", "alice"] })).toEqual(["b", "bob"]);
+  expect(await submit({ zones: ["*"], agents: ["*"] })).toEqual(["default", "ci"]);
+});
