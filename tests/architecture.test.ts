@@ -21,6 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "protocol", "words"],
   worker: ["core", "protocol", "graph"],
   client: ["core", "protocol"],
+  embedded: ["core", "graph", "protocol", "server", "store", "worker"],
   get local() {
     return partsAbove("local");
   },

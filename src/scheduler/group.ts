@@ -155,6 +155,14 @@ export class Lane implements Entry {
     return this.ready.has(this.rankOf(node));
   }
 
+  /** When each of its ready nodes became so. */
+  *readyTimes(): Generator<number> {
+    for (let rank = 0; rank < this.#size; rank++) {
+      if (this.ready.has(rank))
+        yield this.run.readyAt[this.run.order[this.#start + rank] as number] as number;
+    }
+  }
+
   /** How many ready nodes come before the first for which the claim, true for some while, is false. */
   countWhile(claim: (node: number) => boolean): number {
     let count = 0;

@@ -1,6 +1,9 @@
+export type { Barrier } from "./admission.ts";
 export { apply } from "./apply.ts";
+export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export { type WaitReason, whyHere, whyNotYet } from "./explain.ts";
+export { zonedKey } from "./group.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export type { Run } from "./run.ts";
@@ -8,3 +11,4 @@ export { restore, type Snapshot, stateHash, takeSnapshot } from "./snapshot.ts";
 export { DEFAULT_CONFIG, State } from "./state.ts";
 export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";
 export { type Reply, type Stimulus, step } from "./step.ts";
+export type { Tasks } from "./tasks.ts";

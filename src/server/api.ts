@@ -36,23 +36,23 @@ export interface Api {
   retry(caller: Caller, id: string): Promise<TaskView | Refusal | undefined>;
   why(caller: Caller, id: string): Promise<Explanation | undefined>;
   log(caller: Caller, id: string, afterLine: number, limit: number): Promise<readonly LogLine[] | undefined>;
-  metrics(caller: Caller): Metrics;
+  metrics(caller: Caller): Promise<Metrics>;
 
   submitRun(caller: Caller, run: RunSubmission): Promise<RunView | Refusal>;
   run(caller: Caller, id: string): Promise<RunView | undefined>;
   runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>>;
   cancelRun(caller: Caller, id: string): Promise<boolean>;
 
-  workers(caller: Caller): readonly WorkerView[];
+  workers(caller: Caller): Promise<readonly WorkerView[]>;
   drainWorker(caller: Caller, id: string): Promise<boolean>;
   /** An executor of the caller's zone, or with undefined the whole zone. */
   setPaused(caller: Caller, executor: string | undefined, paused: boolean): Promise<void>;
-  agents(caller: Caller): readonly AgentView[];
+  agents(caller: Caller): Promise<readonly AgentView[]>;
   /** Null: no limit; undefined: as the zone or the configuration says. */
   setAgentLimit(caller: Caller, agent: string, maxConcurrent: number | null | undefined): Promise<AgentView>;
   setZoneLimit(caller: Caller, maxConcurrent: number | null | undefined): Promise<void>;
   grantCredits(caller: Caller, agent: string, micros: number): Promise<AgentView>;
-  limits(caller: Caller): readonly LimitView[];
+  limits(caller: Caller): Promise<readonly LimitView[]>;
   setLimit(caller: Caller, limit: LimitSetting): Promise<LimitView>;
 
   /** What happens, from an opaque id on, or from now; ends with the signal. Only what the caller may see. */

@@ -124,7 +124,7 @@ test.each(["refuse", "throw"] as const)(
     store.gates.shift()?.(how);
     await Promise.all([lost, second]);
     expect(failures).toHaveLength(1);
-    await expect(driver.submit({ ...oneNode, runId: "r2" })).rejects.toThrow("has stopped");
+    await expect(driver.submit({ ...oneNode, runId: "r2" })).rejects.toThrow(failures[0]);
   },
 );
 

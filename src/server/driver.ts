@@ -23,6 +23,8 @@ export interface DriverOptions {
   readonly wake?: (delayMs: number, turn: () => void) => () => void;
   /** What a committed turn recorded: from here on it may have effects. */
   readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
+  /** How long a commit took, and how many events it held. */
+  readonly onCommit?: (ms: number, events: number) => void;
   /** Keeps rows beside the ledger. */
   readonly recorder?: Recorder;
   /** Nothing can be committed any more. The state is beyond what is stored and must not be used. */
@@ -224,7 +226,9 @@ export class Driver implements AsyncDisposable {
 
   async #commit(block: Block, rows: RowChanges | undefined): Promise<void> {
     const { store } = this.#options;
+    const startedMs = performance.now();
     const committed = await store.commit(block, rows);
+    this.#options.onCommit?.(performance.now() - startedMs, block.count);
     if (!committed) throw new StoreError("locked", "another process has written to this ledger");
     if (this.#state.seq - this.#snapshotSeq < SNAPSHOT_EVERY) return;
     let size = this.#state.singles.all.size;

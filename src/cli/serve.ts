@@ -1,0 +1,61 @@
+import { Command, Option } from "commander";
+import { wholeNumber } from "./option-values.ts";
+
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly strictPort: boolean;
+  readonly store?: string;
+  readonly data: string;
+  readonly order: "hrrn" | "classic";
+  readonly fairShare: number;
+  readonly prefetch: number;
+  readonly lease: number;
+  readonly keepEnded?: number;
+  readonly demo: boolean;
+  readonly json: boolean;
+}
+
+export function serveCommand(): Command {
+  return new Command("serve")
+    .summary("run the scheduler as a service")
+    .description("Take tasks and graphs by HTTP, give them to workers, and lose nothing.")
+    .option("--host <address>", "where to listen", "127.0.0.1")
+    .option("-p, --port <n>", "the port; the next free one if it is taken", wholeNumber(0, 65_535), 2026)
+    .option("--strict-port", "fail if the port is taken", false)
+    .addOption(
+      new Option("--store <where>", "postgres://… or memory (default: a private PostgreSQL in --data)").env(
+        "DATABASE_URL",
+      ),
+    )
+    .option("--data <dir>", "where the private PostgreSQL keeps its data", ".orrery/server")
+    .addOption(
+      new Option("--order <name>", "what goes first within a class")
+        .choices(["hrrn", "classic"])
+        .default("hrrn"),
+    )
+    .option("--fair-share <n>", "tasks of one agent that run at once", wholeNumber(1, 1_000_000), 10)
+    .option("--prefetch <n>", "tasks that a worker gets beyond those it runs", wholeNumber(0, 10_000), 10)
+    .option("--lease <seconds>", "a worker that is silent for this long is lost", wholeNumber(1, 3600), 15)
+    .option(
+      "--keep-ended <days>",
+      "forget tasks this long after they ended (default: keep)",
+      wholeNumber(1, 36_500),
+    )
+    .option("--demo", "also start a worker here and submit an example run", false)
+    .option("--json", "print what is to know as JSON", false)
+    .addHelpText("after", EXAMPLES)
+    .action(async (options: ServeOptions) => {
+      const { runServer } = await import("./server-process.ts");
+      await runServer(options);
+    });
+}
+
+const EXAMPLES = `
+ORRERY_API_KEY (16 characters or more) is the first admin key. Without any key, one is made and shown, and the
+server listens on this machine only.
+
+Examples:
+  orrery serve                                          all in .orrery/server
+  orrery serve --store postgres://user@host/orrery      on a database of yours
+  ORRERY_API_KEY=… orrery serve --host 0.0.0.0          for other machines`;

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type RunningServer, StartError, startServer } from "../server/index.ts";
+import { CliError } from "./errors.ts";
+import { printJson, printLines, warn } from "./output.ts";
+import type { ServeOptions } from "./serve.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Serves until it is told to stop: the first signal closes in order, the second ends at once. */
+export async function runServer(options: ServeOptions): Promise<void> {
+  let fail: (error: Error) => void = () => {};
+  const failed = new Promise<Error>((done) => {
+    fail = done;
+  });
+  const stopped = untilSignal();
+  const server = await start(options, fail);
+  let demo: AsyncDisposable | undefined;
+  let failure: Error | undefined;
+  try {
+    if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server);
+    await announce(server, options);
+    const ended = await Promise.race([stopped, failed]);
+    if (ended instanceof Error) failure = ended;
+  } finally {
+    if (!failure) await demo?.[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  }
+  if (failure) throw new CliError(`the server has stopped: ${failure.message}`, 1);
+}
+
+async function start(options: ServeOptions, onFailed: (error: Error) => void): Promise<RunningServer> {
+  const { host, port, strictPort, store, order, fairShare, prefetch, lease, keepEnded } = options;
+  const retention = { logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS };
+  try {
+    return await startServer({
+      host,
+      port,
+      strictPort,
+      store,
+      dataDir: resolve(options.data),
+      apiKey: process.env["ORRERY_API_KEY"] || undefined,
+      version: ownVersion(),
+      settings: {
+        config: { order, fairShare, maxQueuePerWorker: prefetch },
+        leaseMs: lease * 1000,
+        retention: { ...retention, endedTasksMs: keepEnded === undefined ? null : keepEnded * DAY_MS },
+      },
+      warn,
+      onFailed,
+    });
+  } catch (error) {
+    if (error instanceof StartError || (error as Error).name === "KeyError") {
+      throw new CliError((error as Error).message, 2);
+    }
+    throw error;
+  }
+}
+
+function ownVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+async function announce(server: RunningServer, options: ServeOptions): Promise<void> {
+  const { url, storeDescription, devKey } = server;
+  const readyMs = Math.round(performance.now());
+  if (options.json) {
+    await printJson({
+      version: ownVersion(),
+      url,
+      store: storeDescription,
+      key: devKey ?? null,
+      readyMs,
+      pid: process.pid,
+    });
+    return;
+  }
+  const moved = options.port !== 0 && server.port !== options.port ? ` (port ${options.port} is taken)` : "";
+  const key = devKey ?? "$ORRERY_API_KEY";
+  await printLines([
+    `orrery ${ownVersion()}, ready after ${(readyMs / 1000).toFixed(1)} s`,
+    `  url    ${url}${moved}   documentation: ${url}/docs`,
+    `  key    ${devKey === undefined ? "as given, or made before" : `${devKey}   (shown once)`}`,
+    `  store  ${storeDescription}`,
+    `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
+    `       -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
+  ]);
+}
+
+function untilSignal(): Promise<"stopped"> {
+  return new Promise((done) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.on(signal, () => {
+        process.stderr.write("stopping; once more to end at once\n");
+        done("stopped");
+        process.once(signal, () => process.exit(signal === "SIGINT" ? 130 : 143));
+      });
+    }
+  });
+}

@@ -1,0 +1,44 @@
+import { availableParallelism, hostname, totalmem } from "node:os";
+import type { Caller, WorkerGateway } from "../server/index.ts";
+import { BUILT_IN_HANDLERS, type Handlers, Worker, type WorkerEvent } from "../worker/index.ts";
+import { InProcessTransport } from "./in-process-transport.ts";
+
+export interface LocalWorkerOptions {
+  readonly handlers: Handlers;
+  readonly executors: readonly string[];
+  readonly zone: string;
+  readonly slots?: number;
+  readonly observe?: (event: WorkerEvent) => void;
+}
+
+/** A worker in the same process as its scheduler. Closing it lets what runs end first. */
+export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOptions): AsyncDisposable {
+  const { handlers, executors, zone, observe } = options;
+  const cores = availableParallelism();
+  const worker = new Worker({
+    transport: new InProcessTransport(gateway, localCaller(zone)),
+    handlers: { ...BUILT_IN_HANDLERS, ...handlers },
+    registration: {
+      id: `${hostname()}-${process.pid}`,
+      zone,
+      executors: [...executors],
+      cpu_millicores: cores * 1000,
+      memory_bytes: totalmem(),
+      slots: options.slots ?? cores,
+    },
+    ...(observe && { observe }),
+  });
+  const ended = worker.run().catch((error: Error) => observe?.({ type: "warning", message: error.message }));
+  return {
+    async [Symbol.asyncDispose]() {
+      worker.drain();
+      await ended;
+    },
+  };
+}
+
+/** Who owns the process may do everything in it. */
+export function localCaller(zone: string, agent = "local"): Caller {
+  const scopes = new Set(["submit", "read", "work", "admin", "operator"] as const);
+  return { keyId: "local", zone, agent, scopes, isZoneAdmin: true };
+}

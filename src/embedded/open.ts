@@ -1,0 +1,157 @@
+import { canonicalJson, sha256Hex } from "../core/index.ts";
+import type { Priority } from "../graph/index.ts";
+import {
+  type Api,
+  type Explanation,
+  openService,
+  type Refusal,
+  type ServiceSettings,
+  type TaskSubmission,
+  type TaskView,
+} from "../server/index.ts";
+import { openServiceStore } from "../store/index.ts";
+import type { Handlers } from "../worker/index.ts";
+import { localCaller, startLocalWorker } from "./local-worker.ts";
+
+export interface OpenOptions {
+  /** `memory`, a URL of PostgreSQL, or undefined for a private PostgreSQL in the data directory. */
+  readonly store?: string;
+  readonly dataDir?: string;
+  /** What the worker in this process runs, by task type; without any there is none. */
+  readonly tasks?: Handlers;
+  /** How many of them at once; by default the number of cores. */
+  readonly slots?: number;
+  readonly settings?: Partial<ServiceSettings>;
+  readonly warn?: (message: string) => void;
+}
+
+export interface TaskOptions {
+  /** 0 (critical) to 4 (best effort); 2 by default. */
+  readonly priority?: Priority;
+  readonly estimateMs?: number;
+  /** Times are milliseconds since 1970. */
+  readonly runAt?: number;
+  readonly deadline?: number;
+  readonly maxAttempts?: number;
+  readonly backoffMs?: number;
+  readonly timeoutMs?: number;
+  readonly limits?: readonly string[];
+  readonly idempotencyKey?: string;
+  readonly executor?: string;
+}
+
+/** The task did not complete. */
+export class TaskFailedError extends Error {
+  override readonly name = "TaskFailedError";
+  readonly task: TaskView;
+
+  constructor(task: TaskView) {
+    super(`task ${task.id} ${task.status}${task.errorMessage === "" ? "" : `: ${task.errorMessage}`}`);
+    this.task = task;
+  }
+}
+
+/** The submission was refused; `code` says why. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly code: string;
+
+  constructor({ code, message }: Refusal) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface Orrery extends AsyncDisposable {
+  /** Resolves when the task is stored, with its id. */
+  submit(type: string, payload?: unknown, options?: TaskOptions): Promise<string>;
+  /** Resolves with the task's result; throws `TaskFailedError`. */
+  result(id: string): Promise<unknown>;
+  task(id: string): Promise<TaskView | undefined>;
+  why(id: string): Promise<Explanation | undefined>;
+  cancel(id: string): Promise<boolean>;
+  /** Everything else, as the server's routes use it. */
+  readonly api: Api;
+}
+
+const ZONE = "default";
+const EXECUTOR = "default";
+const WAIT_MS = 60_000;
+
+/** A scheduler, its store and a worker in this process, without HTTP. */
+export async function open(options: OpenOptions = {}): Promise<Orrery> {
+  const warn = options.warn ?? ((message) => process.emitWarning(message, "OrreryWarning"));
+  const opened = await openServiceStore({
+    store: options.store,
+    dataDir: options.dataDir ?? ".orrery/embedded",
+    warn,
+  });
+  const service = await openService({
+    store: opened.store,
+    ...(options.settings && { settings: options.settings }),
+    warn,
+    onFailed: (error) => warn(`the scheduler has stopped: ${error.message}`),
+  }).catch(async (error: unknown) => {
+    await opened[Symbol.asyncDispose]();
+    throw error;
+  });
+  const worker = options.tasks && startLocalWorker(service.gateway, workerOptions(options, options.tasks));
+  const { api } = service;
+  const caller = localCaller(ZONE);
+  const gone = new AbortController();
+  return {
+    api,
+    async submit(type, payload = {}, task = {}) {
+      const [submitted] = await api.submit(caller, [submissionOf(type, payload, task)]);
+      if (!submitted?.accepted) throw new RefusedError(submitted as Refusal);
+      return submitted.task.id;
+    },
+    async result(id) {
+      for (;;) {
+        const task = await api.waitForTask(caller, id, WAIT_MS, gone.signal);
+        if (!task) throw new RangeError(`there is no task ${id}`);
+        if (task.status === "completed") return JSON.parse(task.result ?? "null") as unknown;
+        if (task.status === "failed" || task.status === "cancelled") throw new TaskFailedError(task);
+        gone.signal.throwIfAborted();
+      }
+    },
+    task: (id) => api.task(caller, id),
+    why: (id) => api.why(caller, id),
+    cancel: (id) => api.cancel(caller, id),
+    async [Symbol.asyncDispose]() {
+      gone.abort();
+      await worker?.[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+      await opened[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function workerOptions({ slots }: OpenOptions, handlers: Handlers): Parameters<typeof startLocalWorker>[1] {
+  return { handlers, executors: [EXECUTOR], zone: ZONE, ...(slots !== undefined && { slots }) };
+}
+
+function submissionOf(type: string, payload: unknown, options: TaskOptions): TaskSubmission {
+  const { priority = 2, estimateMs = 30_000, maxAttempts = 3, backoffMs = 1000, timeoutMs = 0 } = options;
+  const { idempotencyKey, limits = [], executor = EXECUTOR, runAt = -1, deadline = -1 } = options;
+  return {
+    executor,
+    type,
+    payload: JSON.stringify(payload),
+    priority,
+    requestState: "pending",
+    estimateMs,
+    boostMicros: 0,
+    deadline,
+    runAt,
+    idempotencyKey,
+    bodyHash: sha256Hex(canonicalJson({ type, payload, ...options })),
+    cpuMillicores: 0,
+    memoryBytes: 0,
+    capabilities: [],
+    limits: [...new Set(limits)].sort(),
+    maxAttempts,
+    backoffMs,
+    timeoutMs,
+  };
+}

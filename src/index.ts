@@ -1,0 +1,17 @@
+/** Orrery as a library: a scheduler, its store and workers in one process. */
+export {
+  type OpenOptions,
+  type Orrery,
+  open,
+  RefusedError,
+  TaskFailedError,
+  type TaskOptions,
+} from "./embedded/index.ts";
+export {
+  command,
+  type Handler,
+  type Handlers,
+  PermanentError,
+  type TaskContext,
+  task,
+} from "./worker/index.ts";

@@ -1,0 +1,99 @@
+import { CLASS_NAMES, classAt, type Entry } from "../queue/index.ts";
+import { isDemoted } from "./admission.ts";
+import { type Group, Lane, zonedKey } from "./group.ts";
+import type { State } from "./state.ts";
+import { isPlaced, Status } from "./status.ts";
+
+/** What waits and runs in a zone. */
+export interface Census {
+  /** By class, interactive first. */
+  readonly classes: readonly {
+    readonly count: number;
+    readonly sumWaitMs: number;
+    readonly maxWaitMs: number;
+  }[];
+  /** All that has not ended and is on no worker, also what waits for others or for its time. */
+  readonly queued: number;
+  readonly running: number;
+}
+
+export interface AgentCensus {
+  readonly agent: string;
+  readonly running: number;
+  /** Null: no limit. */
+  readonly max: number | null;
+  readonly creditsMicros: number;
+  readonly reservedMicros: number;
+  /** Within the window. */
+  readonly costMicros: number;
+}
+
+export function census(state: State, zone: string): Census {
+  const classes = CLASS_NAMES.map(() => ({ count: 0, sumWaitMs: 0, maxWaitMs: 0 }));
+  for (const group of groupsOf(state, zone)) {
+    const demoted = isDemoted(state, group, state.now);
+    for (const entry of group.line.entries()) {
+      const ofClass = classes[classAt(entry, state.now, demoted, state.config)] as (typeof classes)[number];
+      for (const readyAt of readyTimes(entry)) {
+        const waitMs = Math.max(0, state.now - readyAt);
+        ofClass.count++;
+        ofClass.sumWaitMs += waitMs;
+        ofClass.maxWaitMs = Math.max(ofClass.maxWaitMs, waitMs);
+      }
+    }
+  }
+  return { classes, ...countOpen(state, zone) };
+}
+
+/** Agents of a zone that have work, a limit of their own, credits, or a cost within the window. */
+export function agentsOf(state: State, zone: string): AgentCensus[] {
+  const names = new Set<string>();
+  for (const group of groupsOf(state, zone)) names.add(group.agent);
+  const { own, running } = state.shares.toSnapshot();
+  const keys = [...own, ...running, ...state.credits.toSnapshot().accounts, ...state.costs].map(
+    ([key]) => key,
+  );
+  for (const key of keys) {
+    const [ofZone, agent] = JSON.parse(key) as [string, string];
+    if (ofZone === zone) names.add(agent);
+  }
+  return [...names].sort().map((agent) => agentCensus(state, zone, agent));
+}
+
+export function agentCensus(state: State, zone: string, agent: string): AgentCensus {
+  const key = zonedKey(zone, agent);
+  return {
+    agent,
+    running: state.shares.running(key),
+    max: state.shares.maxOf(zone, key),
+    creditsMicros: state.credits.balance(key),
+    reservedMicros: state.credits.reserved(key),
+    costMicros: state.costs.get(key)?.sum(state.now) ?? 0,
+  };
+}
+
+function* groupsOf(state: State, zone: string): Generator<Group> {
+  for (const pool of state.pools.values()) if (pool.demand.needs.zone === zone) yield* pool.groups.values();
+}
+
+function* readyTimes(entry: Entry): Generator<number> {
+  if (entry instanceof Lane) yield* entry.readyTimes();
+  else yield entry.readyAt;
+}
+
+function countOpen(state: State, zone: string): { queued: number; running: number } {
+  let queued = 0;
+  let running = 0;
+  for (const single of state.singles.all.values()) {
+    if (single.zone !== zone) continue;
+    if (isPlaced(single.status)) running++;
+    else queued++;
+  }
+  const { waiting, held, ready, delayed, assigned, running: runs, cancelling } = Status;
+  for (const run of state.runs.values()) {
+    if (run.zone !== zone || run.outcome !== undefined) continue;
+    for (const status of [waiting, held, ready, delayed]) queued += run.count(status);
+    for (const status of [assigned, runs, cancelling]) running += run.count(status);
+  }
+  return { queued, running };
+}

@@ -1,0 +1,71 @@
+import type { TaskAssigned } from "../ledger/index.ts";
+import { REJECTIONS } from "../placement/index.ts";
+import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
+import { describeReason, describeRejected, describeWait } from "../words/index.ts";
+import type { Caller, Explanation, TaskView } from "./api.ts";
+import type { Fact } from "./attachment.ts";
+import { isOpen, isVisible, locate } from "./live-task.ts";
+
+/** Tasks whose last assignment is remembered; beyond it the oldest is found only in the ledger. */
+const MAX_REMEMBERED = 100_000;
+
+/** How tasks came to their workers, as the ledger says, for those that were placed lately. */
+export class LastAssignments {
+  readonly #byTask = new Map<string, TaskAssigned>();
+
+  follow(facts: readonly Fact[]): void {
+    for (const { event, about } of facts) {
+      if (event.kind !== "TaskAssigned" || about?.task === undefined) continue;
+      this.#byTask.delete(about.task.id);
+      this.#byTask.set(about.task.id, event);
+    }
+    while (this.#byTask.size > MAX_REMEMBERED)
+      this.#byTask.delete(this.#byTask.keys().next().value as string);
+  }
+
+  of(taskId: string): TaskAssigned | undefined {
+    return this.#byTask.get(taskId);
+  }
+}
+
+export function explanationOf(
+  state: State,
+  caller: Caller,
+  task: TaskView,
+  assignments: LastAssignments,
+): Explanation {
+  const place = isOpen(task.status) ? locate(state, task) : undefined;
+  const waiting = place ? whyNotYet(state, place.tasks, place.node) : [];
+  return {
+    id: task.id,
+    status: task.status,
+    waiting: waiting
+      .map((reason) => withoutOthers(reason, caller))
+      .map((reason) => ({ ...reason, text: describeWait(reason, state.now) })),
+    placed: placedOf(state, assignments.of(task.id)),
+  };
+}
+
+/** Of tasks that the caller may not see it says only that there are some. */
+function withoutOthers(reason: WaitReason, caller: Caller): WaitReason {
+  if (reason.code !== "Outranked" || isVisible(caller, reason.next)) return reason;
+  return { ...reason, next: { id: "other work", zone: "", agent: "", node: undefined } };
+}
+
+function placedOf(state: State, assigned: TaskAssigned | undefined): Explanation["placed"] {
+  if (!assigned) return undefined;
+  const worker = state.worker(assigned.worker).id;
+  const rejected: Record<string, number> = {};
+  for (const [at, count] of assigned.rejected.entries()) {
+    if (count > 0) rejected[REJECTIONS[at] as string] = count;
+  }
+  const others = describeRejected(rejected);
+  return {
+    worker,
+    attempt: assigned.attempt,
+    reason: { ...assigned.reason },
+    runnerUp: state.fleet.workers[assigned.runnerUp]?.id,
+    rejected,
+    text: `Attempt ${assigned.attempt} went to ${worker} because ${describeReason(assigned.reason)}${others === "" ? "" : `; of the others, ${others}`}.`,
+  };
+}

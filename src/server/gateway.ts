@@ -1,0 +1,425 @@
+import { sha256Hex } from "../core/index.ts";
+import type { Report as ReportEvent } from "../ledger/index.ts";
+import { nodeOfKey, runOfKey, type Worker, type WorkerSpec } from "../placement/index.ts";
+import type {
+  Ack,
+  Assignment,
+  Heartbeat,
+  LogEntry,
+  Progress,
+  Registration,
+  Report,
+} from "../protocol/index.ts";
+import { type State, Status } from "../scheduler/index.ts";
+import type { ServiceStore } from "../store/index.ts";
+import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
+import type { Fact } from "./attachment.ts";
+import type { Driver } from "./driver.ts";
+import { LogBuffer } from "./log-buffer.ts";
+import { isHeld, type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
+import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
+
+export interface GatewayOptions {
+  readonly driver: Driver;
+  readonly store: Pick<ServiceStore, "payloads" | "appendLogs">;
+  /** The time of day, as the driver sees it. */
+  readonly clock: () => number;
+  /** A worker that is silent for this long is lost. */
+  readonly leaseMs: number;
+  /** What a worker may take beyond a time-out, or to confirm that it cancelled. */
+  readonly graceMs: number;
+  readonly maxResultBytes: number;
+  readonly maxLogBytes: number;
+  readonly warn: (message: string) => void;
+}
+
+/** When an attempt that still runs is recorded as started. */
+const STARTED_AFTER_MS = 1000;
+const TICK_MS = 500;
+const RETRY_PAYLOADS_MS = 500;
+
+/**
+ * Stands between the scheduler and the workers: lets assignments out once they are committed, turns what workers say
+ * into stimuli, and times them on a clock of its own, so that a jump of the wall clock loses nobody.
+ */
+export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  readonly #options: GatewayOptions;
+  readonly #sessions = new Map<number, Session>();
+  readonly #lastSeen = new Map<number, number>();
+  readonly #placed: PlacedTasks;
+  readonly #progress = new Map<string, Progress>();
+  readonly #logs: LogBuffer;
+  readonly #timer: NodeJS.Timeout;
+  /** When an attempt that was told to stop, or runs beyond its time, is given up. */
+  readonly #giveUpAt = new Map<
+    string,
+    { readonly at: number; readonly kind: "AttemptCancelled" | "AttemptTimedOut" }
+  >();
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+    this.leaseMs = options.leaseMs;
+    this.heartbeatMs = Math.max(100, Math.floor(options.leaseMs / 3));
+    const { state } = options.driver;
+    this.#placed = new PlacedTasks(state);
+    this.#logs = new LogBuffer(options.store, options.maxLogBytes, options.warn);
+    // Whoever was here before we came gets a whole lease to come back.
+    for (const worker of state.fleet.workers) {
+      if (worker.status !== "Unreachable") this.#lastSeen.set(worker.number, performance.now());
+    }
+    this.#timer = setInterval(() => void this.#tick(), TICK_MS);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    for (const session of this.#sessions.values()) session.close();
+    await this.#logs[Symbol.asyncDispose]();
+  }
+
+  progressOf(taskId: string): Progress | undefined {
+    return this.#progress.get(taskId);
+  }
+
+  /** What a committed turn means to the workers. */
+  letOut(facts: readonly Fact[]): void {
+    const assigned: PlacedTask[] = [];
+    for (const fact of facts) {
+      this.#placed.follow(fact);
+      const { event, about } = fact;
+      const taskId = about?.task?.id;
+      switch (event.kind) {
+        case "TaskAssigned":
+          if (taskId !== undefined) assigned.push(this.#placed.live(taskId) as PlacedTask);
+          break;
+        case "CancelSignalled":
+          if (taskId !== undefined) this.#cancel(taskId, event.attempt);
+          break;
+        case "DrainRequested":
+          this.#sessions.get(event.worker)?.askToDrain();
+          break;
+        case "WorkerLost":
+          this.#lastSeen.delete(event.worker);
+          break;
+        case "AttemptFinished":
+        case "TaskRetried":
+        case "TaskFailed":
+        case "TaskCancelled":
+          if (taskId !== undefined) this.#forget(taskId);
+          break;
+        default:
+      }
+    }
+    // What is placed and ended in one turn needs no assignment.
+    const open = assigned.filter(({ id, attempt }) => this.#placed.live(id)?.attempt === attempt);
+    if (open.length > 0) void this.#sendAssignments(open);
+  }
+
+  async register(
+    caller: Caller,
+    registration: Registration,
+    heartbeat: Heartbeat,
+    sink: WorkerSink | undefined,
+  ): Promise<WorkerSession | RegistrationRefusal> {
+    const { driver } = this.#options;
+    const spec = specOf(registration, caller.zone);
+    const refusal = await driver.read((state) => this.#refusal(state, spec));
+    if (refusal) return refusal;
+    const goesOn = await driver.read((state) => isSame(state.fleet.byId(spec.id), spec));
+    if (!goesOn) await driver.submit({ kind: "WorkerRegistered", worker: spec });
+    // In one go, between two turns: whatever is committed later goes to the session.
+    const { session, missing, cancelling } = await driver.read((state) => {
+      const worker = state.fleet.byId(spec.id) as Worker;
+      this.#sessions.get(worker.number)?.close();
+      const made = new Session(this, spec.id, spec.endpoint, worker.number, sink);
+      this.#sessions.set(worker.number, made);
+      return { session: made, ...this.#compare(state, worker, heartbeat) };
+    });
+    this.heartbeat(session, heartbeat);
+    // After the answer to the registration, which the transport sends first.
+    setImmediate(() => {
+      if (missing.length > 0) void this.#sendAssignments(missing);
+      for (const { id, attempt } of cancelling) session.cancel({ task: id, attempt });
+    });
+    return session;
+  }
+
+  session(caller: Caller, workerId: string, token: string): WorkerSession | undefined {
+    for (const session of this.#sessions.values()) {
+      if (session.workerId === workerId && session.token === token) {
+        const { zone } = this.#options.driver.state.worker(session.number).spec;
+        return zone === caller.zone ? session : undefined;
+      }
+    }
+    return undefined;
+  }
+
+  async report(session: Session, report: Report): Promise<Ack> {
+    const { driver } = this.#options;
+    this.#touch(session);
+    const task = this.#placed.known(report.task);
+    if (!task || (task.attempt === report.attempt && task.worker !== session.number)) {
+      return { accepted: false, code: "unknown" };
+    }
+    const { event, attached } = this.#stimulusOf(task, report);
+    const answer = await driver.submit(event, attached);
+    return answer.accepted ? { accepted: true } : { accepted: false, code: answer.code };
+  }
+
+  heartbeat(session: Session, { attempts, load, overloaded }: Heartbeat): void {
+    this.#touch(session);
+    const now = this.#options.clock();
+    const listed = new Set<string>();
+    for (const attempt of attempts) {
+      const key = attemptKey(attempt);
+      listed.add(key);
+      if (attempt.started_at >= 0 && now - attempt.started_at >= STARTED_AFTER_MS)
+        this.#noteStarted(session, attempt, key);
+    }
+    for (const key of session.listed) if (!listed.has(key)) this.#noteMissing(session, key);
+    session.listed = listed;
+    if (load !== undefined || overloaded !== undefined) {
+      this.#submit({
+        kind: "WorkerLoadReported",
+        worker: session.number,
+        loadPermille: Math.round((load ?? 0) * 1000),
+        saysOverloaded: overloaded ?? false,
+      });
+    }
+  }
+
+  log(session: Session, entries: readonly LogEntry[]): void {
+    this.#touch(session);
+    this.#logs.add(entries.filter((entry) => this.#ownedBy(session, entry)));
+  }
+
+  progress(session: Session, progress: Progress): void {
+    this.#touch(session);
+    if (this.#ownedBy(session, progress)) this.#progress.set(progress.task, progress);
+  }
+
+  async drain(session: Session): Promise<void> {
+    this.#touch(session);
+    await this.#options.driver.submit({ kind: "DrainRequested", worker: session.number });
+  }
+
+  async leave(session: Session): Promise<void> {
+    if (this.#sessions.get(session.number) !== session) return;
+    this.#sessions.delete(session.number);
+    await this.#options.driver.submit({ kind: "WorkerLost", worker: session.number, code: "left" });
+  }
+
+  disconnected(_session: Session): void {
+    // It may come back before its lease ends; until then it keeps what it has.
+  }
+
+  isHeld(session: Session, { task, attempt }: AttemptName): boolean {
+    const placed = this.#placed.live(task);
+    return placed !== undefined && placed.attempt === attempt && placed.worker === session.number;
+  }
+
+  #ownedBy(session: Session, { task, attempt }: AttemptName): boolean {
+    const placed = this.#placed.known(task);
+    return placed !== undefined && placed.attempt === attempt && placed.worker === session.number;
+  }
+
+  #touch(session: Session): void {
+    if (this.#sessions.get(session.number) === session) this.#lastSeen.set(session.number, performance.now());
+  }
+
+  #refusal(state: State, spec: WorkerSpec): RegistrationRefusal | undefined {
+    const known = state.fleet.byId(spec.id);
+    if (!known || known.status === "Unreachable" || known.spec.endpoint === spec.endpoint) return undefined;
+    const session = this.#sessions.get(known.number);
+    if (known.spec.zone === spec.zone && !session?.isConnected) return undefined;
+    return {
+      refused: "worker-taken",
+      message: `another worker is connected under the id ${spec.id}; give each worker an id of its own`,
+    };
+  }
+
+  /** What the worker should have by the state, against what it says that it has. */
+  #compare(
+    state: State,
+    worker: Worker,
+    { attempts }: Heartbeat,
+  ): { missing: PlacedTask[]; cancelling: PlacedTask[] } {
+    const listed = new Set(attempts.map(attemptKey));
+    const missing: PlacedTask[] = [];
+    const cancelling: PlacedTask[] = [];
+    for (const key of worker.held.keys()) {
+      const tasks = state.tasks(runOfKey(key));
+      const node = nodeOfKey(key);
+      this.#placed.add(state, tasks.number, node);
+      const task = this.#placed.live(tasks.taskIdOf(node)) as PlacedTask;
+      if (!listed.has(attemptKey({ task: task.id, attempt: task.attempt }))) missing.push(task);
+      if (tasks.statusOf(node) === Status.cancelling) cancelling.push(task);
+    }
+    return { missing, cancelling };
+  }
+
+  /** Payloads come from the store. While it cannot be read, assignments wait: they are committed and stay so. */
+  async #sendAssignments(tasks: readonly PlacedTask[]): Promise<void> {
+    const { store, driver, warn } = this.#options;
+    try {
+      const payloads = await store.payloads(tasks.map(({ id }) => id));
+      const assignments = await driver.read((state) =>
+        tasks
+          .filter((task) => isHeld(state, task))
+          .map((task) => ({ task, assignment: assignmentOf(state, task, payloads.get(task.id)) })),
+      );
+      const byWorker = new Map<number, Assignment[]>();
+      for (const { task, assignment } of assignments) {
+        byWorker.set(task.worker, [...(byWorker.get(task.worker) ?? []), assignment]);
+      }
+      for (const [worker, given] of byWorker) this.#sessions.get(worker)?.assign(given);
+    } catch (error) {
+      warn(`assignments wait: ${(error as Error).message}`);
+      setTimeout(() => void this.#sendAssignments(tasks), RETRY_PAYLOADS_MS).unref();
+    }
+  }
+
+  #cancel(taskId: string, attempt: number): void {
+    const placed = this.#placed.live(taskId);
+    if (!placed) return;
+    this.#sessions.get(placed.worker)?.cancel({ task: taskId, attempt });
+    this.#giveUpAt.set(taskId, { at: performance.now() + this.#options.graceMs, kind: "AttemptCancelled" });
+  }
+
+  #forget(taskId: string): void {
+    this.#progress.delete(taskId);
+    this.#giveUpAt.delete(taskId);
+  }
+
+  #noteStarted(
+    session: Session,
+    { task, attempt, started_at: at }: AttemptName & { started_at: number },
+    key: string,
+  ): void {
+    const placed = this.#placed.live(task);
+    if (session.started.has(key) || !placed || !this.isHeld(session, { task, attempt })) return;
+    session.started.add(key);
+    const startedAt = Math.min(at, this.#options.clock());
+    this.#submit({ kind: "AttemptStarted", run: placed.run, node: placed.node, attempt, startedAt });
+    const tasks = this.#options.driver.state.tasksAt(placed.run);
+    const timeoutMs = tasks?.has(placed.node) ? tasks.taskOf(placed.node).timeoutMs : 0;
+    if (timeoutMs > 0) {
+      const at = performance.now() + timeoutMs + this.#options.graceMs;
+      this.#giveUpAt.set(task, { at, kind: "AttemptTimedOut" });
+    }
+  }
+
+  /** It was there in an earlier heartbeat, and its end was never acknowledged. */
+  #noteMissing(session: Session, key: string): void {
+    session.started.delete(key);
+    const [task = "", attempt = ""] = key.split("#");
+    const placed = this.#placed.live(task);
+    if (!placed || !this.isHeld(session, { task, attempt: Number(attempt) })) return;
+    const { run, node } = placed;
+    this.#submit({ kind: "AttemptLost", run, node, attempt: placed.attempt, startedAt: -1 });
+  }
+
+  #stimulusOf({ run, node }: PlacedTask, report: Report): { event: ReportEvent; attached?: unknown } {
+    const startedAt = Math.min(report.started_at, this.#options.clock());
+    const of = { run, node, attempt: report.attempt, startedAt };
+    const costMicros = Math.round((report.cost ?? 0) * 1e6);
+    switch (report.type) {
+      case "finished": {
+        const result = report.result === undefined ? "null" : JSON.stringify(report.result);
+        const resultBytes = Buffer.byteLength(result);
+        const { maxResultBytes } = this.#options;
+        if (resultBytes > maxResultBytes) {
+          const message = `the result has ${resultBytes} bytes and the limit is ${maxResultBytes}`;
+          const code = "result-too-large";
+          return { event: { kind: "AttemptFailed", ...of, code, message, costMicros, retry: false } };
+        }
+        const cost = costMicros > 0 ? { costMicros } : {};
+        const resultHash = sha256Hex(result);
+        return {
+          event: { kind: "AttemptFinished", ...of, resultHash, resultBytes, ...cost },
+          attached: { type: "result", result },
+        };
+      }
+      case "failed": {
+        const { code, message, retry = true } = report;
+        return { event: { kind: "AttemptFailed", ...of, code, message, costMicros, retry } };
+      }
+      case "timed_out":
+        return { event: { kind: "AttemptTimedOut", ...of } };
+      case "cancelled":
+        return { event: { kind: "AttemptCancelled", ...of } };
+    }
+  }
+
+  /** Loses who was silent for too long, and gives up what should have ended. */
+  async #tick(): Promise<void> {
+    const now = performance.now();
+    for (const [worker, seen] of this.#lastSeen) {
+      if (now - seen < this.leaseMs) continue;
+      this.#lastSeen.delete(worker);
+      this.#sessions.get(worker)?.close();
+      this.#sessions.delete(worker);
+      this.#submit({ kind: "WorkerLost", worker, code: "lease" });
+    }
+    for (const [taskId, { at, kind }] of this.#giveUpAt) {
+      if (now < at) continue;
+      this.#giveUpAt.delete(taskId);
+      const placed = this.#placed.live(taskId);
+      if (placed) {
+        const { run, node, attempt } = placed;
+        this.#submit({ kind, run, node, attempt, startedAt: -1 });
+      }
+    }
+  }
+
+  /** What cannot be committed stops the server through the driver; nobody waits for this answer. */
+  #submit(stimulus: Parameters<Driver["submit"]>[0]): void {
+    this.#options.driver.submit(stimulus).catch(() => {});
+  }
+}
+
+/** The session is kept as the worker's endpoint: the same process is known by it after a restart of ours. */
+function specOf(registration: Registration, zone: string): WorkerSpec {
+  return {
+    id: registration.id,
+    endpoint: registration.session,
+    zone: registration.zone ?? zone,
+    zones: [...(registration.zones ?? [])].sort(),
+    executors: [...new Set(registration.executors)].sort(),
+    capabilities: [...new Set(registration.capabilities ?? [])].sort(),
+    cpuMillicores: registration.cpu_millicores,
+    memoryBytes: registration.memory_bytes,
+    slots: registration.slots,
+  };
+}
+
+/** The same process, with the same to offer, that was not given up in the meantime. */
+function isSame(worker: Worker | undefined, spec: WorkerSpec): boolean {
+  return (
+    worker !== undefined &&
+    worker.status !== "Unreachable" &&
+    JSON.stringify(worker.spec) === JSON.stringify(spec)
+  );
+}
+
+function assignmentOf(
+  state: State,
+  { id, run, node, attempt, zone }: PlacedTask,
+  payload: string | undefined,
+): Assignment {
+  const tasks = state.tasks(run);
+  const task = tasks.taskOf(node);
+  const ofRun = state.runs.get(run);
+  return {
+    task: id,
+    attempt,
+    task_type: task.type,
+    executor: task.executor,
+    zone,
+    agent: tasks.agentOf(node),
+    payload: payload === undefined || payload === "" ? {} : JSON.parse(payload),
+    timeout_ms: task.timeoutMs,
+    ...(ofRun && { run: ofRun.id, node: ofRun.graph.idOf(node) }),
+  };
+}

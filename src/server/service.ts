@@ -1,0 +1,522 @@
+import { uuidv7 } from "uuidv7";
+import { sha256Hex } from "../core/index.ts";
+import { wireGraph, wireSpec } from "../graph/index.ts";
+import type { TaskSubmitted } from "../ledger/index.ts";
+import { type State, Status } from "../scheduler/index.ts";
+import type {
+  ListCursor,
+  LogLine,
+  RowStatus,
+  RunRow,
+  ServiceStore,
+  SubmittedTask,
+  TaskRow,
+} from "../store/index.ts";
+import type {
+  AgentView,
+  Api,
+  Caller,
+  EventsFrom,
+  Explanation,
+  LimitSetting,
+  LimitView,
+  ListFilter,
+  Metrics,
+  Page,
+  Refusal,
+  RefusalCode,
+  RunSubmission,
+  RunView,
+  StreamEvent,
+  Submitted,
+  TaskLineView,
+  TaskSubmission,
+  TaskView,
+  WorkerView,
+} from "./api.ts";
+import type { Attachment, Fact } from "./attachment.ts";
+import type { Answer, Driver } from "./driver.ts";
+import { EndedTasks } from "./ended-tasks.ts";
+import type { EventStream } from "./event-stream.ts";
+import { explanationOf, type LastAssignments } from "./explanation.ts";
+import type { Gateway } from "./gateway.ts";
+import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
+import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
+
+export interface ServiceOptions {
+  readonly driver: Driver;
+  readonly store: ServiceStore;
+  readonly gateway: Gateway;
+  readonly stream: EventStream;
+  readonly assignments: LastAssignments;
+}
+
+/** Refused submissions may be tried again after this long. */
+const RETRY_AFTER_MS = 1000;
+
+/** What callers can do, on the driver and its rows. */
+export class Service implements Api {
+  readonly #driver: Driver;
+  readonly #store: ServiceStore;
+  readonly #gateway: Gateway;
+  readonly #stream: EventStream;
+  readonly #assignments: LastAssignments;
+  readonly #ended = new EndedTasks();
+
+  constructor({ driver, store, gateway, stream, assignments }: ServiceOptions) {
+    this.#driver = driver;
+    this.#store = store;
+    this.#gateway = gateway;
+    this.#stream = stream;
+    this.#assignments = assignments;
+  }
+
+  /** What a committed turn means to those who wait for a task. */
+  letOut(facts: readonly Fact[]): void {
+    this.#ended.follow(facts);
+  }
+
+  async submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
+    const stimuli = submissions.map((submission) => stimulusOf(caller, submission));
+    const answers = await this.#driver.submitAll(stimuli);
+    return await Promise.all(
+      answers.map((answer, at) => {
+        const { stimulus } = stimuli[at] as (typeof stimuli)[number];
+        return this.#submitted(caller, submissions[at] as TaskSubmission, stimulus, answer);
+      }),
+    );
+  }
+
+  async task(caller: Caller, id: string): Promise<TaskView | undefined> {
+    const row = await this.#find(id);
+    return row && isVisible(caller, row) ? await this.#view(row) : undefined;
+  }
+
+  async waitForTask(
+    caller: Caller,
+    id: string,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<TaskView | undefined> {
+    // From before it is looked at: an end in between is not missed.
+    const ended = this.#ended.wait(id, waitMs, signal);
+    try {
+      const task = await this.task(caller, id);
+      if (!task || !isOpen(task.status)) return task;
+      await ended.promise;
+    } finally {
+      ended.cancel();
+    }
+    return await this.task(caller, id);
+  }
+
+  async tasks(
+    caller: Caller,
+    filter: ListFilter,
+    after: ListCursor | undefined,
+    limit: number,
+  ): Promise<Page<TaskLineView>> {
+    const { statuses, agent: asked, ...rest } = filter;
+    const agent = caller.isZoneAdmin ? asked : caller.agent;
+    // A row says queued until its task has run for a second, so what is open is asked of the state.
+    const wanted = statuses && new Set(statuses);
+    const asksOpen = wanted?.has("queued") || wanted?.has("running");
+    const ofRows = wanted && asksOpen ? [...new Set<RowStatus>([...wanted, "queued", "running"])] : statuses;
+    const found: TaskLineView[] = [];
+    let cursor = after;
+    for (;;) {
+      const lines = await this.#store.tasks(
+        {
+          ...rest,
+          zone: caller.zone,
+          ...(agent !== undefined && { agent }),
+          ...(ofRows && { statuses: ofRows }),
+        },
+        cursor,
+        limit + 1,
+      );
+      const views = await this.#driver.read((state) =>
+        lines.map((line) => {
+          const live = isOpen(line.status) ? overlay(state, line) : undefined;
+          const { result: _, ...rest } = live ?? {};
+          return { ...line, ...rest, effectiveTier: tierOf(state, line) };
+        }),
+      );
+      found.push(...views.filter(({ status }) => !wanted || wanted.has(status)));
+      if (lines.length <= limit || found.length > limit) break;
+      cursor = cursorOf(lines.at(-1));
+    }
+    const items = found.slice(0, limit);
+    return { items, next: found.length > limit ? cursorOf(items.at(-1)) : undefined };
+  }
+
+  async cancel(caller: Caller, id: string): Promise<boolean> {
+    const single = await this.#driver.read((state) => locate(state, { id, run: undefined }));
+    const row = single ? undefined : await this.#store.task(id);
+    const place = row ? await this.#driver.read((state) => locate(state, row)) : single;
+    if (!place || !isVisible(caller, place) || place.isCancelling) return false;
+    const { run, node } = place;
+    return (await this.#driver.submit({ kind: "CancelRequested", run, node })).accepted;
+  }
+
+  async retry(caller: Caller, id: string): Promise<TaskView | Refusal | undefined> {
+    const task = await this.task(caller, id);
+    if (!task) return undefined;
+    if (task.run) return refusal("part-of-a-run", "it is part of a run; submit the run again");
+    if (task.status !== "failed" && task.status !== "cancelled") {
+      return refusal("not-ended", `it is ${task.status}; only a failed or cancelled task can be tried again`);
+    }
+    const answer = await this.#driver.submit(requeueOf(task));
+    if (!answer.accepted && answer.code === "duplicate-task") return this.task(caller, id);
+    return answer.accepted ? this.task(caller, id) : refusalOf(answer.code);
+  }
+
+  async why(caller: Caller, id: string): Promise<Explanation | undefined> {
+    const task = await this.task(caller, id);
+    if (!task) return undefined;
+    return await this.#driver.read((state) => explanationOf(state, caller, task, this.#assignments));
+  }
+
+  async log(
+    caller: Caller,
+    id: string,
+    afterLine: number,
+    limit: number,
+  ): Promise<readonly LogLine[] | undefined> {
+    const row = await this.#store.task(id);
+    return row && isVisible(caller, row) ? await this.#store.logs(id, afterLine, limit) : undefined;
+  }
+
+  metrics(caller: Caller): Promise<Metrics> {
+    return this.#driver.read((state) => metricsOf(state, caller.zone, this.#store.backend));
+  }
+
+  async submitRun(caller: Caller, { id, graph, failFast }: RunSubmission): Promise<RunView | Refusal> {
+    const runId = id ?? uuidv7();
+    if (await this.#store.run(runId)) return refusal("duplicate-run", `there is a run with the id ${runId}`);
+    const attached: Attachment = {
+      type: "run",
+      payloads: graph.nodes.map(({ work }) => JSON.stringify(payloadOf(work))),
+      settings: graph.nodes.map(({ spec }) => JSON.stringify({ needs: spec.needs })),
+    };
+    const { zone, agent } = caller;
+    const answer = await this.#driver.submit(
+      {
+        kind: "RunSubmitted",
+        runId,
+        name: graph.name,
+        agent,
+        zone,
+        onFailure: failFast ? "cancel" : "continue",
+        graph: wireGraph(graph.nodes.map(({ spec }) => spec)),
+      },
+      attached,
+    );
+    if (!answer.accepted) return refusalOf(answer.code);
+    return (await this.run(caller, runId)) as RunView;
+  }
+
+  async run(caller: Caller, id: string): Promise<RunView | undefined> {
+    const live = await this.#driver.read((state) => countsOf(state, id));
+    const row = await this.#store.run(id);
+    if (!row || !isVisible(caller, row)) return undefined;
+    return { ...row, counts: live ?? (await this.#countRows(row)) };
+  }
+
+  async runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>> {
+    const agent = caller.isZoneAdmin ? {} : { agent: caller.agent };
+    const rows = await this.#store.runs({ zone: caller.zone, ...agent }, after, limit + 1);
+    const items = rows.slice(0, limit);
+    return { items, next: rows.length > limit ? cursorOf(items.at(-1)) : undefined };
+  }
+
+  async cancelRun(caller: Caller, id: string): Promise<boolean> {
+    const run = await this.#driver.read((state) => {
+      const found = state.runById(id);
+      return found && isVisible(caller, found) ? found.number : undefined;
+    });
+    if (run === undefined) return false;
+    return (await this.#driver.submit({ kind: "CancelRequested", run, node: -1 })).accepted;
+  }
+
+  workers(caller: Caller): Promise<readonly WorkerView[]> {
+    return this.#driver.read((state) => workersOf(state, caller.zone));
+  }
+
+  async drainWorker(caller: Caller, id: string): Promise<boolean> {
+    const worker = await this.#driver.read((state) => {
+      const found = state.fleet.byId(id);
+      return found?.spec.zone === caller.zone ? found.number : undefined;
+    });
+    if (worker === undefined) return false;
+    return (await this.#driver.submit({ kind: "DrainRequested", worker })).accepted;
+  }
+
+  async setPaused({ zone }: Caller, executor: string | undefined, paused: boolean): Promise<void> {
+    await this.#driver.submit({
+      kind: paused ? "QueuePaused" : "QueueResumed",
+      zone,
+      executor: executor ?? "",
+    });
+  }
+
+  agents(caller: Caller): Promise<readonly AgentView[]> {
+    return this.#driver.read((state) => agentViews(state, caller.zone));
+  }
+
+  async setAgentLimit({ zone }: Caller, agent: string, max: number | null | undefined): Promise<AgentView> {
+    await this.#driver.submit({ kind: "AgentConfigured", zone, agent, ...(max !== undefined && { max }) });
+    return await this.#driver.read((state) => agentViewOf(state, zone, agent));
+  }
+
+  async setZoneLimit({ zone }: Caller, max: number | null | undefined): Promise<void> {
+    await this.#driver.submit({ kind: "ZoneConfigured", zone, ...(max !== undefined && { max }) });
+  }
+
+  async grantCredits({ zone }: Caller, agent: string, micros: number): Promise<AgentView> {
+    await this.#driver.submit({ kind: "CreditsGranted", zone, agent, micros });
+    return await this.#driver.read((state) => agentViewOf(state, zone, agent));
+  }
+
+  limits(caller: Caller): Promise<readonly LimitView[]> {
+    return this.#driver.read((state) => limitsOf(state, caller.zone));
+  }
+
+  async setLimit({ zone }: Caller, { name, concurrency, rate }: LimitSetting): Promise<LimitView> {
+    await this.#driver.submit({
+      kind: "LimitConfigured",
+      zone,
+      name,
+      concurrency,
+      rateCount: rate?.count ?? null,
+      ratePeriodMs: rate?.periodMs ?? 1,
+    });
+    return await this.#driver.read((state) => limitView(state, zone, name));
+  }
+
+  events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent> {
+    return this.#stream.read(caller, from, signal);
+  }
+
+  async #submitted(
+    caller: Caller,
+    submission: TaskSubmission,
+    stimulus: TaskSubmitted,
+    answer: Answer,
+  ): Promise<Submitted> {
+    if (!answer.accepted) return refusalOf(answer.code);
+    if ("repeats" in answer) {
+      const { taskId, bodyHash } = answer.repeats;
+      if (bodyHash !== submission.bodyHash) {
+        return refusal("key-reused", "this idempotency key came with another request before");
+      }
+      const task = await this.task(caller, taskId);
+      if (task) return { accepted: true, task, repeated: true, throttle: false };
+      return refusal("key-reused", "the task of this idempotency key is no longer kept; use a new key");
+    }
+    const task = await this.#ownView(caller, submission, stimulus);
+    return { accepted: true, task, repeated: false, throttle: answer.throttle };
+  }
+
+  /** The task as it was just committed, without asking the store for what we have in hand. */
+  async #ownView(caller: Caller, submission: TaskSubmission, stimulus: TaskSubmitted): Promise<TaskView> {
+    const row = await this.#driver.read((state) => {
+      const single = state.singles.byId(stimulus.id);
+      const name = { id: stimulus.id, run: undefined };
+      return single && { ...rowOf(submission, stimulus, single), ...overlay(state, name) };
+    });
+    if (row) return this.#view(row as TaskRow);
+    return (await this.task(caller, stimulus.id)) as TaskView;
+  }
+
+  /**
+   * A row, with what the state knows better while the task is open. Both are looked at one after the other, and the
+   * task may end, or come, in between: then they are looked at again.
+   */
+  async #find(id: string): Promise<TaskRow | undefined> {
+    for (;;) {
+      const row = await this.#store.task(id);
+      if (!row || !isOpen(row.status)) return row;
+      const live = await this.#driver.read((state) => overlay(state, row));
+      if (live) return { ...row, ...live };
+    }
+  }
+
+  async #view(row: TaskRow): Promise<TaskView> {
+    const said = this.#gateway.progressOf(row.id);
+    const effectiveTier = await this.#driver.read((state) => tierOf(state, row));
+    return {
+      ...row,
+      effectiveTier,
+      progress: said && { fraction: said.fraction, message: said.message },
+    };
+  }
+
+  async #countRows({ id, zone }: RunRow): Promise<Record<RowStatus, number>> {
+    const counts = noCounts();
+    let after: ListCursor | undefined;
+    do {
+      const lines = await this.#store.tasks({ zone, runId: id }, after, 10_000);
+      for (const { status } of lines) counts[status]++;
+      after = lines.length === 10_000 ? cursorOf(lines.at(-1)) : undefined;
+    } while (after);
+    return counts;
+  }
+}
+
+type Work = RunSubmission["graph"]["nodes"][number]["work"];
+
+function payloadOf(work: Work): unknown {
+  if (work.kind === "task") return work.payload;
+  const { command, cwd, env } = work;
+  return { command, ...(cwd !== undefined && { cwd }), ...(Object.keys(env).length > 0 && { env }) };
+}
+
+function stimulusOf(
+  { zone, agent }: Caller,
+  submission: TaskSubmission,
+): { readonly stimulus: TaskSubmitted; readonly attached: Attachment } {
+  const { executor, type, payload, priority, requestState, boostMicros, deadline, runAt } = submission;
+  const { estimateMs, cpuMillicores, memoryBytes, capabilities, limits } = submission;
+  const { maxAttempts, backoffMs, timeoutMs, idempotencyKey, bodyHash } = submission;
+  const id = uuidv7();
+  const spec = wireSpec({
+    type,
+    executor,
+    cpuMillicores,
+    memoryBytes,
+    estimateMs,
+    priority,
+    capabilities,
+    maxAttempts,
+    backoffMs,
+    timeoutMs,
+    held: false,
+    limits,
+  });
+  const stimulus: TaskSubmitted = {
+    kind: "TaskSubmitted",
+    id,
+    agent,
+    zone,
+    spec,
+    requestState,
+    boostMicros,
+    deadline,
+    runAt,
+    requestHash: sha256Hex(payload),
+    attempts: 0,
+  };
+  const key =
+    idempotencyKey === undefined ? undefined : { zone, agent, key: idempotencyKey, taskId: id, bodyHash };
+  const settings = JSON.stringify(settingsOf(submission));
+  return { stimulus, attached: { type: "task", payload, settings, key } };
+}
+
+/** What a row keeps so that the task can be put back into the queue. */
+function settingsOf(submission: TaskSubmission) {
+  const { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs } = submission;
+  return { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs };
+}
+
+function requeueOf(task: TaskRow): TaskSubmitted {
+  const settings = JSON.parse(task.settings) as ReturnType<typeof settingsOf>;
+  const { id, agent, zone, type, executor, estimateMs, boostMicros, payloadHash, attempt } = task;
+  return {
+    kind: "TaskSubmitted",
+    id,
+    agent,
+    zone,
+    spec: wireSpec({
+      type,
+      executor,
+      estimateMs,
+      priority: task.priority as TaskSubmission["priority"],
+      held: false,
+      ...settings,
+    }),
+    requestState: task.requestState as TaskSubmission["requestState"],
+    boostMicros,
+    // The one that it had may have passed, and would end it again at once.
+    deadline: -1,
+    runAt: -1,
+    requestHash: payloadHash,
+    attempts: attempt,
+    requeued: true,
+  };
+}
+
+function rowOf(
+  submission: TaskSubmission,
+  { id, zone, agent, requestHash }: TaskSubmitted,
+  single: { readonly class: number; readonly submittedAt: number; readonly seq: number },
+): SubmittedTask {
+  const { executor, type, payload, priority, requestState, boostMicros, estimateMs, deadline, runAt } =
+    submission;
+  return {
+    id,
+    run: undefined,
+    zone,
+    agent,
+    executor,
+    type,
+    priority,
+    requestState,
+    priorityClass: single.class,
+    boostMicros,
+    estimateMs,
+    deadline,
+    runAt,
+    settings: JSON.stringify(settingsOf(submission)),
+    payload,
+    payloadHash: requestHash,
+    enqueuedAt: single.submittedAt,
+    submittedSeq: single.seq,
+  };
+}
+
+const REFUSALS: Readonly<Partial<Record<RefusalCode, string>>> = {
+  backlog: "too many tasks wait already",
+  backpressure: "the workers are too busy",
+  "fair-share": "the agent runs as many tasks as it may",
+  credits: "the agent's credits do not cover the boost",
+  "duplicate-run": "there is a run with this id",
+  "too-many-nodes": "the graph has too many nodes",
+};
+
+const MAY_PASS: ReadonlySet<string> = new Set(["backlog", "backpressure", "fair-share"]);
+
+function refusalOf(code: string): Refusal {
+  const message = REFUSALS[code as RefusalCode] ?? "it was refused";
+  const known = (code in REFUSALS ? code : "not-ended") as RefusalCode;
+  return { ...refusal(known, message), ...(MAY_PASS.has(code) && { retryAfterMs: RETRY_AFTER_MS }) };
+}
+
+function refusal(code: RefusalCode, message: string): Refusal {
+  return { accepted: false, code, message };
+}
+
+function cursorOf(
+  item: { readonly submittedSeq: number; readonly id: string } | undefined,
+): ListCursor | undefined {
+  return item && { submittedSeq: item.submittedSeq, id: item.id };
+}
+
+function noCounts(): Record<RowStatus, number> {
+  return { queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+}
+
+function countsOf(state: State, id: string): Record<RowStatus, number> | undefined {
+  const run = state.runById(id);
+  if (!run) return undefined;
+  const { waiting, held, ready, delayed, assigned, running, cancelling } = Status;
+  const sum = (...statuses: readonly Status[]) =>
+    statuses.reduce<number>((total, one) => total + run.count(one), 0);
+  return {
+    queued: sum(waiting, held, ready, delayed),
+    running: sum(assigned, running, cancelling),
+    completed: run.count(Status.completed),
+    failed: run.count(Status.failed),
+    cancelled: sum(Status.cancelled, Status.skipped),
+  };
+}

@@ -1,0 +1,181 @@
+import type {
+  Ack,
+  Assignment,
+  Heartbeat,
+  LogEntry,
+  PollAnswer,
+  Progress,
+  Report,
+  ServerMessage,
+} from "../protocol/index.ts";
+import type { WorkerSession, WorkerSink } from "./api.ts";
+
+/** What a session asks of the gateway that made it. */
+export interface SessionHost {
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  report(session: Session, report: Report): Promise<Ack>;
+  heartbeat(session: Session, heartbeat: Heartbeat): void;
+  log(session: Session, entries: readonly LogEntry[]): void;
+  progress(session: Session, progress: Progress): void;
+  drain(session: Session): Promise<void>;
+  leave(session: Session): Promise<void>;
+  disconnected(session: Session): void;
+  /** Whether the worker still has the attempt. */
+  isHeld(session: Session, attempt: AttemptName): boolean;
+}
+
+export interface AttemptName {
+  readonly task: string;
+  readonly attempt: number;
+}
+
+export function attemptKey({ task, attempt }: AttemptName): string {
+  return `${task}#${attempt}`;
+}
+
+/**
+ * A worker process, as long as it lives and however often it connects. Over a socket messages go out at once;
+ * otherwise they wait for the next poll. An answer to a poll can be lost on its way: what it brought and the next
+ * poll does not list is brought again.
+ */
+export class Session implements WorkerSession {
+  readonly workerId: string;
+  readonly token: string;
+  /** The worker's number in the ledger. */
+  readonly number: number;
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  /** Attempts that a heartbeat has listed. */
+  listed: ReadonlySet<string> = new Set();
+  /** Those of which it is recorded that they have started. */
+  readonly started: Set<string> = new Set();
+  readonly #host: SessionHost;
+  #sink: WorkerSink | undefined;
+  #waiting = new Map<string, Assignment>();
+  #brought = new Map<string, Assignment>();
+  #cancels = new Map<string, AttemptName>();
+  #drain = false;
+  #wake: () => void = () => {};
+
+  constructor(
+    host: SessionHost,
+    workerId: string,
+    token: string,
+    number: number,
+    sink: WorkerSink | undefined,
+  ) {
+    this.#host = host;
+    this.workerId = workerId;
+    this.token = token;
+    this.number = number;
+    this.leaseMs = host.leaseMs;
+    this.heartbeatMs = host.heartbeatMs;
+    this.#sink = sink;
+  }
+
+  get isConnected(): boolean {
+    return this.#sink !== undefined;
+  }
+
+  assign(assignments: readonly Assignment[]): void {
+    if (this.#sink) {
+      this.#sink.send({ type: "assign", assignments: [...assignments] });
+      return;
+    }
+    for (const assignment of assignments) this.#waiting.set(attemptKey(assignment), assignment);
+    this.#wake();
+  }
+
+  cancel(attempt: AttemptName): void {
+    const { task, attempt: n } = attempt;
+    if (this.#send({ type: "cancel", attempts: [{ task, attempt: n }] })) return;
+    this.#cancels.set(attemptKey(attempt), { task, attempt: n });
+    this.#wake();
+  }
+
+  askToDrain(): void {
+    if (this.#send({ type: "drain" })) return;
+    this.#drain = true;
+    this.#wake();
+  }
+
+  /** Another process, or another connection of the same one, has taken its place. */
+  close(): void {
+    this.#sink?.close();
+    this.#sink = undefined;
+    this.#wake();
+  }
+
+  report(report: Report): Promise<Ack> {
+    return this.#host.report(this, report);
+  }
+
+  heartbeat(heartbeat: Heartbeat): void {
+    this.#host.heartbeat(this, heartbeat);
+  }
+
+  log(entries: readonly LogEntry[]): void {
+    this.#host.log(this, entries);
+  }
+
+  progress(progress: Progress): void {
+    this.#host.progress(this, progress);
+  }
+
+  drain(): Promise<void> {
+    return this.#host.drain(this);
+  }
+
+  leave(): Promise<void> {
+    return this.#host.leave(this);
+  }
+
+  async poll(heartbeat: Heartbeat, waitMs: number, signal: AbortSignal): Promise<PollAnswer> {
+    this.#bringAgain(heartbeat);
+    this.#host.heartbeat(this, heartbeat);
+    if (!this.#hasNews) await this.#news(waitMs, signal);
+    const assignments = [...this.#waiting.values()];
+    const answer = { assignments, cancel: [...this.#cancels.values()], drain: this.#drain };
+    for (const [key, assignment] of this.#waiting) this.#brought.set(key, assignment);
+    this.#waiting = new Map();
+    this.#cancels = new Map();
+    return answer;
+  }
+
+  disconnected(): void {
+    this.#sink = undefined;
+    this.#host.disconnected(this);
+  }
+
+  get #hasNews(): boolean {
+    return this.#waiting.size > 0 || this.#cancels.size > 0 || this.#drain;
+  }
+
+  #bringAgain({ attempts }: Heartbeat): void {
+    const listed = new Set(attempts.map(attemptKey));
+    for (const [key, assignment] of this.#brought) {
+      this.#brought.delete(key);
+      if (!listed.has(key) && this.#host.isHeld(this, assignment)) this.#waiting.set(key, assignment);
+    }
+  }
+
+  #send(message: ServerMessage): boolean {
+    this.#sink?.send(message);
+    return this.#sink !== undefined;
+  }
+
+  #news(waitMs: number, signal: AbortSignal): Promise<void> {
+    // A second poll takes the place of the first, whose reader may be gone.
+    this.#wake();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      const done = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}

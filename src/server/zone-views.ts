@@ -1,0 +1,83 @@
+import { compareText } from "../core/index.ts";
+import type { Worker } from "../placement/index.ts";
+import { type AgentCensus, agentCensus, agentsOf, census, type State, zonedKey } from "../scheduler/index.ts";
+import type { AgentView, LimitView, Metrics, WorkerView } from "./api.ts";
+
+export function metricsOf(state: State, zone: string, backend: string): Metrics {
+  const { classes, queued, running } = census(state, zone);
+  const ended = state.totals.get(zone) ?? { completed: 0, failed: 0, cancelled: 0 };
+  return {
+    queueByClass: classes.map(({ count, sumWaitMs, maxWaitMs }, priorityClass) => ({
+      priorityClass,
+      count,
+      avgWaitMs: count === 0 ? 0 : sumWaitMs / count,
+      maxWaitMs,
+    })),
+    fairShare: Object.fromEntries(agentsOf(state, zone).map((agent) => [agent.agent, shareOf(agent)])),
+    useHrrn: state.config.order === "hrrn",
+    totals: { queued, running, ...ended },
+    backend,
+  };
+}
+
+function shareOf({ running, max }: AgentCensus): Metrics["fairShare"][string] {
+  return { running, max, available: max === null ? null : Math.max(0, max - running) };
+}
+
+export function agentViews(state: State, zone: string): AgentView[] {
+  return agentsOf(state, zone).map(viewOf);
+}
+
+export function agentViewOf(state: State, zone: string, agent: string): AgentView {
+  return viewOf(agentCensus(state, zone, agent));
+}
+
+function viewOf({ max, ...rest }: AgentCensus): AgentView {
+  return { ...rest, maxConcurrent: max };
+}
+
+export function limitsOf(state: State, zone: string): LimitView[] {
+  const views: LimitView[] = [];
+  for (const [key, limit] of state.limits) {
+    const [ofZone, name] = JSON.parse(key) as [string, string];
+    if (ofZone === zone && (limit.isConfigured || limit.running > 0))
+      views.push(limitView(state, zone, name));
+  }
+  return views.sort((a, b) => compareText(a.name, b.name));
+}
+
+export function limitView(state: State, zone: string, name: string): LimitView {
+  const limit = state.limits.get(zonedKey(zone, name))?.toSnapshot();
+  const { concurrency = null, rateCount = null, ratePeriodMs = 0, running = 0 } = limit ?? {};
+  return {
+    name,
+    concurrency,
+    rate: rateCount === null ? null : { count: rateCount, periodMs: ratePeriodMs },
+    running,
+  };
+}
+
+/** Workers of the zone, and those from elsewhere that serve it; of these only what concerns the zone. */
+export function workersOf(state: State, zone: string): WorkerView[] {
+  return state.fleet.workers
+    .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone))
+    .map((worker) => workerView(worker, zone))
+    .sort((a, b) => compareText(a.id, b.id));
+}
+
+function workerView({ spec, status, held, freeCpu, freeMemory }: Worker, zone: string): WorkerView {
+  return {
+    id: spec.id,
+    zone: spec.zone === zone ? spec.zone : "",
+    zones: spec.zone === zone ? spec.zones : [zone],
+    executors: spec.executors,
+    capabilities: spec.capabilities,
+    status,
+    slots: spec.slots,
+    held: held.size,
+    cpuMillicores: spec.cpuMillicores,
+    freeCpuMillicores: freeCpu,
+    memoryBytes: spec.memoryBytes,
+    freeMemoryBytes: freeMemory,
+  };
+}
