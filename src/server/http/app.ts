@@ -49,10 +49,7 @@ export function buildApp(options: AppOptions): App {
     logger: { level: options.logLevel ?? "warn", stream: options.logTo ?? process.stderr },
     genReqId: requestId,
     bodyLimit: MIB,
-    requestTimeout: REQUEST_TIMEOUT_MS,
     handlerTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
     forceCloseConnections: "idle",
     exposeHeadRoutes: false,
     ...(options.serverFactory && { serverFactory: options.serverFactory }),
@@ -60,6 +57,10 @@ export function buildApp(options: AppOptions): App {
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
     clientErrorHandler: answerOnSocket,
   }).withTypeProvider<TypeBoxTypeProvider>();
+  // Here and not among the options, which a server that was made elsewhere would not get.
+  app.server.requestTimeout = REQUEST_TIMEOUT_MS;
+  app.server.headersTimeout = HEADERS_TIMEOUT_MS;
+  app.server.keepAliveTimeout = KEEP_ALIVE_MS;
   app.server.maxConnections = MAX_CONNECTIONS;
   app.setValidatorCompiler(validatorCompiler);
   // What answers hold is typed by their schemas; writing them out needs no second look.
@@ -131,10 +132,28 @@ function useRequestIds(app: App, instruments: Instruments): void {
   app.addHook("onClose", async () => instruments.close());
 }
 
-/** Whoever waits is told at once; whoever does not go is cut off. */
+/**
+ * Whoever waits is told at once, what is being answered is finished, and whoever does not go is cut off. Requests
+ * are counted here, because a server that was made elsewhere is not closed by this one.
+ */
 function useClosing(app: App, closing: AbortController): void {
+  let open = 0;
+  let onIdle = () => {};
+  app.addHook("onRequest", async (_, reply) => {
+    open += 1;
+    reply.raw.once("close", () => {
+      open -= 1;
+      if (open === 0) onIdle();
+    });
+  });
   app.addHook("preClose", async () => {
     closing.abort();
-    setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS).unref();
+    if (open > 0) {
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+        setTimeout(resolve, CLOSE_WITHIN_MS).unref();
+      });
+    }
+    if (open > 0) app.server.closeAllConnections();
   });
 }

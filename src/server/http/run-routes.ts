@@ -20,7 +20,7 @@ import { checkOf } from "./validation.ts";
 
 const MAX_GRAPH_BYTES = 64 * MIB;
 /** YAML takes some fifty times as long as JSON to read, and nothing else happens meanwhile. */
-const MAX_YAML_BYTES = 4 * MIB;
+const MAX_YAML_CHARACTERS = MIB;
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
 
 /** A body as it came: problems of a graph are told with their lines. */
@@ -111,8 +111,12 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
   );
   app.addContentTypeParser(
     YAML_TYPES,
-    { parseAs: "string", bodyLimit: MAX_YAML_BYTES },
-    async (_: FastifyRequest, text: string): Promise<GraphText> => ({ text, json: undefined }),
+    { parseAs: "string" },
+    async (_: FastifyRequest, text: string): Promise<GraphText> => {
+      if (text.length > MAX_YAML_CHARACTERS)
+        throw new Problem("too-large", "YAML may have 1 MiB; send larger graphs as JSON");
+      return { text, json: undefined };
+    },
   );
   app.addContentTypeParser("*", async () => {
     throw unsupported(
@@ -130,7 +134,7 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
         route.httpPart === "body" ? () => true : (app.validatorCompiler?.(route) ?? (() => true)),
       schema: {
         summary: "Submit a run",
-        description: "As JSON with the graph in it, or the graph file itself as JSON or YAML (up to 4 MiB).",
+        description: "As JSON with the graph in it, or the graph file itself as JSON or YAML (up to 1 MiB).",
         tags: ["runs"],
         consumes: ["application/json", "application/yaml"],
         querystring: RunQuery,

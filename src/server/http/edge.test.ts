@@ -1,0 +1,119 @@
+import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ADMIN_KEY, API, memoryService, type Served, serve } from "../../../tests/http-app.ts";
+import { StoreError } from "../../store/index.ts";
+import { buildApp } from "./app.ts";
+
+const service = memoryService();
+const log: string[] = [];
+let served: Served;
+beforeAll(async () => {
+  served = await serve(service, log);
+  await served.app.listen({ port: 0, host: "127.0.0.1" });
+});
+afterAll(async () => {
+  await served.close();
+});
+
+/** What comes back for bytes that need not be HTTP. */
+async function raw(bytes: string): Promise<string> {
+  const { port } = served.app.server.address() as AddressInfo;
+  const socket = connect(port, "127.0.0.1");
+  let answer = "";
+  socket.on("data", (data) => {
+    answer += String(data);
+  });
+  socket.on("error", () => {});
+  socket.end(bytes);
+  await new Promise((resolve) => socket.once("close", resolve));
+  return answer;
+}
+
+describe("a request", () => {
+  test("to nowhere is 404, with another method 405, and says so in JSON", async () => {
+    const nowhere = await served.call("GET", "/nowhere");
+    expect([nowhere.status, nowhere.body.code, nowhere.headers["content-type"]]).toEqual([
+      404,
+      "not-found",
+      "application/problem+json; charset=utf-8",
+    ]);
+    const method = await served.call("DELETE", `${API}/submit`);
+    expect([method.status, method.headers["allow"]]).toEqual([405, "POST"]);
+    expect((await served.call("POST", `${API}/limits/x`, {})).headers["allow"]).toBe("PUT");
+    expect((await served.call("HEAD", `${API}/tasks`)).status).toBe(405);
+    expect((await served.call("HEAD", "/livez")).status).toBe(200);
+  });
+
+  test("has an id, its own or a new one", async () => {
+    const own = await served.call("GET", "/nowhere", undefined, { "x-request-id": "mine-1" });
+    expect([own.headers["x-request-id"], own.body.request_id]).toEqual(["mine-1", "mine-1"]);
+    const bad = await served.call("GET", "/nowhere", undefined, { "x-request-id": "not mine" });
+    expect(bad.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test("with a path that is none is answered", async () => {
+    const answer = await served.call("GET", `${API}/task/%zz`);
+    expect([answer.status, answer.body.code]).toEqual([400, "malformed"]);
+    expect((await served.call("GET", `${API}/task/${"x".repeat(3000)}`)).status).toBe(404);
+  });
+
+  test("that is not HTTP is answered on the socket", async () => {
+    expect(await raw("nonsense\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*application\/problem\+json/s);
+    expect(await raw(`GET / HTTP/1.1\r\nhost: x\r\na: ${"b".repeat(20_000)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431 /,
+    );
+    expect(
+      await raw("GET /elsewhere HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"),
+    ).toMatch(/^HTTP\/1\.1 404 /);
+  });
+});
+
+describe("what goes wrong here", () => {
+  const task = { executor: "e", task_type: "t", payload: { password: "hunter2" } };
+  const fail = async (error: Error) => {
+    service.memory.submit = async () => {
+      throw error;
+    };
+    const answer = await served.call("POST", `${API}/submit`, task);
+    Reflect.deleteProperty(service.memory, "submit");
+    return answer;
+  };
+
+  test("is a bug to the client, and a line in the log without keys and payloads", async () => {
+    const { status, body, text } = await fail(new TypeError("secret detail"));
+    expect([status, body.code]).toEqual([500, "bug"]);
+    expect(text).not.toMatch(/secret detail|\.ts:/);
+    expect(log.join("")).toContain("secret detail");
+    expect(log.join("")).toContain(body.request_id);
+    expect(log.join("")).not.toMatch(`hunter2|${ADMIN_KEY}`);
+  });
+
+  test("or in the store is a time to try again", async () => {
+    const { status, body, headers } = await fail(new StoreError("unwritable", "the disk is full"));
+    expect([status, body.code, headers["retry-after"]]).toEqual([503, "unavailable", "1"]);
+    expect(body.detail).not.toContain("disk");
+  });
+});
+
+test("a server that is not ready says so, and why", async () => {
+  const app = buildApp({
+    ...service,
+    keys: served.keys,
+    version: "0.0.0",
+    health: { notReady: () => "migrating", info: () => ({}) },
+    logLevel: "silent",
+  });
+  const ready = await app.inject("/readyz");
+  expect([ready.statusCode, ready.json()]).toEqual([503, { status: "starting", detail: "migrating" }]);
+  expect((await app.inject("/livez")).statusCode).toBe(200);
+  await app.close();
+});
+
+test("metrics are for operators, over all zones", async () => {
+  const { status, text, headers } = await served.call("GET", "/metrics");
+  expect([status, headers["content-type"]]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+  expect(text).toContain("orrery_http_request_duration_seconds_bucket");
+  expect(text).toContain("orrery_event_loop_lag_seconds");
+  expect(text).toContain('route="/api/v2/scheduler/submit"');
+});

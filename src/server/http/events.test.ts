@@ -1,0 +1,144 @@
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ADMIN_KEY, API, bearer, memoryService, type Served, serve } from "../../../tests/http-app.ts";
+import type { Scope } from "../api.ts";
+
+let served: Served;
+let base: string;
+beforeAll(async () => {
+  served = await serve(memoryService());
+  await served.app.listen({ port: 0, host: "127.0.0.1" });
+  base = `http://127.0.0.1:${(served.app.server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  await served.close();
+});
+
+interface Told {
+  readonly id: string | undefined;
+  readonly kind: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what is in an event is what the tests are about
+  readonly data: any;
+}
+
+/** Reads events until there are enough, or the stream ends. */
+async function listen(path: string, count: number, headers: Record<string, string> = {}): Promise<Told[]> {
+  const stop = new AbortController();
+  const response = await fetch(base + path, {
+    headers: { ...bearer(ADMIN_KEY), ...headers },
+    signal: stop.signal,
+  });
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const told: Told[] = [];
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    told.push(...blocks.flatMap(parse));
+    if (told.length >= count) break;
+  }
+  stop.abort();
+  return told.slice(0, count);
+}
+
+function parse(block: string): Told[] {
+  const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+  const data = field("data");
+  return data === undefined ? [] : [{ id: field("id"), kind: field("event") ?? "", data: JSON.parse(data) }];
+}
+
+const submit = async (headers = {}) =>
+  (await served.call("POST", `${API}/submit`, { executor: "e", task_type: "t" }, headers)).body.id;
+
+describe("the stream", () => {
+  test("tells what happens, and goes on after the last that was told", async () => {
+    const ids = [await submit(), await submit(), await submit()];
+    const first = await listen(`${API}/events?from=start`, 1);
+    expect(first[0]).toMatchObject({
+      kind: "TaskSubmitted",
+      data: { kind: "TaskSubmitted", task_id: ids[0], run_id: null },
+    });
+    const place = first[0]?.id ?? "";
+    const byHeader = await listen(`${API}/events`, 2, { "last-event-id": place });
+    const byQuery = await listen(`${API}/events?after=${place}`, 2);
+    expect(byHeader.map(({ data }) => data.task_id)).toEqual(ids.slice(1));
+    expect(byQuery).toEqual(byHeader);
+  });
+
+  test("begins now, and holds nothing of another zone", async () => {
+    const listening = listen(`${API}/events`, 1, { "x-zone-id": "quiet" });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await submit();
+    const id = await submit({ "x-zone-id": "quiet" });
+    expect((await listening).map(({ data }) => data.task_id)).toEqual([id]);
+  });
+
+  test("refuses an id that is none", async () => {
+    const { status } = await served.call("GET", `${API}/events`, undefined, { "last-event-id": "a b" });
+    expect(status).toBe(400);
+  });
+});
+
+describe("a run's stream", () => {
+  const start = async () =>
+    (await served.call("POST", `${API}/runs`, { nodes: { a: { task: "t" } } })).body.id;
+
+  test("begins and ends with the run, and ends with it", async () => {
+    const id = await start();
+    const listening = listen(`${API}/runs/${id}/events`, 99);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await submit();
+    await served.call("POST", `${API}/runs/${id}/cancel`);
+    const told = await listening;
+    expect(told.map(({ kind, data }) => [kind, data.status])).toEqual([
+      ["Run", "running"],
+      ["RunEnded", undefined],
+      ["Run", "cancelled"],
+    ]);
+    expect(told.at(-1)?.id).toBe("end");
+  });
+
+  test("of an ended run ends at once, and says so to whoever comes back", async () => {
+    const id = await start();
+    await served.call("POST", `${API}/runs/${id}/cancel`);
+    expect((await listen(`${API}/runs/${id}/events`, 99)).map(({ kind }) => kind)).toEqual(["Run", "Run"]);
+    const again = await served.call("GET", `${API}/runs/${id}/events`, undefined, { "last-event-id": "end" });
+    expect([again.status, again.text]).toEqual([204, ""]);
+    const whole = await listen(`${API}/runs/${id}/events?from=start`, 99);
+    expect(whole.map(({ kind }) => kind)).toEqual(["Run", "RunSubmitted", "RunEnded", "Run"]);
+  });
+});
+
+const admin = {
+  keyId: "k",
+  zone: "default",
+  agent: "admin",
+  scopes: new Set<Scope>(["admin"]),
+  isZoneAdmin: true,
+};
+
+test("a reader that does not read is cut off", async () => {
+  const { connect } = await import("node:net");
+  const service = memoryService();
+  const other = await serve(service);
+  await other.app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = other.app.server.address() as AddressInfo;
+  const socket = connect(port, "127.0.0.1");
+  socket.write(
+    `GET ${API}/events?from=start HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ADMIN_KEY}\r\n\r\n`,
+  );
+  await new Promise((resolve) => socket.once("data", resolve));
+  socket.pause();
+  await other.call("POST", `${API}/submit`, { executor: "e", task_type: "t" });
+  const [task] = (await service.api.tasks(admin, {}, undefined, 1)).items;
+  // More than the socket's own buffers hold.
+  for (let n = 0; n < 60_000; n++)
+    await service.api.cancel(admin, task?.id ?? "").then(() => service.api.retry(admin, task?.id ?? ""));
+  const connections = () =>
+    new Promise((resolve) => other.app.server.getConnections((_, count) => resolve(count)));
+  await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+  socket.destroy();
+  await other.close();
+});
