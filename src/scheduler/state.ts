@@ -333,7 +333,10 @@ export class State {
     else this.places.delete(pool.place);
   }
 
-  /** A limit that nobody set and nobody names any more is as good as none. */
+  /**
+   * A limit that nobody set and nobody names any more is as good as none. While a snapshot is read, what runs under it
+   * may be named only by what is still to come.
+   */
   #useLimit(key: string, change: number): void {
     const users = (this.#limitUsers.get(key) ?? 0) + change;
     if (users > 0) {
@@ -341,7 +344,8 @@ export class State {
       return;
     }
     this.#limitUsers.delete(key);
-    if (this.limits.get(key)?.isConfigured === false) this.limits.delete(key);
+    const limit = this.limits.get(key);
+    if (limit && !limit.isConfigured && limit.running === 0) this.limits.delete(key);
   }
 }
 
