@@ -1,7 +1,8 @@
 import { isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
 import { eventsOf, nextWakeAt, type State } from "../scheduler/index.ts";
+import { compareStates } from "./comparison.ts";
 import type { Turn } from "./driver.ts";
-import { checkDuties, checkWake, compareStates } from "./duties.ts";
+import { checkDuties, checkWake } from "./duties.ts";
 import { checkReply, expectationOf } from "./expectation.ts";
 import { takeFact } from "./facts.ts";
 import { LedgerCheck } from "./ledger-check.ts";
@@ -48,7 +49,7 @@ export class Checker {
   #follow(turn: Turn, events: readonly LedgerEvent[]): void {
     const { model } = this;
     const refusals: SubmissionsRefused[] = [];
-    const soFar = { reservationUsed: false };
+    const soFar = { assignedFreely: false, reservationUsed: false };
     let at = 0;
     const take = () => {
       const event = events[at++] as LedgerEvent;
@@ -61,7 +62,8 @@ export class Checker {
         demandEvent(events[at], expected.event);
         take();
       } else if (expected.type === "refused submission") addRefusal(refusals, expected);
-      else if (stimulus.kind === "RunSubmitted") this.#noticer.repeated();
+      else if (stimulus.kind === "RunSubmitted" || stimulus.kind === "TaskSubmitted")
+        this.#noticer.repeated();
       while (at < events.length && isConsequence(events[at] as LedgerEvent)) take();
       const reply = turn.replies[index];
       if (reply) checkReply(model, expected, reply);
@@ -74,7 +76,7 @@ export class Checker {
     while (at < events.length) {
       const event = events[at] as LedgerEvent;
       demand(
-        event.kind === "TaskAssigned" || event.kind === "ReservationMade",
+        event.kind === "TaskAssigned" || event.kind === "ReservationMade" || isExpiry(event),
         "nothing-from-nowhere",
         () => `${event.kind} was recorded without a cause`,
       );
@@ -101,6 +103,10 @@ function sorted(expected: LedgerEvent, like: LedgerEvent): unknown {
 /** A decision that follows from a stimulus; the others come at the end of the turn. */
 function isConsequence(event: LedgerEvent): boolean {
   return isDecision(event) && event.kind !== "TaskAssigned" && event.kind !== "ReservationMade";
+}
+
+function isExpiry(event: LedgerEvent): boolean {
+  return event.kind === "TaskFailed" && event.code === "expired";
 }
 
 function addRefusal(

@@ -1,7 +1,15 @@
-import type { LedgerEvent, Report, SubmissionsRefused } from "../ledger/index.ts";
+import type {
+  LedgerEvent,
+  Report,
+  RunSubmitted,
+  SubmissionsRefused,
+  TaskSubmitted,
+} from "../ledger/index.ts";
 import type { Reply, Stimulus } from "../scheduler/index.ts";
 import { isOverloaded } from "./facts.ts";
-import { isEnded, type Model } from "./model.ts";
+import { type Model, ofZone } from "./model.ts";
+import { maxOf, reservedOf, runningOf } from "./model-admission.ts";
+import { isEnded, tiersBought } from "./model-tasks.ts";
 import { isCurrent } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
@@ -21,7 +29,9 @@ export function expectationOf(model: Model, stimulus: Stimulus): Expectation {
   const refused: Expectation = { type: "ignored", accepted: false };
   switch (stimulus.kind) {
     case "RunSubmitted":
-      return expectSubmission(model, stimulus);
+      return expectRun(model, stimulus);
+    case "TaskSubmitted":
+      return expectTask(model, stimulus);
     case "WorkerLost": {
       const worker = model.workers[stimulus.worker];
       return worker && worker.standing !== "unreachable" ? recorded : refused;
@@ -42,10 +52,11 @@ export function expectationOf(model: Model, stimulus: Stimulus): Expectation {
     case "AttemptCancelled":
       return expectReport(model, stimulus);
     case "CancelRequested": {
-      const run = model.runs.get(stimulus.run);
-      if (!run) return refused;
-      if (stimulus.node === -1) return run.outcome === undefined && !run.cancelAsked ? recorded : refused;
-      const task = run.tasks[stimulus.node];
+      if (stimulus.node === -1) {
+        const run = model.runs.get(stimulus.run);
+        return run && run.outcome === undefined && !run.cancelAsked ? recorded : refused;
+      }
+      const task = model.find(stimulus);
       return task && !isEnded(task) ? recorded : refused;
     }
     default:
@@ -53,24 +64,51 @@ export function expectationOf(model: Model, stimulus: Stimulus): Expectation {
   }
 }
 
-function expectSubmission(model: Model, stimulus: Extract<Stimulus, { kind: "RunSubmitted" }>): Expectation {
-  const { config } = model;
+const REFUSED: Expectation = { type: "ignored", accepted: false };
+
+function expectRun(model: Model, stimulus: RunSubmitted): Expectation {
   const size = stimulus.graph.ids.length;
-  const { agent } = stimulus;
-  if (model.runById(stimulus.runId) || size > (config?.maxNodes ?? 0)) {
-    return { type: "ignored", accepted: false };
+  if (model.runById(stimulus.runId) || size > model.settings.maxNodes) return REFUSED;
+  return refusalOf(model, stimulus, size) ?? { type: "recorded", event: stimulus };
+}
+
+function expectTask(model: Model, stimulus: TaskSubmitted): Expectation {
+  if (model.singleById(stimulus.id)) return REFUSED;
+  const refused = refusalOf(model, stimulus, 1);
+  if (refused) return refused;
+  const { zone, agent, boostMicros } = stimulus;
+  const { credits, boostTierMicros } = model.settings;
+  const price = credits ? tiersBought(boostMicros, model.settings) * boostTierMicros : 0;
+  const owns = model.credits.get(ofZone(zone, agent)) ?? 0;
+  if (price > 0 && price > owns - reservedOf(model, zone, agent)) {
+    return { type: "refused submission", agent, code: "credits" };
   }
-  if (model.backlog + size > (config?.backlogLimit ?? 0)) {
-    return { type: "refused submission", agent, code: "backlog" };
-  }
-  const threshold = config?.rejectThreshold ?? Number.POSITIVE_INFINITY;
-  if (model.usage >= threshold) return { type: "refused submission", agent, code: "backpressure" };
   return { type: "recorded", event: stimulus };
+}
+
+/** What stands against so many more tasks of an agent. */
+function refusalOf(
+  model: Model,
+  { zone, agent }: { readonly zone: string; readonly agent: string },
+  tasks: number,
+): Expectation | undefined {
+  const { backlogLimit, rejectThreshold, overLimit } = model.settings;
+  const refused = (code: SubmissionsRefused["code"]): Expectation => ({
+    type: "refused submission",
+    agent,
+    code,
+  });
+  if (model.backlog + tasks > backlogLimit) return refused("backlog");
+  if (rejectThreshold !== null && model.usage >= rejectThreshold) return refused("backpressure");
+  const max = maxOf(model, zone, agent);
+  if (overLimit === "reject" && max !== null && runningOf(model, zone, agent) >= max)
+    return refused("fair-share");
+  return undefined;
 }
 
 function expectReport(model: Model, report: Report): Expectation {
   const { kind, run, node, attempt } = report;
-  const task = model.runs.get(run)?.tasks[node];
+  const task = model.find(report);
   if (isCurrent(task, kind, attempt)) return { type: "recorded", event: report };
   const code = task ? "stale" : "unknown";
   return {

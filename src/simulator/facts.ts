@@ -1,6 +1,8 @@
-import type { EventOf, LedgerEvent, RunSubmitted } from "../ledger/index.ts";
+import type { EventOf, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
-import { isEnded, type Model, type ModelRun, type ModelWorker, modelRun } from "./model.ts";
+import { type Model, ofZone } from "./model.ts";
+import { setLimit } from "./model-admission.ts";
+import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { checkReservation } from "./reservations.ts";
 import {
   assignTask,
@@ -8,6 +10,7 @@ import {
   endAttempt,
   failTask,
   offerIfReady,
+  pay,
   retryTask,
   signalTask,
   skipTasks,
@@ -26,6 +29,9 @@ export function takeFact(model: Model, event: LedgerEvent, now: number, turn: Tu
       break;
     case "RunSubmitted":
       submit(model, event, now);
+      break;
+    case "TaskSubmitted":
+      submitTask(model, event, now);
       break;
     case "SubmissionsRefused":
       model.refused += event.count;
@@ -57,6 +63,24 @@ export function takeFact(model: Model, event: LedgerEvent, now: number, turn: Tu
       if (event.node === -1) model.runAt(event.run).cancelAsked = true;
       else model.taskAt(event).cancelAsked = true;
       break;
+    case "AgentConfigured":
+      set(model.agentMax, ofZone(event.zone, event.agent), event.max);
+      break;
+    case "ZoneConfigured":
+      set(model.zoneMax, event.zone, event.max);
+      break;
+    case "LimitConfigured":
+      setLimit(model, event, now);
+      break;
+    case "CreditsGranted":
+      pay(model, ofZone(event.zone, event.agent), event.micros);
+      break;
+    case "QueuePaused":
+      model.paused.add(ofZone(event.zone, event.executor));
+      break;
+    case "QueueResumed":
+      model.paused.delete(ofZone(event.zone, event.executor));
+      break;
     case "TaskAssigned":
       assignTask(model, event, now, turn);
       break;
@@ -64,7 +88,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number, turn: Tu
       retryTask(model, event, now);
       break;
     case "TaskFailed":
-      failTask(model.taskAt(event));
+      failTask(model, event, now);
       break;
     case "TaskCancelled":
       cancelTask(model, model.taskAt(event));
@@ -86,9 +110,27 @@ export function takeFact(model: Model, event: LedgerEvent, now: number, turn: Tu
 }
 
 function submit(model: Model, event: RunSubmitted, now: number): void {
-  const run = modelRun(model.nextRun++, event, now);
+  const run = modelRun(model.nextRun++, event, model.seq, now);
   model.runs.set(run.number, run);
   for (const task of run.tasks) offerIfReady(model, task, now);
+}
+
+function submitTask(model: Model, event: TaskSubmitted, now: number): void {
+  const task = modelSingle(model.nextTask++, event, model.seq, now, model.settings);
+  const before = model.past.get(event.id);
+  demand(
+    (before !== undefined) === (event.requeued === true),
+    "one-task-for-an-id",
+    () => `${event.id} was submitted anew, before it was ${before?.status}`,
+    { run: -1, node: task.node },
+  );
+  model.singles.set(task.node, task);
+  model.offered.add(task);
+}
+
+function set(settings: Map<string, number | null>, key: string, max: number | null | undefined): void {
+  if (max === undefined) settings.delete(key);
+  else settings.set(key, max);
 }
 
 function register(model: Model, spec: WorkerSpec): void {
@@ -131,7 +173,7 @@ export function isOverloaded(
 }
 
 function lose(worker: ModelWorker): void {
-  for (const task of worker.held) endAttempt(task, true);
+  for (const task of worker.held) endAttempt(task, "lost");
   worker.standing = "unreachable";
   worker.reservedFor = undefined;
 }

@@ -1,6 +1,8 @@
-import type { SchedulerConfig } from "../ledger/index.ts";
+import type { Input, SchedulerConfig } from "../ledger/index.ts";
 import { STRATEGIES } from "../placement/index.ts";
 import type { Random } from "./random.ts";
+import { ZONES } from "./random-graph.ts";
+import { AGENTS, randomLimit, randomQueue, randomQueueConfig } from "./random-tasks.ts";
 
 /** Something that is done to the system at a time. Workers and runs are named by their place in the plan. */
 export type Incident = { readonly atMs: number } & (
@@ -14,7 +16,23 @@ export type Incident = { readonly atMs: number } & (
   | { readonly type: "restart server"; readonly inCommit: boolean }
   | { readonly type: "jump clock"; readonly byMs: number }
   | { readonly type: "reconfigure"; readonly config: SchedulerConfig }
+  | { readonly type: "cancel task" | "retry task"; readonly task: number }
+  /** What an operator says. */
+  | { readonly type: "order"; readonly order: Order }
 );
+
+type Order = Extract<
+  Input,
+  {
+    kind:
+      | "AgentConfigured"
+      | "ZoneConfigured"
+      | "LimitConfigured"
+      | "CreditsGranted"
+      | "QueuePaused"
+      | "QueueResumed";
+  }
+>;
 
 /** The commoner ones more often. */
 const TYPES = [
@@ -38,6 +56,15 @@ const TYPES = [
   "jump clock",
   "reconfigure",
   "nonsense",
+  "cancel task",
+  "cancel task",
+  "retry task",
+  "retry task",
+  "order",
+  "order",
+  "order",
+  "order",
+  "order",
 ] as const;
 
 /** What a scenario has that incidents can befall. */
@@ -45,15 +72,16 @@ export interface Targets {
   readonly stormMs: number;
   readonly workers: number;
   readonly runSizes: readonly number[];
+  readonly tasks: number;
   readonly config: SchedulerConfig;
 }
 
 export function randomIncidents(random: Random, targets: Targets): Incident[] {
-  const count = random.chance(0.1) ? 0 : random.int(2, 30);
+  const count = random.chance(0.1) ? 0 : random.int(2, 40);
   return Array.from({ length: count }, () => randomIncident(random, targets));
 }
 
-function randomIncident(random: Random, { stormMs, workers, runSizes, config }: Targets): Incident {
+function randomIncident(random: Random, { stormMs, workers, runSizes, tasks, config }: Targets): Incident {
   const atMs = random.int(100, stormMs);
   const worker = random.int(0, workers - 1);
   const run = random.int(0, runSizes.length - 1);
@@ -82,15 +110,43 @@ function randomIncident(random: Random, { stormMs, workers, runSizes, config }: 
       return { atMs, type, byMs: random.int(-60_000, 60_000) };
     case "reconfigure":
       return { atMs, type, config: changed(random, config) };
+    case "cancel task":
+    case "retry task":
+      return { atMs, type, task: random.int(0, Math.max(0, tasks - 1)) };
+    case "order":
+      return { atMs: random.chance(0.3) ? 0 : atMs, type, order: randomOrder(random) };
   }
 }
 
 function changed(random: Random, config: SchedulerConfig): SchedulerConfig {
   return {
     ...config,
+    ...(random.chance(0.6) ? randomQueueConfig(random) : {}),
     strategy: random.pick(STRATEGIES),
     preferLocality: random.chance(0.5),
     maxQueuePerWorker: random.int(0, 10),
     reserveAfterMs: random.pick([0, 2_000, 3_600_000]),
   };
+}
+
+function randomOrder(random: Random): Order {
+  const zone = random.pick(ZONES);
+  const agent = random.pick(AGENTS);
+  const max = random.pick([0, 1, 2, null, undefined]);
+  const given = max === undefined ? {} : { max };
+  switch (random.int(0, 7)) {
+    case 0:
+      return { kind: "AgentConfigured", zone, agent, ...given };
+    case 1:
+      return { kind: "ZoneConfigured", zone, ...given };
+    case 2:
+    case 3:
+      return { kind: "CreditsGranted", zone, agent, micros: random.pick([1, 10_000, 50_000]) };
+    case 4:
+      return { kind: "QueuePaused", ...randomQueue(random) };
+    case 5:
+      return { kind: "QueueResumed", ...randomQueue(random) };
+    default:
+      return randomLimit(random);
+  }
 }

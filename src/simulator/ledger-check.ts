@@ -12,7 +12,7 @@ import {
   takeSnapshot,
   whyHere,
 } from "../scheduler/index.ts";
-import { compareStates } from "./duties.ts";
+import { compareStates } from "./comparison.ts";
 import type { Model } from "./model.ts";
 import type { Random } from "./random.ts";
 import type { Tally } from "./tally.ts";
@@ -112,7 +112,7 @@ function checkRecord(state: State, recorded: Recorded, ledgerId: string): void {
 
 /** The full table of candidates, derived by replaying, says what the event says. */
 function checkTable(state: State, event: TaskAssigned): void {
-  const rows = whyHere(state, state.run(event.run), event.node);
+  const rows = whyHere(state, state.tasks(event.run), event.node);
   const idOf = (number: number) => state.fleet.workers[number]?.id;
   const first = rows.find(({ rank }) => rank === 1)?.worker;
   const second = rows.find(({ rank }) => rank === 2)?.worker;

@@ -1,16 +1,18 @@
 import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
+import type { Model } from "./model.ts";
+import { barriersOf } from "./model-admission.ts";
 import {
   aboutTask,
   describeTask,
   isDue,
   isEnded,
   isWaiting,
-  type Model,
   type ModelTask,
   type ModelWorker,
-} from "./model.ts";
-import { couldEverRun, outranks } from "./oracle.ts";
+} from "./model-tasks.ts";
+import { couldEverRun } from "./oracle.ts";
 import { LONGEST_MS } from "./random-graph.ts";
+import { outranks } from "./ranking.ts";
 import type { Tally } from "./tally.ts";
 import { demand, Violation } from "./violation.ts";
 
@@ -20,13 +22,12 @@ const AROUND_AN_ATTEMPT_MS = 20_000;
 /** How long all open work may take at the very worst, one attempt after the other. */
 export function longestMs(model: Model): number {
   let sum = 120_000;
-  for (const run of model.runs.values()) {
-    for (const task of run.tasks) {
-      if (isEnded(task)) continue;
-      const { maxAttempts, backoffMs, timeoutMs } = task.spec;
-      const waitMs = Math.min(backoffMs * 2 ** maxAttempts, model.config?.maxBackoffMs ?? 0);
-      sum += maxAttempts * (LONGEST_MS + timeoutMs + waitMs + AROUND_AN_ATTEMPT_MS);
-    }
+  for (const task of model.tasks()) {
+    if (isEnded(task)) continue;
+    const { maxAttempts, backoffMs, timeoutMs } = task.spec;
+    const waitMs = 2 * Math.min(backoffMs * 2 ** maxAttempts, model.settings.maxBackoffMs);
+    sum += maxAttempts * (LONGEST_MS + timeoutMs + waitMs + AROUND_AN_ATTEMPT_MS);
+    if (task.status === "delayed") sum += Math.max(0, task.since - model.now);
   }
   return sum;
 }
@@ -37,7 +38,7 @@ export function isSettled(model: Model): boolean {
     if (run.outcome === undefined && !run.tasks.every((task) => isEnded(task) || isStuck(model, task)))
       return false;
   }
-  return true;
+  return [...model.singles.values()].every((task) => isStuck(model, task));
 }
 
 /** Waits for a person, for a worker that does not exist, or for a task that does. */
@@ -61,6 +62,11 @@ export function failLiveness(model: Model, state: State): never {
     const why = JSON.stringify(whyNotYet(state, state.run(run.number), open.node));
     throw new Violation("liveness", `${describeTask(open)} does not end: ${why}`, aboutTask(open));
   }
+  for (const task of model.singles.values()) {
+    if (isStuck(model, task)) continue;
+    const why = JSON.stringify(whyNotYet(state, state.singles, task.node));
+    throw new Violation("liveness", `${describeTask(task)} does not end: ${why}`, aboutTask(task));
+  }
   throw new Violation("liveness", "nothing is open, and yet it does not end");
 }
 
@@ -68,27 +74,36 @@ export function failLiveness(model: Model, state: State): never {
 export function checkReasons(model: Model, state: State, now: number): void {
   for (const run of model.runs.values()) {
     if (run.outcome !== undefined) continue;
-    const known = state.run(run.number);
-    for (const task of run.tasks) {
-      const reasons = whyNotYet(state, known, task.node);
-      const primary = reasons[0]?.code;
-      const truth = isWaiting(task) ? trueReason(model, task) : undefined;
-      demand(
-        primary === truth,
-        "why-not-yet",
-        () => `${describeTask(task)} says ${primary}, ${truth} is true`,
-        aboutTask(task),
-      );
-      if (isDue(task, model.now)) checkAhead(model, task, reasons, now);
-    }
+    for (const task of run.tasks) checkReason(model, state, task, now);
   }
+  for (const task of model.singles.values()) checkReason(model, state, task, now);
+}
+
+function checkReason(model: Model, state: State, task: ModelTask, now: number): void {
+  const reasons = whyNotYet(state, state.tasks(task.run.number), task.node);
+  const primary = reasons[0]?.code;
+  const truth = isWaiting(task) ? trueReason(model, task) : undefined;
+  demand(
+    primary === truth,
+    "why-not-yet",
+    () => `${describeTask(task)} says ${primary}, ${truth} is true`,
+    aboutTask(task),
+  );
+  // What fell due in a turn that recorded nothing is ahead of the state's time, at which it answers.
+  if (now === model.now && isDue(task, now) && isCountExact(model)) checkAhead(model, task, reasons, now);
+}
+
+/** Where waiting changes the order, what stands behind the first of a run is counted with it. */
+function isCountExact(model: Model): boolean {
+  return model.settings.order === "graph" || [...model.offered].every(({ submission }) => submission);
 }
 
 /** How many ready tasks that could run at all go before it. */
 function checkAhead(model: Model, task: ModelTask, reasons: readonly WaitReason[], now: number): void {
   let truth = 0;
   for (const other of model.offered) {
-    if (isDue(other, now) && outranks(other, task) && ableWorkers(model, other).length > 0) truth++;
+    if (other === task || !isDue(other, now) || !outranks(model, other, task, now)) continue;
+    if (ableWorkers(model, other).length > 0) truth++;
   }
   const outranked = reasons.find((reason) => reason.code === "Outranked");
   const ahead = outranked?.code === "Outranked" ? outranked.ahead : 0;
@@ -100,18 +115,21 @@ function checkAhead(model: Model, task: ModelTask, reasons: readonly WaitReason[
   );
 }
 
-/** Between turns: whatever is ready has no place, or it would have one. */
+/** Between turns: whatever is ready and may start has no place, or it would have one. */
 function trueReason(model: Model, task: ModelTask): WaitReason["code"] {
   const able = ableWorkers(model, task);
+  const barriers = barriersOf(model, task, model.now);
   if (able.length === 0) return "Unsatisfiable";
-  if (task.status === "held" || able.every(({ standing }) => standing === "draining")) return "Held";
+  if (task.status === "held" || barriers.has("pause")) return "Held";
+  if (able.every(({ standing }) => standing === "draining")) return "Held";
   if (task.status === "delayed" && task.since > model.now) return "NotDue";
-  return task.needs.every(({ status }) => status === "completed") ? "Capacity" : "Dependencies";
+  if (!task.needs.every(({ status }) => status === "completed")) return "Dependencies";
+  return barriers.size > 0 ? "Admission" : "Capacity";
 }
 
 /** What will wait for ever, once all is calm. */
 export function countStuck(model: Model, tally: Tally): void {
-  for (const task of [...model.runs.values()].flatMap(({ tasks }) => tasks)) {
+  for (const task of model.tasks()) {
     if (!isWaiting(task)) continue;
     const reason = trueReason(model, task);
     if (reason === "Held") tally.count("held to the end");

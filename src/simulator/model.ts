@@ -1,8 +1,18 @@
-import { type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
-import type { RunOutcome, RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
-import type { WorkerSpec } from "../placement/index.ts";
-import type { StatusName } from "../scheduler/index.ts";
+import type { RunOutcome, SchedulerConfig } from "../ledger/index.ts";
+import { NO_RUN } from "../placement/index.ts";
+import { isWaiting, type ModelRun, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { demand } from "./violation.ts";
+
+/** What a named limit was set to, and what has started since under its rate. */
+export interface ModelLimit {
+  readonly concurrency: number | null;
+  readonly rateCount: number | null;
+  readonly periodMs: number;
+  readonly setAt: number;
+  /** What was owed when it was set: starts, in parts of which `periodMs` make one. */
+  readonly owed: bigint;
+  readonly starts: number[];
+}
 
 /**
  * What must be true, kept the plain way: built only from recorded events, with no index and no code of the
@@ -13,16 +23,33 @@ export class Model {
   seq = 0;
   now: number = Number.NEGATIVE_INFINITY;
   nextRun = 0;
+  nextTask = 0;
   refused = 0;
   /** By number, without those that were forgotten. */
   readonly runs: Map<number, ModelRun> = new Map();
   readonly ended: ModelRun[] = [];
+  /** Tasks of no run that have not ended, by number. */
+  readonly singles: Map<number, ModelTask> = new Map();
+  /** Tasks of no run that have ended, the last time under an id. */
+  readonly past: Map<string, ModelTask> = new Map();
   /** By number. */
   readonly workers: ModelWorker[] = [];
   /** Tasks that are ready or delayed. */
   readonly offered: Set<ModelTask> = new Set();
   /** The last worker that was given something. */
   cursor: ModelWorker | undefined;
+
+  /** Settings by zone and name; what was unset is not there. */
+  readonly agentMax: Map<string, number | null> = new Map();
+  readonly zoneMax: Map<string, number | null> = new Map();
+  readonly limits: Map<string, ModelLimit> = new Map();
+  /** By zone and executor, "" for all. */
+  readonly paused: Set<string> = new Set();
+  /** What each agent owns, by zone and name. */
+  readonly credits: Map<string, number> = new Map();
+  readonly costs: Map<string, { readonly at: number; readonly micros: number }[]> = new Map();
+  /** How many tasks ended how, by zone. */
+  readonly totals: Map<string, { completed: number; failed: number; cancelled: number }> = new Map();
   #sorted: readonly ModelWorker[] = [];
 
   /** In the order of ids by code unit. */
@@ -38,15 +65,25 @@ export class Model {
     return undefined;
   }
 
+  singleById(id: string): ModelTask | undefined {
+    for (const task of this.singles.values()) if (task.publicId === id) return task;
+    return undefined;
+  }
+
   runAt(number: number): ModelRun {
     const run = this.runs.get(number);
     demand(run !== undefined, "known-run", () => `run ${number} is not known`, { run: number });
     return run;
   }
 
-  taskAt({ run, node }: { readonly run: number; readonly node: number }): ModelTask {
-    const task = this.runAt(run).tasks[node];
-    demand(task !== undefined, "known-task", () => `run ${run} has no node ${node}`, { run });
+  /** Undefined where the numbers name nothing, or what has been forgotten. */
+  find({ run, node }: { readonly run: number; readonly node: number }): ModelTask | undefined {
+    return run === NO_RUN ? this.singles.get(node) : this.runs.get(run)?.tasks[node];
+  }
+
+  taskAt(name: { readonly run: number; readonly node: number }): ModelTask {
+    const task = this.find(name);
+    demand(task !== undefined, "known-task", () => `there is no task ${name.run}/${name.node}`, name);
     return task;
   }
 
@@ -54,6 +91,26 @@ export class Model {
     const worker = this.workers[number];
     demand(worker !== undefined, "known-worker", () => `worker ${number} never registered`);
     return worker;
+  }
+
+  /** All that has neither ended for good nor been forgotten, with what ended in open runs. */
+  *tasks(): Generator<ModelTask> {
+    for (const run of this.runs.values()) yield* run.tasks;
+    yield* this.singles.values();
+  }
+
+  /** What is on a worker. */
+  *placed(): Generator<ModelTask> {
+    for (const worker of this.workers) yield* worker.held;
+  }
+
+  get settings(): SchedulerConfig {
+    demand(
+      this.config !== undefined,
+      "configured-first",
+      () => "something happened before the configuration",
+    );
+    return this.config;
   }
 
   get usage(): number {
@@ -68,153 +125,18 @@ export class Model {
 
   get backlog(): number {
     let waiting = 0;
-    for (const run of this.runs.values()) for (const task of run.tasks) if (isWaiting(task)) waiting++;
+    for (const task of this.tasks()) if (isWaiting(task)) waiting++;
     return waiting;
   }
-}
 
-export interface ModelRun {
-  readonly number: number;
-  readonly id: string;
-  readonly zone: string;
-  readonly onFailure: RunSubmitted["onFailure"];
-  readonly tasks: readonly ModelTask[];
-  cancelAsked: boolean;
-  outcome: RunOutcome | undefined;
-}
-
-export interface ModelTask {
-  readonly run: ModelRun;
-  readonly node: number;
-  readonly id: string;
-  readonly spec: TaskSpec;
-  readonly needs: ModelTask[];
-  readonly neededBy: ModelTask[];
-  /** Tasks with equal keys can run on the same workers. */
-  readonly needsKey: string;
-  /** Its executor and zone. */
-  readonly place: string;
-  holdsUpMs: number;
-  status: StatusName;
-  attempt: number;
-  worker: ModelWorker | undefined;
-  /** When it became ready, or is due. */
-  since: number;
-  /** When its worker should be done with it. */
-  expectedEndMs: number;
-  cancelAsked: boolean;
-  /** Whether the attempt that is being settled was lost, which costs no wait. */
-  lost: boolean;
-  /** Attempts whose end the worker itself reported. */
-  readonly reported: Set<number>;
-  completedSeq: number;
-  resultBytes: number;
-}
-
-export interface ModelWorker {
-  readonly number: number;
-  spec: WorkerSpec;
-  standing: "open" | "overloaded" | "draining" | "unreachable";
-  registeredSeq: number;
-  freeCpu: number;
-  freeMemory: number;
-  readonly held: Set<ModelTask>;
-  readonly executed: Set<string>;
-  reservedFor: ModelTask | undefined;
-}
-
-export function modelRun(number: number, event: RunSubmitted, now: number): ModelRun {
-  const { graph } = event;
-  const tasks: ModelTask[] = [];
-  const run: ModelRun = {
-    number,
-    id: event.runId,
-    zone: event.zone,
-    onFailure: event.onFailure,
-    tasks,
-    cancelAsked: false,
-    outcome: undefined,
-  };
-  const done = new Set(graph.done);
-  for (const [node, id] of graph.ids.entries()) {
-    const spec = taskSpecOf(graph.specs[graph.spec[node] as number] as WireSpec);
-    const { executor, cpuMillicores, memoryBytes, capabilities } = spec;
-    tasks.push({
-      run,
-      node,
-      id,
-      spec,
-      needs: [],
-      neededBy: [],
-      needsKey: JSON.stringify([executor, event.zone, cpuMillicores, memoryBytes, capabilities]),
-      place: JSON.stringify([executor, event.zone]),
-      holdsUpMs: -1,
-      status: done.has(node) ? "completed" : spec.held ? "held" : "waiting",
-      attempt: 0,
-      worker: undefined,
-      since: now,
-      expectedEndMs: 0,
-      cancelAsked: false,
-      lost: false,
-      reported: new Set(),
-      completedSeq: 0,
-      resultBytes: 0,
-    });
+  countEnd(zone: string, how: RunOutcome): void {
+    const totals = this.totals.get(zone) ?? { completed: 0, failed: 0, cancelled: 0 };
+    totals[how]++;
+    this.totals.set(zone, totals);
   }
-  for (const [node, needs] of graph.needs.entries()) {
-    for (const need of needs) link(tasks[need] as ModelTask, tasks[node] as ModelTask);
-  }
-  for (const task of tasks) task.holdsUpMs = holdsUpMs(task);
-  return run;
 }
 
-function link(need: ModelTask, task: ModelTask): void {
-  task.needs.push(need);
-  need.neededBy.push(task);
-}
-
-function holdsUpMs(task: ModelTask): number {
-  if (task.holdsUpMs < 0) {
-    task.holdsUpMs = task.spec.estimateMs + Math.max(0, ...task.neededBy.map(holdsUpMs));
-  }
-  return task.holdsUpMs;
-}
-
-export function isWaiting({ status }: ModelTask): boolean {
-  return status === "waiting" || status === "held" || status === "ready" || status === "delayed";
-}
-
-export function isPlaced({ status }: ModelTask): boolean {
-  return status === "assigned" || status === "running" || status === "cancelling";
-}
-
-export function isEnded({ status }: ModelTask): boolean {
-  return status === "completed" || status === "failed" || status === "cancelled" || status === "skipped";
-}
-
-/** Whether it could be given to a worker now, if there were one. */
-export function isDue(task: ModelTask, now: number): boolean {
-  return task.status === "ready" || (task.status === "delayed" && task.since <= now);
-}
-
-/** Everything that hangs on a task and has not ended. */
-export function openDependents(task: ModelTask): Set<ModelTask> {
-  const found = new Set<ModelTask>();
-  const visit = (from: ModelTask) => {
-    for (const dependent of from.neededBy) {
-      if (found.has(dependent) || isEnded(dependent)) continue;
-      found.add(dependent);
-      visit(dependent);
-    }
-  };
-  visit(task);
-  return found;
-}
-
-export function aboutTask(task: ModelTask): { run: number; node: number } {
-  return { run: task.run.number, node: task.node };
-}
-
-export function describeTask(task: ModelTask): string {
-  return `task ${task.run.number}/${task.node} (${JSON.stringify(task.id)}, ${task.status}, attempt ${task.attempt})`;
+/** A text for something of a zone: an agent, a limit, an executor. */
+export function ofZone(zone: string, name: string): string {
+  return `${zone}\n${name}`;
 }

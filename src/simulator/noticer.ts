@@ -1,5 +1,6 @@
 import type { LedgerEvent, ReportRefused } from "../ledger/index.ts";
-import { isDue, isPlaced, type Model } from "./model.ts";
+import type { Model } from "./model.ts";
+import { isDue, isPlaced, type ModelTask } from "./model-tasks.ts";
 import type { Tally } from "./tally.ts";
 
 /** Counts the branches that the ledger shows to have been taken. Looks at events before they are applied. */
@@ -122,7 +123,7 @@ export class Noticer {
     return this.#task(name)?.status;
   }
 
-  #task({ run, node }: { readonly run: number; readonly node: number }) {
-    return this.#model.runs.get(run)?.tasks[node];
+  #task(name: { readonly run: number; readonly node: number }): ModelTask | undefined {
+    return this.#model.find(name);
   }
 }

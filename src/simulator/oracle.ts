@@ -1,7 +1,10 @@
 import { hash32, mix32 } from "../core/index.ts";
 import type { TaskAssigned } from "../ledger/index.ts";
 import type { Reason } from "../placement/index.ts";
-import { aboutTask, describeTask, isDue, type Model, type ModelTask, type ModelWorker } from "./model.ts";
+import type { Model } from "./model.ts";
+import { Admissions } from "./model-admission.ts";
+import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import { heads, outranks } from "./ranking.ts";
 import { demand } from "./violation.ts";
 
 /** Why a worker may not take a task, in the order in which the ledger counts them. */
@@ -27,7 +30,7 @@ function obstacleOf(model: Model, worker: ModelWorker, task: ModelTask): Obstacl
   const { spec, standing } = worker;
   const wanted = task.spec;
   if (!spec.executors.includes(wanted.executor)) return "executor";
-  if (spec.zone !== task.run.zone && !spec.zones.includes(task.run.zone)) return "zone";
+  if (spec.zone !== task.zone && !spec.zones.includes(task.zone)) return "zone";
   for (const capability of wanted.capabilities) {
     if (!spec.capabilities.includes(capability)) return "capability";
   }
@@ -43,7 +46,7 @@ export function couldEverRun(worker: ModelWorker, task: ModelTask): boolean {
   const { spec } = worker;
   return (
     spec.executors.includes(task.spec.executor) &&
-    (spec.zone === task.run.zone || spec.zones.includes(task.run.zone)) &&
+    (spec.zone === task.zone || spec.zones.includes(task.zone)) &&
     task.spec.capabilities.every((capability) => spec.capabilities.includes(capability)) &&
     spec.cpuMillicores >= task.spec.cpuMillicores &&
     spec.memoryBytes >= task.spec.memoryBytes
@@ -135,7 +138,7 @@ function trueReason(
     if (own > others) return { type: "Affinity", because: "DataLocality" };
     if (best.executed.has(type) && !second.executed.has(type))
       return { type: "Affinity", because: "PreviouslyExecuted" };
-    if (best.spec.zone === task.run.zone && second.spec.zone !== task.run.zone)
+    if (best.spec.zone === task.zone && second.spec.zone !== task.zone)
       return { type: "Affinity", because: "SameZone" };
   }
   return { type: "LeastLoaded", queueDepth: best.held.size };
@@ -164,7 +167,7 @@ function preference(model: Model, task: ModelTask): Compare {
         return [
           -points,
           yes(worker.executed.has(task.spec.type)),
-          yes(worker.spec.zone === task.run.zone),
+          yes(worker.spec.zone === task.zone),
           depth,
         ];
     }
@@ -195,19 +198,14 @@ function pointsOf(worker: ModelWorker, task: ModelTask): number {
   return points;
 }
 
-/** Which of two ready tasks goes first: urgency, earlier run, more work held up, order of submission. */
-export function outranks(a: ModelTask, b: ModelTask): boolean {
-  if (a.spec.priority !== b.spec.priority) return a.spec.priority < b.spec.priority;
-  if (a.run !== b.run) return a.run.number < b.run.number;
-  if (a.holdsUpMs !== b.holdsUpMs) return a.holdsUpMs > b.holdsUpMs;
-  return a.node < b.node;
-}
-
-/** Nothing that goes first and has a place may be left behind. */
+/** It is the first of its kind, and nothing that goes first, may start and has a place is left behind. */
 export function checkOrder(model: Model, task: ModelTask, now: number): void {
   const places = new Map<string, boolean>();
-  for (const other of model.offered) {
-    if (other === task || !isDue(other, now) || !outranks(other, task)) continue;
+  const admissions = new Admissions(model, now);
+  for (const other of heads(model, now)) {
+    if (other === task) continue;
+    if (other.laneKey !== task.laneKey && !outranks(model, other, task, now)) continue;
+    if (!admissions.admits(other)) continue;
     let has = places.get(other.needsKey);
     if (has === undefined) {
       has = placeFor(model, other) !== undefined;

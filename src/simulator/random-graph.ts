@@ -4,6 +4,8 @@ import type { Random } from "./random.ts";
 export const ZONES = ["north", "süd", "Ost"] as const;
 export const EXECUTORS = ["shell", "python", "Größe"] as const;
 export const CAPABILITIES = ["avx", "disk", "gpu", "Netz"] as const;
+/** Names that tasks may share a limit under. */
+export const LIMITS = ["openai", "Mieter 7", "db"] as const;
 const TYPES = ["build", "test", "train", "Prüfung"] as const;
 
 /** No worker ever has one of these. */
@@ -73,7 +75,7 @@ export function randomGraph(random: Random, traits: GraphTraits): WireGraph {
   return wireGraph(random.chance(0.5) ? random.shuffled(nodes) : nodes);
 }
 
-function randomSpec(random: Random): TaskSpec {
+export function randomSpec(random: Random): TaskSpec {
   const timed = random.chance(0.3);
   return {
     type: random.pick(TYPES),
@@ -87,7 +89,7 @@ function randomSpec(random: Random): TaskSpec {
     backoffMs: random.pick([0, 50, 1_000, 7_000]),
     timeoutMs: timed ? random.pick([500, 3_000, 9_000]) : 0,
     held: false,
-    limits: [],
+    limits: random.chance(0.3) ? random.some(LIMITS, 0.5).sort() : [],
   };
 }
 

@@ -1,6 +1,9 @@
 import type { ReservationMade } from "../ledger/index.ts";
-import { aboutTask, describeTask, isDue, type Model, type ModelTask, type ModelWorker } from "./model.ts";
-import { couldEverRun, outranks } from "./oracle.ts";
+import type { Model } from "./model.ts";
+import { Admissions } from "./model-admission.ts";
+import { aboutTask, describeTask, isDue, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import { couldEverRun } from "./oracle.ts";
+import { firstsOfGroups, outranks } from "./ranking.ts";
 import { demand } from "./violation.ts";
 
 /** A worker is kept free only for what has waited long enough, one for each executor and zone. */
@@ -10,9 +13,12 @@ export function checkReservation(model: Model, task: ModelTask, event: Reservati
   demand(isOverdue(model, task, now), "reservation-overdue", broken("has not waited long enough"), about);
   demand(isMixed(model, task), "reservation-needed", broken("nothing else could pass it over"), about);
   demand(!isReservedAt(model, task), "reservation-single", broken("a second one in its place"), about);
-  demand(firstOfItsKind(model, task, now) === task, "reservation-first", broken("others go first"), about);
+  const isFirst = firstsOfGroups(model, now).includes(task);
+  demand(isFirst, "reservation-first", broken("others go first"), about);
+  demand(new Admissions(model, now).admits(task), "reservation-admitted", broken("it may not start"), about);
   const better = overdueTasks(model, now).find(
-    (other) => other.place === task.place && outranks(other, task) && openingFor(model, other, now),
+    (other) =>
+      other.place === task.place && outranks(model, other, task, now) && openingFor(model, other, now),
   );
   demand(
     better === undefined,
@@ -48,37 +54,19 @@ export function checkReservationsMade(model: Model, now: number): void {
 /** When the next worker should be kept free if nothing else happens. */
 export function nextReservationAt(model: Model, now: number): number {
   let next = Number.POSITIVE_INFINITY;
-  for (const task of firstTasks(model, now)) {
+  const admissions = new Admissions(model, now);
+  for (const task of firstsOfGroups(model, now)) {
     const at = task.since + (model.config?.reserveAfterMs ?? 0);
     if (at <= now || at >= next || isReservedAt(model, task) || !isMixed(model, task)) continue;
-    if (openingFor(model, task, now)) next = at;
+    if (admissions.admits(task) && openingFor(model, task, now)) next = at;
   }
   return next;
 }
 
+/** Of those that may start. */
 function overdueTasks(model: Model, now: number): ModelTask[] {
-  return firstTasks(model, now).filter((task) => isOverdue(model, task, now));
-}
-
-/** The first of each kind among the ready: only it can have a worker kept free. */
-function firstTasks(model: Model, now: number): ModelTask[] {
-  const firsts = new Map<string, ModelTask>();
-  for (const task of model.offered) {
-    if (!isDue(task, now)) continue;
-    const key = `${task.spec.priority} ${task.needsKey}`;
-    const first = firsts.get(key);
-    if (!first || outranks(task, first)) firsts.set(key, task);
-  }
-  return [...firsts.values()];
-}
-
-function firstOfItsKind(model: Model, task: ModelTask, now: number): ModelTask {
-  let first = task;
-  for (const other of model.offered) {
-    if (other.needsKey !== task.needsKey || other.spec.priority !== task.spec.priority) continue;
-    if (isDue(other, now) && outranks(other, first)) first = other;
-  }
-  return first;
+  const admissions = new Admissions(model, now);
+  return firstsOfGroups(model, now).filter((task) => isOverdue(model, task, now) && admissions.admits(task));
 }
 
 function isOverdue(model: Model, task: ModelTask, now: number): boolean {
@@ -89,14 +77,12 @@ function isReservedAt(model: Model, task: ModelTask): boolean {
   return model.workers.some(({ reservedFor }) => reservedFor && reservedFor.place === task.place);
 }
 
-/** Whether open runs have different needs in its place: where all are the same, nothing passes another over. */
+/** Whether open work has different needs in its place: where all are the same, nothing passes another over. */
 function isMixed(model: Model, task: ModelTask): boolean {
-  for (const run of model.runs.values()) {
-    if (run.outcome !== undefined) continue;
-    for (const other of run.tasks) {
-      if (other.needsKey !== task.needsKey && other.place === task.place) return true;
-    }
-  }
+  const isOther = (other: ModelTask) => other.needsKey !== task.needsKey && other.place === task.place;
+  for (const run of model.runs.values())
+    if (run.outcome === undefined && run.tasks.some(isOther)) return true;
+  for (const single of model.singles.values()) if (isOther(single)) return true;
   return false;
 }
 

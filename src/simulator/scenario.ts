@@ -12,12 +12,14 @@ import {
   randomId,
   ZONES,
 } from "./random-graph.ts";
+import { AGENTS, type PlannedTask, randomQueueConfig, randomTasks } from "./random-tasks.ts";
 
 /** All that a seed decides ahead; what happens on the way is drawn as it comes, from the same seed. */
 export interface Scenario {
   readonly config: SchedulerConfig;
   readonly workers: readonly PlannedWorker[];
   readonly runs: readonly PlannedRun[];
+  readonly tasks: readonly PlannedTask[];
   readonly incidents: readonly Incident[];
   readonly weather: Weather;
   /** From here on nothing goes wrong any more. */
@@ -49,15 +51,18 @@ export function randomScenario(random: Random): Scenario {
   const stormMs = random.int(10, 90) * 1_000;
   const workers = randomWorkers(random.stream("workers"), stormMs);
   const runs = randomRuns(random.stream("runs"), stormMs);
+  const tasks = randomTasks(random.stream("tasks"), stormMs);
   const config = randomConfig(random.stream("config"));
   return {
     config,
     workers,
     runs,
+    tasks,
     incidents: randomIncidents(random.stream("incidents"), {
       stormMs,
       workers: workers.length,
       runSizes: runs.map(({ event }) => event.graph.ids.length),
+      tasks: tasks.length,
       config,
     }),
     weather: randomWeather(random.stream("weather")),
@@ -76,6 +81,8 @@ export function randomScenario(random: Random): Scenario {
 function randomConfig(random: Random): SchedulerConfig {
   return {
     ...DEFAULT_CONFIG,
+    ...randomQueueConfig(random),
+    costWindowMs: random.pick([600, 9_000, 3_600_000]),
     strategy: random.pick(STRATEGIES),
     preferLocality: random.chance(0.4),
     maxQueuePerWorker: random.chance(0.3) ? 0 : random.int(0, 10),
@@ -134,7 +141,7 @@ function randomRuns(random: Random, stormMs: number): PlannedRun[] {
         kind: "RunSubmitted",
         runId,
         name: runId,
-        agent: random.pick(["ann", "Özil"]),
+        agent: random.pick(AGENTS),
         zone: random.pick(ZONES),
         onFailure: random.chance(0.5) ? "continue" : "cancel",
         graph: randomGraph(random, {

@@ -170,7 +170,8 @@ export class Server implements ServerDoor {
 
   #limitTime(name: AttemptName, startedAt: number): void {
     const live = this.#live.get(name);
-    const timeoutMs = this.#driver.state.runs.get(name.run)?.graph.taskOf(name.node).timeoutMs ?? 0;
+    const tasks = this.#driver.state.tasksAt(name.run);
+    const timeoutMs = tasks?.has(name.node) ? tasks.taskOf(name.node).timeoutMs : 0;
     if (!live || live.timed || timeoutMs === 0) return;
     live.timed = true;
     this.#agenda.in(timeoutMs, () => {
@@ -183,7 +184,7 @@ export class Server implements ServerDoor {
 
   #assign(event: AttemptName & { readonly worker: number }): void {
     const { run, node, attempt } = event;
-    const task = this.#driver.state.run(run).graph.taskOf(node);
+    const task = this.#driver.state.tasks(run).taskOf(node);
     const spec = this.#driver.state.worker(event.worker).spec;
     const incarnation = this.#sessions.get(spec.id)?.incarnation ?? 0;
     this.#tell(spec.id, (worker) => worker.assign(incarnation, { run, node, attempt }, task));

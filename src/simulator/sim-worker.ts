@@ -210,16 +210,26 @@ export class SimWorker implements WorkerDoor {
     const fails = random.chance(weather.failing);
     this.#later(durationMs, () => {
       if (fails) tally.count("attempt failed");
+      const costMicros = random.pick([0, 0, 1, 499, 9_000]);
       this.#end(
         attempt,
         fails
-          ? { kind: "AttemptFailed", ...name, startedAt, code: "exit", message: "exit code 1" }
+          ? {
+              kind: "AttemptFailed",
+              ...name,
+              startedAt,
+              code: "exit",
+              message: "exit code 1",
+              costMicros,
+              retry: random.chance(0.85),
+            }
           : {
               kind: "AttemptFinished",
               ...name,
               startedAt,
               resultHash: "",
               resultBytes: random.pick([0, 10, 1_000, 200_000]),
+              costMicros,
             },
       );
     });

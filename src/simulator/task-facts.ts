@@ -1,22 +1,33 @@
-import type { Report, TaskAssigned, TaskRetried, TasksSkipped } from "../ledger/index.ts";
+import { hash32 } from "../core/index.ts";
+import type {
+  Report,
+  RunOutcome,
+  TaskAssigned,
+  TaskFailed,
+  TaskRetried,
+  TasksSkipped,
+} from "../ledger/index.ts";
+import { type Model, ofZone } from "./model.ts";
+import { barriersOf, noteStart } from "./model-admission.ts";
 import {
   aboutTask,
   describeTask,
   isDue,
   isPlaced,
   isWaiting,
-  type Model,
   type ModelRun,
   type ModelTask,
   type ModelWorker,
   openDependents,
-} from "./model.ts";
+} from "./model-tasks.ts";
 import { checkAssignment, checkOrder } from "./oracle.ts";
 import { demand } from "./violation.ts";
 
 /** What a turn has done so far that later events of it may depend on. */
 export interface TurnSoFar {
-  /** A task was given to a worker that was kept free: what was passed over before may now have a place. */
+  /** A task that no worker was kept free for was given out. */
+  assignedFreely: boolean;
+  /** After that, one that a worker was kept free for: what was passed over before may now have a place. */
   reservationUsed: boolean;
 }
 
@@ -41,17 +52,18 @@ export function offerIfReady(model: Model, task: ModelTask, now: number): void {
   if (task.status !== "waiting" || !task.needs.every(({ status }) => status === "completed")) return;
   task.status = "ready";
   task.since = now;
+  task.readyAt = now;
   model.offered.add(task);
 }
 
 /** The worker has back what the attempt took. */
-export function endAttempt(task: ModelTask, lost: boolean): void {
+export function endAttempt(task: ModelTask, ending: ModelTask["ending"]): void {
   const { worker } = task;
   if (worker?.held.delete(task)) {
     worker.freeCpu += task.spec.cpuMillicores;
     worker.freeMemory += task.spec.memoryBytes;
   }
-  task.lost = lost;
+  task.ending = ending;
   task.status = task.status === "cancelling" ? "settlingCancel" : "settling";
 }
 
@@ -67,9 +79,11 @@ export function takeReport(model: Model, event: Report, now: number): void {
     return;
   }
   if (event.kind !== "AttemptLost" && event.kind !== "AttemptTimedOut") task.reported.add(event.attempt);
-  endAttempt(task, event.kind === "AttemptLost");
+  endAttempt(task, endingOf(event));
+  if ("costMicros" in event && event.costMicros) noteCost(model, task, now, event.costMicros);
   if (event.kind !== "AttemptFinished") return;
   task.status = "completed";
+  leave(model, task, "completed");
   task.completedSeq = model.seq;
   task.resultBytes = event.resultBytes;
   task.worker?.executed.add(task.spec.type);
@@ -105,19 +119,36 @@ export function assignTask(model: Model, event: TaskAssigned, now: number, turn:
     about,
   );
   demand(
-    event.attempt === task.attempt + 1 && event.attempt <= task.spec.maxAttempts,
+    event.attempt === task.attempt + 1 && made(task) < task.spec.maxAttempts,
     "attempts-count-up",
     () => `${describeTask(task)} of at most ${task.spec.maxAttempts} got attempt ${event.attempt}`,
+    about,
+  );
+  demand(
+    task.deadline < 0 || now < task.deadline,
+    "expired-never-starts",
+    () => `${describeTask(task)} was assigned at ${now}, its deadline was ${task.deadline}`,
+    about,
+  );
+  const barriers = barriersOf(model, task, now);
+  demand(
+    barriers.size === 0,
+    "admitted",
+    () => `${describeTask(task)} was assigned despite: ${[...barriers].join(", ")}`,
     about,
   );
   checkAssignment(model, task, event);
   const reserved = model.workers.find(({ reservedFor }) => reservedFor === task);
   if (reserved) {
     reserved.reservedFor = undefined;
-    turn.reservationUsed = true;
-  } else if (!turn.reservationUsed) checkOrder(model, task, now);
+    turn.reservationUsed ||= turn.assignedFreely;
+  } else {
+    turn.assignedFreely = true;
+    if (!turn.reservationUsed) checkOrder(model, task, now);
+  }
   const worker = model.workerAt(event.worker);
   model.offered.delete(task);
+  noteStart(model, task, now);
   model.cursor = worker;
   task.status = "assigned";
   task.attempt = event.attempt;
@@ -145,14 +176,16 @@ export function retryTask(model: Model, event: TaskRetried, now: number): void {
   const task = model.taskAt(event);
   const { backoffMs, maxAttempts } = task.spec;
   demand(
-    task.status === "settling" && task.attempt < maxAttempts && !isToStop(task),
+    task.status === "settling" && task.ending !== "fatal" && made(task) < maxAttempts && !isToStop(task),
     "retry-with-cause",
     () => `${describeTask(task)} of at most ${maxAttempts} attempts was retried`,
     aboutTask(task),
   );
-  let waitMs = task.lost ? 0 : backoffMs;
-  for (let past = 1; past < task.attempt; past++) waitMs *= 2;
-  const dueAt = now + Math.min(waitMs, model.config?.maxBackoffMs ?? 0);
+  let waitMs = task.ending === "lost" ? 0 : backoffMs;
+  for (let past = 1; past < made(task); past++) waitMs *= 2;
+  waitMs = Math.min(waitMs, model.settings.maxBackoffMs);
+  const share = hash32(task.publicId, task.attempt) % (model.settings.jitterPermille + 1);
+  const dueAt = now + waitMs + Math.floor((waitMs * share) / 1000);
   demand(
     event.dueAt === dueAt,
     "retry-due",
@@ -164,14 +197,25 @@ export function retryTask(model: Model, event: TaskRetried, now: number): void {
   model.offered.add(task);
 }
 
-export function failTask(task: ModelTask): void {
+export function failTask(model: Model, event: TaskFailed, now: number): void {
+  const task = model.taskAt(event);
   demand(
-    task.status === "settling" && task.attempt === task.spec.maxAttempts,
+    event.code === causeOfFailure(task, now),
     "failed-with-cause",
-    () => `${describeTask(task)} of at most ${task.spec.maxAttempts} attempts was given up`,
+    () =>
+      `${describeTask(task)} of at most ${task.spec.maxAttempts} attempts, deadline ${task.deadline}, was given up at ${now}: ${event.code}`,
     aboutTask(task),
   );
+  withdraw(model, task);
   task.status = "failed";
+  leave(model, task, "failed");
+}
+
+function causeOfFailure(task: ModelTask, now: number): TaskFailed["code"] | undefined {
+  if (isWaiting(task)) return task.deadline >= 0 && task.deadline <= now ? "expired" : undefined;
+  if (task.status !== "settling") return undefined;
+  if (task.ending === "fatal") return "fatal";
+  return made(task) === task.spec.maxAttempts ? "attempts" : undefined;
 }
 
 export function cancelTask(model: Model, task: ModelTask): void {
@@ -183,6 +227,7 @@ export function cancelTask(model: Model, task: ModelTask): void {
   );
   withdraw(model, task);
   task.status = "cancelled";
+  leave(model, task, "cancelled");
 }
 
 export function skipTasks(model: Model, event: TasksSkipped): void {
@@ -204,6 +249,7 @@ export function skipTasks(model: Model, event: TasksSkipped): void {
     );
     withdraw(model, task);
     task.status = "skipped";
+    leave(model, task, "cancelled");
   }
 }
 
@@ -220,4 +266,36 @@ export function signalTask(task: ModelTask, attempt: number): void {
     aboutTask(task),
   );
   task.status = "cancelling";
+}
+
+/** Attempts since it was submitted, or put back. */
+function made(task: ModelTask): number {
+  return task.attempt - task.attemptsBefore;
+}
+
+function endingOf(event: Report): ModelTask["ending"] {
+  if (event.kind === "AttemptLost") return "lost";
+  return event.kind === "AttemptFailed" && event.retry === false ? "fatal" : "failed";
+}
+
+function noteCost(model: Model, { zone, agent }: ModelTask, at: number, micros: number): void {
+  const key = ofZone(zone, agent);
+  const costs = model.costs.get(key) ?? [];
+  costs.push({ at, micros });
+  model.costs.set(key, costs);
+}
+
+/** It has ended for good: counted once, its boost paid for if it completed, and no longer in the state if alone. */
+function leave(model: Model, task: ModelTask, how: RunOutcome): void {
+  model.countEnd(task.zone, how);
+  if (!task.submission) return;
+  model.singles.delete(task.node);
+  model.past.set(task.publicId, task);
+  if (how === "completed") pay(model, ofZone(task.zone, task.agent), -task.reservedMicros);
+}
+
+export function pay(model: Model, key: string, micros: number): void {
+  const balance = (model.credits.get(key) ?? 0) + micros;
+  demand(balance >= 0, "credits-never-negative", () => `${JSON.stringify(key)} owns ${balance}`);
+  model.credits.set(key, balance);
 }

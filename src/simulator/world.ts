@@ -1,3 +1,4 @@
+import { NO_RUN } from "../placement/index.ts";
 import type { State } from "../scheduler/index.ts";
 import { Agenda } from "./agenda.ts";
 import { Checker } from "./checker.ts";
@@ -7,6 +8,8 @@ import { type AttemptName, nameOf } from "./messages.ts";
 import { Network } from "./network.ts";
 import { nonsense } from "./nonsense.ts";
 import type { Random } from "./random.ts";
+import { EXECUTORS, LIMITS, ZONES } from "./random-graph.ts";
+import { AGENTS, type PlannedTask } from "./random-tasks.ts";
 import { type PlannedRun, randomScenario, randomWorkerSpec, type Scenario } from "./scenario.ts";
 import { Server } from "./server.ts";
 import { SimWorker } from "./sim-worker.ts";
@@ -31,6 +34,7 @@ export class World {
   readonly #server: Server;
   readonly #workers: readonly SimWorker[];
   readonly #accepted = new Set<string>();
+  #arrived = 0;
   /** All attempts that any worker ever began. */
   readonly #begun = new Set<string>();
   readonly #onEvent: OnEvent | undefined;
@@ -80,6 +84,7 @@ export class World {
       agenda.at(joinsAtMs, () => this.#workers[index]?.start());
     }
     for (const run of scenario.runs) agenda.at(run.atMs, () => this.#submit(run, TRIES));
+    for (const task of scenario.tasks) agenda.at(task.atMs, () => this.#submitTask(task, TRIES));
     for (const incident of scenario.incidents) agenda.at(incident.atMs, () => this.#happen(incident));
     agenda.at(scenario.calmAtMs, () => this.#calm());
   }
@@ -99,7 +104,7 @@ export class World {
     const key = nameOf(name);
     demand(!this.#begun.has(key), "one-start", () => `attempt ${key} began twice`, name);
     this.#begun.add(key);
-    const task = this.checker.model.runs.get(name.run)?.tasks[name.node];
+    const task = this.checker.model.find(name);
     demand(
       task === undefined || task.attempt >= name.attempt,
       "commit-before-effect",
@@ -120,6 +125,34 @@ export class World {
     this.agenda.in(4_000, again);
   }
 
+  #submitTask({ event }: PlannedTask, tries: number): void {
+    this.#network.send("client", () =>
+      this.driver.receive({ ...event, id: `${event.id}/${this.#arrived++}` }, (reply) => {
+        if (reply.accepted || reply.code === "duplicate-task") this.#accepted.add(event.id);
+      }),
+    );
+    this.agenda.in(4_000, () => {
+      if (tries > 1 && !this.#accepted.has(event.id)) this.#submitTask({ event } as PlannedTask, tries - 1);
+    });
+  }
+
+  #cancelTask(index: number): void {
+    const id = this.scenario.tasks[index]?.event.id ?? "";
+    const task = this.checker.model.singleById(id) ?? [...this.checker.model.singles.values()][0];
+    if (task) this.driver.receive({ kind: "CancelRequested", run: NO_RUN, node: task.node });
+  }
+
+  /** Puts a task that has ended back into the queue. */
+  #retryTask(index: number): void {
+    const { past } = this.checker.model;
+    const ended = [...past.values()];
+    const task =
+      past.get(this.scenario.tasks[index]?.event.id ?? "") ?? ended[index % Math.max(1, ended.length)];
+    if (!task?.submission) return;
+    const { attempt } = task;
+    this.driver.receive({ ...task.submission, deadline: -1, runAt: -1, attempts: attempt, requeued: true });
+  }
+
   #cancel(index: number, node: number): void {
     const run = this.driver.state.runById(this.scenario.runs[index]?.event.runId ?? "")?.number;
     if (run !== undefined) this.driver.receive({ kind: "CancelRequested", run, node });
@@ -132,6 +165,15 @@ export class World {
         return;
       case "cancel node":
         this.#cancel(incident.run, incident.node);
+        return;
+      case "cancel task":
+        this.#cancelTask(incident.task);
+        return;
+      case "retry task":
+        this.#retryTask(incident.task);
+        return;
+      case "order":
+        this.driver.receive(incident.order);
         return;
       case "nonsense":
         this.#tally.count("nonsense received");
@@ -223,6 +265,16 @@ export class World {
   /** Whoever is well goes on as before; the others begin anew. */
   #calm(): void {
     this.#network.calm = true;
+    for (const zone of ZONES) {
+      this.driver.receive({ kind: "ZoneConfigured", zone });
+      for (const agent of AGENTS) this.driver.receive({ kind: "AgentConfigured", zone, agent });
+      for (const executor of ["", ...EXECUTORS])
+        this.driver.receive({ kind: "QueueResumed", zone, executor });
+      for (const name of LIMITS) {
+        const none = { concurrency: null, rateCount: null, ratePeriodMs: 1 };
+        this.driver.receive({ kind: "LimitConfigured", zone, name, ...none });
+      }
+    }
     for (const worker of this.#workers) {
       worker.setCut(false);
       worker.setLoad(0, false);

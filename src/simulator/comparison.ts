@@ -1,0 +1,131 @@
+import { NO_RUN } from "../placement/index.ts";
+import { STATUS_NAMES, type State } from "../scheduler/index.ts";
+import { type Model, ofZone } from "./model.ts";
+import { reservedOf, runningOf, runningUnder } from "./model-admission.ts";
+import { aboutTask, describeTask, type ModelRun, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import { demand } from "./violation.ts";
+
+/** The state that decisions are made on says the same as the model. */
+export function compareStates(model: Model, state: State): void {
+  demand(state.seq === model.seq, "logical-time", () => `the state is at ${state.seq}, not ${model.seq}`);
+  demand(
+    state.runs.size === model.runs.size && state.refused === model.refused,
+    "no-work-lost",
+    () => `the state has ${state.runs.size} runs, ${model.runs.size} were accepted and not forgotten`,
+  );
+  demand(
+    state.singles.all.size === model.singles.size,
+    "no-work-lost",
+    () => `the state has ${state.singles.all.size} tasks of no run, ${model.singles.size} are open`,
+  );
+  demand(
+    state.backlog === model.backlog,
+    "backlog-count",
+    () => `the state counts ${state.backlog} waiting, there are ${model.backlog}`,
+  );
+  for (const worker of model.workers) compareWorker(state, worker);
+  for (const run of model.runs.values()) compareRun(state, run);
+  for (const task of model.singles.values()) compareSingle(state, task);
+  compareCounts(model, state);
+}
+
+function compareWorker(state: State, worker: ModelWorker): void {
+  const about = { worker: worker.number };
+  const other = state.worker(worker.number);
+  demand(
+    other.freeCpu === worker.freeCpu && other.freeMemory === worker.freeMemory,
+    "resources-returned",
+    () =>
+      `worker ${worker.number} has ${other.freeCpu} millicores and ${other.freeMemory} bytes free, should have ${worker.freeCpu} and ${worker.freeMemory}`,
+    about,
+  );
+  demand(
+    other.held.size === worker.held.size,
+    "held-count",
+    () => `worker ${worker.number} holds ${other.held.size}, was given ${worker.held.size}`,
+    about,
+  );
+  const standing = other.status === "Idle" || other.status === "Busy" ? "open" : other.status.toLowerCase();
+  const busy = other.status !== (worker.held.size > 0 ? "Idle" : "Busy");
+  demand(
+    standing === worker.standing && busy,
+    "worker-status",
+    () => `worker ${worker.number} is ${other.status}, should be ${worker.standing}`,
+    about,
+  );
+  const key = worker.reservedFor && keyOf(worker.reservedFor);
+  demand(
+    other.reservedFor === key,
+    "reservation-kept",
+    () => `worker ${worker.number} is kept for ${other.reservedFor}, should be for ${key}`,
+    about,
+  );
+}
+
+/** As the ledger's snapshots name a task. */
+function keyOf({ run, node }: ModelTask): number {
+  return run.number === NO_RUN ? -1 - node : run.number * 2 ** 21 + node;
+}
+
+function compareRun(state: State, run: ModelRun): void {
+  const other = state.run(run.number);
+  const counts = STATUS_NAMES.map(() => 0);
+  for (const task of run.tasks) {
+    const status = other.status[task.node] as number;
+    (counts[status] as number)++;
+    compareTask(task, status, other.attempt[task.node] as number);
+  }
+  demand(
+    counts.join() === other.counts.join() && other.outcome === run.outcome,
+    "status-counts",
+    () => `run ${run.number} counts ${other.counts.join()}, has ${counts.join()}`,
+    { run: run.number },
+  );
+}
+
+function compareSingle(state: State, task: ModelTask): void {
+  const single = state.singles.all.get(task.node);
+  demand(single !== undefined, "no-work-lost", () => `${describeTask(task)} is gone`, aboutTask(task));
+  compareTask(task, single.status, single.attempt);
+  demand(
+    single.reservedMicros === task.reservedMicros,
+    "credits",
+    () => `${describeTask(task)} has ${single.reservedMicros} reserved, should have ${task.reservedMicros}`,
+    aboutTask(task),
+  );
+}
+
+function compareTask(task: ModelTask, status: number, attempt: number): void {
+  demand(
+    STATUS_NAMES[status] === task.status && attempt === task.attempt,
+    "status",
+    () => `${describeTask(task)} is ${STATUS_NAMES[status]} in the state`,
+    aboutTask(task),
+  );
+}
+
+/** Whatever is counted as it goes equals what is there when it is counted anew. */
+function compareCounts(model: Model, state: State): void {
+  for (const task of model.tasks()) {
+    const { zone, agent, spec } = task;
+    const key = JSON.stringify([zone, agent]);
+    equal("share-count", `running of ${key}`, state.shares.running(key), runningOf(model, zone, agent));
+    const balance = model.credits.get(ofZone(zone, agent)) ?? 0;
+    equal("credits", `credits of ${key}`, state.credits.balance(key), balance);
+    equal("credits", `reserved of ${key}`, state.credits.reserved(key), reservedOf(model, zone, agent));
+    for (const name of spec.limits) {
+      const running = state.limits.get(JSON.stringify([zone, name]))?.running ?? 0;
+      equal("limit-count", `running under ${name} in ${zone}`, running, runningUnder(model, zone, name));
+    }
+  }
+  for (const [zone, totals] of model.totals) {
+    const counted = state.totals.get(zone);
+    for (const how of ["completed", "failed", "cancelled"] as const) {
+      equal("ended-once", `${how} in ${zone}`, counted?.[how] ?? 0, totals[how]);
+    }
+  }
+}
+
+function equal(invariant: string, what: string, found: number, truth: number): void {
+  demand(found === truth, invariant, () => `${what}: the state says ${found}, ${truth} is true`);
+}

@@ -1,0 +1,147 @@
+import type { LimitConfigured } from "../ledger/index.ts";
+import { type Model, type ModelLimit, ofZone } from "./model.ts";
+import type { ModelTask } from "./model-tasks.ts";
+
+export type Barrier = "pause" | "share" | "room" | "rate";
+
+/** All that keeps a task from starting, whatever the workers could take. Counted anew each time. */
+export function barriersOf(model: Model, task: ModelTask, now: number): Set<Barrier> {
+  const found = new Set<Barrier>();
+  const { zone, agent, spec } = task;
+  if (model.paused.has(ofZone(zone, "")) || model.paused.has(ofZone(zone, spec.executor))) found.add("pause");
+  const max = maxOf(model, zone, agent);
+  if (max !== null && runningOf(model, zone, agent) >= max) found.add("share");
+  for (const name of spec.limits) {
+    const limit = model.limits.get(ofZone(zone, name));
+    if (!limit) continue;
+    if (limit.concurrency !== null && runningUnder(model, zone, name) >= limit.concurrency) found.add("room");
+    if (limit.rateCount !== null && !hasRate(limit, now)) found.add("rate");
+  }
+  return found;
+}
+
+/** Asks once for all tasks that start under the same conditions. */
+export class Admissions {
+  readonly #model: Model;
+  readonly #now: number;
+  readonly #known = new Map<string, boolean>();
+
+  constructor(model: Model, now: number) {
+    this.#model = model;
+    this.#now = now;
+  }
+
+  admits(task: ModelTask): boolean {
+    let admits = this.#known.get(task.groupKey);
+    if (admits === undefined) {
+      admits = barriersOf(this.#model, task, this.#now).size === 0;
+      this.#known.set(task.groupKey, admits);
+    }
+    return admits;
+  }
+}
+
+/** The agent's own, else its zone's, else everyone's. */
+export function maxOf(model: Model, zone: string, agent: string): number | null {
+  const own = model.agentMax.get(ofZone(zone, agent));
+  if (own !== undefined) return own;
+  const ofItsZone = model.zoneMax.get(zone);
+  return ofItsZone !== undefined ? ofItsZone : model.settings.fairShare;
+}
+
+export function runningOf(model: Model, zone: string, agent: string): number {
+  let running = 0;
+  for (const task of model.placed()) if (task.zone === zone && task.agent === agent) running++;
+  return running;
+}
+
+export function runningUnder(model: Model, zone: string, name: string): number {
+  let running = 0;
+  for (const task of model.placed()) if (task.zone === zone && task.spec.limits.includes(name)) running++;
+  return running;
+}
+
+/**
+ * What is owed of a rate at a time, from all starts since it was set: each adds a period, each millisecond takes
+ * `rateCount` away, and nothing is saved up.
+ */
+function owedAt({ rateCount, periodMs, setAt, owed, starts }: ModelLimit, now: number): bigint {
+  const perMs = BigInt(rateCount ?? 0);
+  let left = owed;
+  let at = setAt;
+  const pass = (to: number) => {
+    left -= BigInt(to - at) * perMs;
+    if (left < 0n) left = 0n;
+    at = to;
+  };
+  for (const start of starts) {
+    pass(start);
+    left += BigInt(periodMs);
+  }
+  pass(now);
+  return left;
+}
+
+/** One more fits into what a period allows. */
+function hasRate(limit: ModelLimit, now: number): boolean {
+  const { rateCount, periodMs } = limit;
+  return owedAt(limit, now) + BigInt(periodMs) <= BigInt(rateCount ?? 0) * BigInt(periodMs);
+}
+
+/** The first moment at which every rate that the task names has room again. */
+export function rateFreeAt(model: Model, task: ModelTask, now: number): number {
+  let latest = now;
+  for (const name of task.spec.limits) {
+    const limit = model.limits.get(ofZone(task.zone, name));
+    if (!limit || limit.rateCount === null || hasRate(limit, now)) continue;
+    const perMs = BigInt(limit.rateCount);
+    const excess = owedAt(limit, now) - (perMs - 1n) * BigInt(limit.periodMs);
+    latest = Math.max(latest, now + Number((excess + perMs - 1n) / perMs));
+  }
+  return latest;
+}
+
+/** What was used of the old rate stays used, in starts, rounded up to a part, but never more than the new one holds. */
+export function setLimit(model: Model, event: LimitConfigured, now: number): void {
+  const { zone, name, concurrency, rateCount, ratePeriodMs: periodMs } = event;
+  const before = model.limits.get(ofZone(zone, name));
+  let owed = 0n;
+  if (before && before.rateCount !== null && rateCount !== null) {
+    const was = BigInt(before.periodMs);
+    owed = (owedAt(before, now) * BigInt(periodMs) + was - 1n) / was;
+    const most = BigInt(periodMs) * BigInt(rateCount);
+    if (owed > most) owed = most;
+  }
+  model.limits.set(ofZone(zone, name), { concurrency, rateCount, periodMs, setAt: now, owed, starts: [] });
+}
+
+export function noteStart(model: Model, task: ModelTask, now: number): void {
+  for (const name of task.spec.limits) {
+    const limit = model.limits.get(ofZone(task.zone, name));
+    if (limit && limit.rateCount !== null) limit.starts.push(now);
+  }
+}
+
+/** What is kept of an agent's credits for tasks that have not ended. */
+export function reservedOf(model: Model, zone: string, agent: string): number {
+  let reserved = 0;
+  for (const task of model.singles.values()) {
+    if (task.zone === zone && task.agent === agent) reserved += task.reservedMicros;
+  }
+  return reserved;
+}
+
+/** How many steps a window of costs is cut into: a cost counts until all of its step is a window old. */
+const COST_STEPS = 60;
+
+export function isDemoted(model: Model, task: ModelTask, now: number): boolean {
+  const { costThresholdMicros, costWindowMs } = model.settings;
+  if (costThresholdMicros === null) return false;
+  const stepMs = Math.ceil(costWindowMs / COST_STEPS);
+  let sum = 0;
+  for (const { at, micros } of model.costs.get(ofZone(task.zone, task.agent)) ?? []) {
+    const lastOfStep = (Math.floor(at / stepMs) + 1) * stepMs - 1;
+    if (lastOfStep > now - costWindowMs) sum += micros;
+  }
+  return sum > costThresholdMicros;
+}

@@ -1,0 +1,246 @@
+import { taskIdOf } from "../core/index.ts";
+import { type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
+import type { RunOutcome, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
+import { NO_RUN, type WorkerSpec } from "../placement/index.ts";
+import type { StatusName } from "../scheduler/index.ts";
+
+export interface ModelRun {
+  readonly number: number;
+  readonly id: string;
+  readonly onFailure: RunSubmitted["onFailure"];
+  readonly tasks: readonly ModelTask[];
+  cancelAsked: boolean;
+  outcome: RunOutcome | undefined;
+}
+
+export interface ModelTask {
+  /** The same for all that belong to no run. */
+  readonly run: ModelRun;
+  readonly node: number;
+  readonly id: string;
+  readonly publicId: string;
+  readonly agent: string;
+  readonly zone: string;
+  readonly spec: TaskSpec;
+  readonly needs: ModelTask[];
+  readonly neededBy: ModelTask[];
+  /** Tasks with equal keys can run on the same workers. */
+  readonly needsKey: string;
+  /** Tasks with equal keys also start under the same conditions. */
+  readonly groupKey: string;
+  /** Of tasks with equal keys, the first by its run's own order stands for all. */
+  readonly laneKey: string;
+  /** Its executor and zone. */
+  readonly place: string;
+  /** The event that submitted it. */
+  readonly seq: number;
+  /** After boost. */
+  readonly tier: number;
+  readonly startClass: number;
+  readonly deadline: number;
+  readonly attemptsBefore: number;
+  readonly reservedMicros: number;
+  readonly submission: TaskSubmitted | undefined;
+  holdsUpMs: number;
+  status: StatusName;
+  attempt: number;
+  worker: ModelWorker | undefined;
+  /** The wait counts from here. */
+  readyAt: number;
+  /** When it became ready, or is due. */
+  since: number;
+  /** When its worker should be done with it. */
+  expectedEndMs: number;
+  cancelAsked: boolean;
+  /** How the attempt that is being settled ended: one that was lost waits for nothing, a fatal one was the last. */
+  ending: "failed" | "lost" | "fatal";
+  /** Attempts whose end the worker itself reported. */
+  readonly reported: Set<number>;
+  completedSeq: number;
+  resultBytes: number;
+}
+
+export interface ModelWorker {
+  readonly number: number;
+  spec: WorkerSpec;
+  standing: "open" | "overloaded" | "draining" | "unreachable";
+  registeredSeq: number;
+  freeCpu: number;
+  freeMemory: number;
+  readonly held: Set<ModelTask>;
+  readonly executed: Set<string>;
+  reservedFor: ModelTask | undefined;
+}
+
+const LOOSE: ModelRun = {
+  number: NO_RUN,
+  id: "",
+  onFailure: "continue",
+  tasks: [],
+  cancelAsked: false,
+  outcome: undefined,
+};
+
+export function modelRun(number: number, event: RunSubmitted, seq: number, now: number): ModelRun {
+  const { graph } = event;
+  const tasks: ModelTask[] = [];
+  const run: ModelRun = {
+    number,
+    id: event.runId,
+    onFailure: event.onFailure,
+    tasks,
+    cancelAsked: false,
+    outcome: undefined,
+  };
+  const done = new Set(graph.done);
+  for (const [node, id] of graph.ids.entries()) {
+    const spec = taskSpecOf(graph.specs[graph.spec[node] as number] as WireSpec);
+    tasks.push({
+      ...blank(run, node, spec, event),
+      id,
+      publicId: taskIdOf(event.runId, id),
+      seq,
+      tier: spec.priority,
+      startClass: classOf(spec.priority, false),
+      status: done.has(node) ? "completed" : spec.held ? "held" : "waiting",
+      readyAt: now,
+      since: now,
+    });
+  }
+  for (const [node, needs] of graph.needs.entries()) {
+    for (const need of needs) link(tasks[need] as ModelTask, tasks[node] as ModelTask);
+  }
+  for (const task of tasks) task.holdsUpMs = holdsUpMs(task);
+  return run;
+}
+
+export function modelSingle(
+  number: number,
+  event: TaskSubmitted,
+  seq: number,
+  now: number,
+  config: SchedulerConfig,
+): ModelTask {
+  const spec = taskSpecOf(event.spec);
+  const bought = tiersBought(event.boostMicros, config);
+  const tier = Math.max(0, spec.priority - bought);
+  const later = event.runAt > now;
+  return {
+    ...blank(LOOSE, number, spec, event),
+    id: event.id,
+    publicId: event.id,
+    seq,
+    tier,
+    startClass: classOf(tier, event.requestState === "io_wait"),
+    deadline: event.deadline,
+    attemptsBefore: event.attempts,
+    reservedMicros: config.credits ? bought * config.boostTierMicros : 0,
+    submission: event,
+    holdsUpMs: spec.estimateMs,
+    status: later ? "delayed" : "ready",
+    attempt: event.attempts,
+    readyAt: later ? event.runAt : now,
+    since: later ? event.runAt : now,
+  };
+}
+
+/** Whole tiers only, and no more than may be bought. */
+export function tiersBought(boostMicros: number, config: SchedulerConfig): number {
+  let tiers = 0;
+  while (tiers < config.maxBoostTiers && (tiers + 1) * config.boostTierMicros <= boostMicros) tiers++;
+  return tiers;
+}
+
+function classOf(tier: number, waitsForOthers: boolean): number {
+  if (tier <= 1) return 0;
+  return tier === 2 || waitsForOthers ? 1 : 2;
+}
+
+function blank(
+  run: ModelRun,
+  node: number,
+  spec: TaskSpec,
+  { agent, zone }: { readonly agent: string; readonly zone: string },
+): Omit<ModelTask, "id" | "publicId" | "seq" | "tier" | "startClass" | "status" | "readyAt" | "since"> {
+  const { executor, cpuMillicores, memoryBytes, capabilities, limits, priority } = spec;
+  const needsKey = JSON.stringify([executor, zone, cpuMillicores, memoryBytes, capabilities]);
+  const groupKey = JSON.stringify([needsKey, agent, limits]);
+  const isAlone = run === LOOSE;
+  return {
+    run,
+    node,
+    agent,
+    zone,
+    spec,
+    needs: [],
+    neededBy: [],
+    needsKey,
+    groupKey,
+    laneKey: isAlone ? `alone ${node}` : JSON.stringify([run.number, groupKey, priority]),
+    place: JSON.stringify([executor, zone]),
+    deadline: -1,
+    attemptsBefore: 0,
+    reservedMicros: 0,
+    submission: undefined,
+    holdsUpMs: -1,
+    attempt: 0,
+    worker: undefined,
+    expectedEndMs: 0,
+    cancelAsked: false,
+    ending: "failed",
+    reported: new Set(),
+    completedSeq: 0,
+    resultBytes: 0,
+  };
+}
+
+function link(need: ModelTask, task: ModelTask): void {
+  task.needs.push(need);
+  need.neededBy.push(task);
+}
+
+function holdsUpMs(task: ModelTask): number {
+  if (task.holdsUpMs < 0) {
+    task.holdsUpMs = task.spec.estimateMs + Math.max(0, ...task.neededBy.map(holdsUpMs));
+  }
+  return task.holdsUpMs;
+}
+
+export function isWaiting({ status }: ModelTask): boolean {
+  return status === "waiting" || status === "held" || status === "ready" || status === "delayed";
+}
+
+export function isPlaced({ status }: ModelTask): boolean {
+  return status === "assigned" || status === "running" || status === "cancelling";
+}
+
+export function isEnded({ status }: ModelTask): boolean {
+  return status === "completed" || status === "failed" || status === "cancelled" || status === "skipped";
+}
+
+/** Whether it could be given to a worker now, if there were one. */
+export function isDue(task: ModelTask, now: number): boolean {
+  return task.status === "ready" || (task.status === "delayed" && task.since <= now);
+}
+
+/** Everything that hangs on a task and has not ended. */
+export function openDependents(task: ModelTask): Set<ModelTask> {
+  const found = new Set<ModelTask>();
+  const visit = (from: ModelTask) => {
+    for (const dependent of from.neededBy) {
+      if (found.has(dependent) || isEnded(dependent)) continue;
+      found.add(dependent);
+      visit(dependent);
+    }
+  };
+  visit(task);
+  return found;
+}
+
+export function aboutTask(task: ModelTask): { run: number; node: number } {
+  return { run: task.run.number, node: task.node };
+}
+
+export function describeTask(task: ModelTask): string {
+  return `task ${task.run.number}/${task.node} (${JSON.stringify(task.id)}, ${task.status}, attempt ${task.attempt})`;
+}
