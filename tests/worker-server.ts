@@ -27,7 +27,7 @@ export interface TestServerOptions {
   readonly onHeard?: (message: Heard) => void;
 }
 
-const API = "/api/v2/scheduler/worker";
+const API = "/worker";
 
 export class TestServer {
   readonly heard: Heard[] = [];
@@ -39,6 +39,7 @@ export class TestServer {
   readonly #waiting = new Set<() => void>();
   #link: WebSocket | undefined;
   #worker = "";
+  #session = "";
   #parcel: PollAnswer = { assignments: [], cancel: [], drain: false };
   #poll: (() => void) | undefined;
 
@@ -172,15 +173,19 @@ export class TestServer {
     const path = url.pathname.slice(API.length);
     if (path === "/register") return this.#register(body as Registered, response);
     const [, worker, action = ""] = path.split("/");
-    if (worker !== encodeURIComponent(this.#worker)) return send(response, 404, UNKNOWN_WORKER);
-    if (action === "poll") return this.#answerPoll(body as Heartbeat, url, response);
-    if (action === "report") return this.#answerReports(body as { reports: Report[] }, response);
+    const { session } = body as { session: string };
+    if (worker !== encodeURIComponent(this.#worker) || session !== this.#session) {
+      return send(response, 409, SESSION_ENDED);
+    }
+    if (action === "poll") return this.#answerPoll((body as HeardOf<"heartbeat">).heartbeat, url, response);
+    if (action === "report") return this.#answerReport((body as HeardOf<"report">).report, response);
     this.#note(messageOf(action, body));
     send(response, 200, "{}");
   }
 
   #register({ registration, heartbeat }: Registered, response: ServerResponse): void {
     this.#worker = registration.id;
+    this.#session = registration.session;
     this.#forget();
     send(response, 200, JSON.stringify(this.#terms));
     this.#note({ type: "register", registration, heartbeat });
@@ -191,7 +196,8 @@ export class TestServer {
       clearTimeout(timer);
       this.#poll = undefined;
       send(response, 200, JSON.stringify(this.#parcel));
-      this.#forget();
+      // Said with every answer, as a server may.
+      this.#parcel = { assignments: [], cancel: [], drain: this.#parcel.drain };
     };
     const timer = setTimeout(answer, Number(url.searchParams.get("wait")) * 1_000);
     response.once("close", () => clearTimeout(timer));
@@ -201,10 +207,10 @@ export class TestServer {
     this.#note({ type: "heartbeat", heartbeat });
   }
 
-  #answerReports({ reports }: { reports: Report[] }, response: ServerResponse): void {
-    const acks = reports.map((report) => this.answer(report));
-    if (acks.every((ack) => ack !== undefined)) send(response, 200, JSON.stringify({ acks }));
-    for (const report of reports) this.#note({ type: "report", ref: 0, report });
+  #answerReport(report: Report, response: ServerResponse): void {
+    const ack = this.answer(report);
+    if (ack) send(response, 200, JSON.stringify(ack));
+    this.#note({ type: "report", ref: 0, report });
   }
 
   #forget(): void {
@@ -223,11 +229,11 @@ const REFUSAL = JSON.stringify({
   detail: "the key is wrong",
   code: "bad-key",
 });
-const UNKNOWN_WORKER = JSON.stringify({ title: "Not Found", status: 404, code: "unknown-worker" });
+const SESSION_ENDED = JSON.stringify({ title: "Conflict", status: 409, code: "session-ended" });
 
 function messageOf(action: string, body: unknown): Heard {
-  if (action === "log") return { type: "log", ...(body as Pick<HeardOf<"log">, "entries">) };
-  if (action === "progress") return { type: "progress", progress: body as HeardOf<"progress">["progress"] };
+  if (action === "log") return { type: "log", entries: (body as HeardOf<"log">).entries };
+  if (action === "progress") return { type: "progress", progress: (body as HeardOf<"progress">).progress };
   return { type: action as "drain" | "leave" };
 }
 

@@ -1,23 +1,17 @@
-import type {
-  Ack,
-  Heartbeat,
-  LogEntry,
-  PollAnswer,
-  Progress,
-  Registration,
-  Report,
-} from "../protocol/index.ts";
-import { ANSWER_LIMIT_MS, apiUrl, authorization, declined, type ServerAddress } from "./server-address.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Ack, LogEntry, PollAnswer, Progress, Registration, Report } from "../protocol/index.ts";
+import { ANSWER_LIMIT_MS, authorization, declined, type ServerAddress, workerUrl } from "./server-address.ts";
 import { type Connection, ConnectionRefused, type Transport, type WorkerHost } from "./transport.ts";
 
 const LEAVE_LIMIT_MS = 2_000;
-/** What is gathered into one request; a single report may be larger. */
-const MAX_BATCH_CHARS = 1024 * 1024;
-const MAX_BATCH_REPORTS = 100;
+/** How many reports are on their way at once: a server commits together what comes together. */
+const MAX_LANES = 8;
+/** By these a server finds fault with a report itself. It would say so again, and means nothing else by it. */
+const UNFIT: ReadonlySet<string> = new Set(["malformed", "invalid", "too-large"]);
 
 /**
  * By plain HTTP requests, for networks that do not let WebSockets through. One request is always open, waiting
- * for work; a second one at a time carries what the worker has to say.
+ * for work, while others carry what the worker has to say.
  */
 export class PollTransport implements Transport {
   readonly #address: ServerAddress;
@@ -27,9 +21,9 @@ export class PollTransport implements Transport {
   }
 
   async connect(registration: Registration, host: WorkerHost): Promise<Connection> {
-    const body = JSON.stringify({ registration, heartbeat: host.heartbeat() });
-    const path = "worker/register";
-    const terms = await request<Terms>(this.#address, { path, body, limitMs: limitOf(this.#address) });
+    const body = { registration, heartbeat: host.heartbeat() };
+    const limitMs = this.#address.answerLimitMs ?? ANSWER_LIMIT_MS;
+    const terms = await request<Terms>(this.#address, { path: "register", body, limitMs });
     return new PollConnection(this.#address, registration, terms, host);
   }
 }
@@ -41,7 +35,7 @@ interface Terms {
 }
 
 interface WaitingReport {
-  readonly text: string;
+  readonly report: Report;
   resolve(ack: Ack): void;
   reject(error: Error): void;
 }
@@ -55,10 +49,10 @@ class PollConnection implements Connection {
   readonly #host: WorkerHost;
   readonly #waitSeconds: number;
   readonly #closing = new AbortController();
-  #reports: WaitingReport[] = [];
-  /** Logs, progress and the like, in their order. They go before reports, so that a log is whole when its task ends. */
-  #notes: { readonly path: string; readonly body: string }[] = [];
-  #isSending = false;
+  readonly #reports: WaitingReport[] = [];
+  #lanes = 0;
+  /** Logs, progress and the like, one after the other. */
+  #notes: Promise<void> = Promise.resolve();
   #close: (error: Error | undefined) => void = () => {};
 
   constructor(address: ServerAddress, { session }: Registration, terms: Terms, host: WorkerHost) {
@@ -78,8 +72,8 @@ class PollConnection implements Connection {
   report(report: Report): Promise<Ack> {
     return new Promise((resolve, reject) => {
       if (this.#closing.signal.aborted) return reject(new Error("the connection is closed"));
-      this.#reports.push({ text: JSON.stringify(report), resolve, reject });
-      void this.#send();
+      this.#reports.push({ report, resolve, reject });
+      if (this.#lanes < MAX_LANES) void this.#sendReports();
     });
   }
 
@@ -88,7 +82,7 @@ class PollConnection implements Connection {
   }
 
   progress(progress: Progress): void {
-    this.#note("progress", progress);
+    this.#note("progress", { progress });
   }
 
   drain(): void {
@@ -96,24 +90,22 @@ class PollConnection implements Connection {
   }
 
   async leave(): Promise<void> {
-    // Nobody waits for the answers to what is still on its way.
+    await Promise.race([this.#notes, sleep(LEAVE_LIMIT_MS, undefined, { ref: false })]);
     this.#end(undefined);
-    const leaving = {
-      path: this.#path("leave"),
-      body: "{}",
-      limitMs: LEAVE_LIMIT_MS,
-      session: this.#session,
-    };
-    await request(this.#address, leaving).catch(() => {});
+    const body = { session: this.#session };
+    const leaving = request(this.#address, { path: this.#path("leave"), body, limitMs: LEAVE_LIMIT_MS });
+    await leaving.catch(() => {});
   }
 
   async #poll(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       try {
-        const heartbeat: Heartbeat = this.#host.heartbeat();
+        const body = { heartbeat: this.#host.heartbeat() };
         const path = `poll?wait=${this.#waitSeconds}`;
-        const limitMs = this.#waitSeconds * 1_000 + limitOf(this.#address);
-        this.#take(await this.#request<PollAnswer>(path, JSON.stringify(heartbeat), limitMs));
+        const answer = await this.#request<PollAnswer>(path, body, this.#waitSeconds);
+        this.#take(answer);
+        // A server may say it with every answer, and then answers at once each time.
+        if (answer.drain) await this.#pause();
       } catch (error) {
         this.#end(error as Error);
       }
@@ -127,91 +119,79 @@ class PollConnection implements Connection {
     if (drain) this.#host.drain();
   }
 
-  #note(path: string, content: unknown): void {
-    if (this.#closing.signal.aborted) return;
-    this.#notes.push({ path, body: JSON.stringify(content) });
-    void this.#send();
+  async #pause(): Promise<void> {
+    await sleep(this.#waitSeconds * 1_000, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 
-  /** One request after the other: what comes up meanwhile is gathered for the next. */
-  async #send(): Promise<void> {
-    if (this.#isSending) return;
-    this.#isSending = true;
-    try {
-      while (!this.#closing.signal.aborted && this.#notes.length + this.#reports.length > 0) {
-        const note = this.#notes.shift();
-        if (note) await this.#request(note.path, note.body, limitOf(this.#address));
-        else await this.#sendReports();
-      }
-    } catch (error) {
-      this.#end(error as Error);
-    } finally {
-      this.#isSending = false;
-    }
+  #note(path: string, content: object): void {
+    this.#notes = this.#notes
+      .then(async () => {
+        if (!this.#closing.signal.aborted) await this.#request(path, content);
+      })
+      .catch((error: unknown) => this.#end(error as Error));
   }
 
   async #sendReports(): Promise<void> {
-    const batch = this.#reports.slice(0, sizeOfBatch(this.#reports));
-    const body = `{"reports":[${batch.map(({ text }) => text).join(",")}]}`;
-    const { acks } = await this.#request<{ acks: Ack[] }>("report", body, limitOf(this.#address));
-    if (acks.length !== batch.length) throw new Error("the server did not answer for all reports");
-    // Only now: what is still in the list when the connection ends is rejected there.
-    this.#reports = this.#reports.slice(batch.length);
-    for (const [index, { resolve }] of batch.entries()) resolve(acks[index] as Ack);
+    this.#lanes++;
+    for (let next = this.#reports.shift(); next; next = this.#reports.shift()) {
+      // What was said before the report arrives before it, so that a log is whole when its task ends.
+      await this.#notes;
+      try {
+        next.resolve(await this.#request<Ack>("report", { report: next.report }));
+      } catch (error) {
+        this.#reportFailed(next, error as Error);
+      }
+    }
+    this.#lanes--;
   }
 
-  #request<Answer>(path: string, body: string, limitMs: number): Promise<Answer> {
-    const { signal } = this.#closing;
-    return request(this.#address, { path: this.#path(path), body, limitMs, signal, session: this.#session });
+  #reportFailed({ resolve, reject }: WaitingReport, error: Error): void {
+    if (error instanceof ConnectionRefused && UNFIT.has(error.code)) {
+      resolve({ accepted: false, code: error.code });
+      return;
+    }
+    reject(error);
+    this.#end(error);
+  }
+
+  #request<Answer>(path: string, content: object, waitSeconds = 0): Promise<Answer> {
+    return request(this.#address, {
+      path: this.#path(path),
+      body: { session: this.#session, ...content },
+      limitMs: waitSeconds * 1_000 + (this.#address.answerLimitMs ?? ANSWER_LIMIT_MS),
+      signal: this.#closing.signal,
+    });
   }
 
   #path(action: string): string {
-    return `worker/${encodeURIComponent(this.worker)}/${action}`;
+    return `${encodeURIComponent(this.worker)}/${action}`;
   }
 
   #end(error: Error | undefined): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    for (const { reject } of this.#reports) reject(error ?? new Error("the worker left"));
+    for (const { reject } of this.#reports.splice(0)) reject(error ?? new Error("the worker left"));
     this.#close(error);
   }
 }
 
-function sizeOfBatch(reports: readonly WaitingReport[]): number {
-  let chars = 0;
-  const end = reports.findIndex(({ text }, index) => {
-    chars += text.length;
-    return index > 0 && (chars > MAX_BATCH_CHARS || index === MAX_BATCH_REPORTS);
-  });
-  return end === -1 ? reports.length : end;
-}
-
-function limitOf({ answerLimitMs = ANSWER_LIMIT_MS }: ServerAddress): number {
-  return answerLimitMs;
-}
-
 interface Request {
   readonly path: string;
-  readonly body: string;
+  readonly body: unknown;
   readonly limitMs: number;
   readonly signal?: AbortSignal;
-  readonly session?: string;
 }
 
 async function request<Answer>(address: ServerAddress, request: Request): Promise<Answer> {
-  const { path, body, limitMs, signal, session } = request;
+  const { path, body, limitMs, signal } = request;
   const limit = AbortSignal.timeout(limitMs);
   let response: Response;
   let text: string;
   try {
-    response = await fetch(apiUrl(address, path), {
+    response = await fetch(workerUrl(address, path), {
       method: "POST",
-      headers: {
-        ...authorization(address),
-        "content-type": "application/json",
-        ...(session === undefined ? {} : { "x-worker-session": session }),
-      },
-      body,
+      headers: { ...authorization(address), "content-type": "application/json" },
+      body: JSON.stringify(body),
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
     text = await response.text();

@@ -3,13 +3,18 @@ import { PermanentError } from "./permanent-error.ts";
 /** What a task may return, as JSON in UTF-8. Larger things belong into a store of their own, and their address here. */
 export const MAX_RESULT_BYTES: number = 1024 * 1024;
 
+/** Servers read nothing that is nested deeper than 100, and a result travels inside a few objects. */
+const MAX_DEPTH = 90;
+
 /** A copy that no longer changes with the handler's own objects; undefined where there is no result. */
 export function jsonResult(value: unknown): unknown {
   if (value === undefined) return undefined;
   const text = jsonText(value);
   if (text === undefined) throw notJson(`a ${typeof value} is not JSON`);
   if (Buffer.byteLength(text) > MAX_RESULT_BYTES) throw resultTooLarge();
-  return JSON.parse(text) as unknown;
+  const copy = JSON.parse(text) as unknown;
+  if (isDeeperThan(MAX_DEPTH, copy)) throw notJson(`it is nested more than ${MAX_DEPTH} deep`);
+  return copy;
 }
 
 /** The same payload gives the same result, most likely, so none of these is tried again. */
@@ -19,6 +24,11 @@ export function resultTooLarge(): PermanentError {
 
 function notJson(why: string): PermanentError {
   return new PermanentError(`the result cannot be sent: ${why}`, { code: "result-not-json" });
+}
+
+function isDeeperThan(depth: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner));
 }
 
 function jsonText(value: unknown): string | undefined {

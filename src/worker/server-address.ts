@@ -10,10 +10,8 @@ export interface ServerAddress {
 
 export const ANSWER_LIMIT_MS = 30_000;
 
-const API = "api/v2/scheduler/";
-
-export function apiUrl({ url }: ServerAddress, path: string): URL {
-  return new URL(`${API}${path}`, url.endsWith("/") ? url : `${url}/`);
+export function workerUrl({ url }: ServerAddress, path: string): URL {
+  return new URL(`worker/${path}`, url.endsWith("/") ? url : `${url}/`);
 }
 
 export function authorization({ key }: ServerAddress): { readonly authorization: string } {
@@ -21,7 +19,9 @@ export function authorization({ key }: ServerAddress): { readonly authorization:
 }
 
 /** What the server will say again: the request is wrong, the key is, or this is no server of ours. */
-const FINAL: ReadonlySet<number> = new Set([400, 401, 403, 404, 422, 426]);
+const FINAL: ReadonlySet<number | string> = new Set([400, 401, 403, 404, 413, 422, 426, "worker-taken"]);
+/** It has forgotten us, as after a restart, and wants us to register again. */
+const FORGOTTEN: ReadonlySet<unknown> = new Set(["unknown-worker", "session-ended"]);
 
 interface Problem {
   readonly code?: unknown;
@@ -35,11 +35,9 @@ export function declined(status: number, body: string): Error {
   const said = [detail, title].find((text) => typeof text === "string" && text !== "");
   const message =
     typeof said === "string" ? `${said} (HTTP ${status})` : `the server answered HTTP ${status}`;
-  // It has forgotten us, as after a restart. That is no refusal.
-  const isFinal = FINAL.has(status) && code !== "unknown-worker";
-  return isFinal
-    ? new ConnectionRefused(typeof code === "string" ? code : `http-${status}`, message)
-    : new Error(message);
+  const name = typeof code === "string" ? code : `http-${status}`;
+  const isFinal = (FINAL.has(status) || FINAL.has(name)) && !FORGOTTEN.has(name);
+  return isFinal ? new ConnectionRefused(name, message) : new Error(message);
 }
 
 function problemIn(body: string): Problem {

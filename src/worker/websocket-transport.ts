@@ -9,7 +9,7 @@ import type {
   ServerMessage,
   WorkerMessage,
 } from "../protocol/index.ts";
-import { ANSWER_LIMIT_MS, apiUrl, authorization, declined, type ServerAddress } from "./server-address.ts";
+import { ANSWER_LIMIT_MS, authorization, declined, type ServerAddress, workerUrl } from "./server-address.ts";
 import { type Connection, ConnectionRefused, type Transport, type WorkerHost } from "./transport.ts";
 
 const LEAVE_LIMIT_MS = 2_000;
@@ -26,7 +26,7 @@ export class WebSocketTransport implements Transport {
 
   async connect(registration: Registration, host: WorkerHost): Promise<Connection> {
     const { WebSocket } = await import("ws");
-    const url = apiUrl(this.#address, "worker/connect");
+    const url = workerUrl(this.#address, "connect");
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const answerLimitMs = this.#address.answerLimitMs ?? ANSWER_LIMIT_MS;
     const socket = new WebSocket(url, {

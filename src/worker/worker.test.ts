@@ -104,15 +104,16 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, Way) => {
       function: task(() => () => 1),
       large: task(() => "x".repeat(1024 * 1024)),
       fits: task(() => "x".repeat(1024 * 1024 - 2)),
+      deep: task(() => JSON.parse(`${"[".repeat(91)}${"]".repeat(91)}`) as unknown),
       nothing: task(() => {}),
     });
-    const ends = ["circle", "bigint", "function", "large", "nothing", "fits"].map((type) => {
+    const ends = ["circle", "bigint", "function", "deep", "large", "nothing", "fits"].map((type) => {
       const assignment = anAssignment(type);
       server.assign(assignment);
       return server.report(assignment.task);
     });
-    const [circular, bigint, made, large, nothing, fits] = await Promise.all(ends);
-    for (const report of [circular, bigint, made]) {
+    const [circular, bigint, made, deep, large, nothing, fits] = await Promise.all(ends);
+    for (const report of [circular, bigint, made, deep]) {
       expect(report).toMatchObject({ type: "failed", code: "result-not-json", retry: false });
     }
     expect(large).toMatchObject({ type: "failed", code: "result-too-large", retry: false });
@@ -337,11 +338,21 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, Way) => {
     expect(events).toContainEqual({ type: "draining", running: 1, returned: 1 });
   });
 
-  test("a server can drain its worker", async () => {
-    const { ended } = await work({});
+  test("a server can drain its worker, which asks it no more often for that", async () => {
+    const gate = new Gate();
+    const { ended } = await work({ long: task(() => gate.opened) });
+    const assignment = anAssignment("long");
+    server.assign(assignment);
+    await server.hears("heartbeat", (it) => it.heartbeat.attempts.length === 1);
     server.drain();
+    await server.hears("drain");
+    const before = server.all("heartbeat").length;
+    await expect.poll(() => server.all("heartbeat").length, { timeout: 5_000 }).toBeGreaterThan(before);
+    expect(server.all("heartbeat").length).toBeLessThan(before + 3);
+    gate.open();
     await ended;
     await server.hears("leave");
+    expect(server.all("report").map(({ report }) => report.task)).toEqual([assignment.task]);
   });
 
   test("stopping tells what runs, reports nothing, and leaves at once", async () => {
