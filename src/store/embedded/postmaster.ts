@@ -89,6 +89,8 @@ export async function findPostmaster(clusterDir: string): Promise<Postmaster | u
 
 /** Asks it to end its connections, write everything and stop; insists after a while. */
 export async function stopPostmaster({ pid }: Postmaster, clusterDir: string): Promise<void> {
+  // It may have been killed, and its number given to a process that must not be stopped.
+  if ((await readPidFile(clusterDir))?.pid !== pid || !(await isPostmasterOf(pid, clusterDir))) return;
   signal(pid, "SIGINT");
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     if (!isAlive(pid) || (await readPidFile(clusterDir))?.pid !== pid) return;

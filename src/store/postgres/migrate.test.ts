@@ -32,6 +32,8 @@ test("several processes that open new tables at once make them once", async () =
   const database = await testDatabase();
   const stores = await Promise.all([1, 2, 3].map(() => PostgresStore.open(database)));
   for (const store of stores) expect(store.head.seq).toBe(0);
+  const decided = await Promise.all(stores.map((store, at) => store.setting("secret", () => `of ${at}`)));
+  expect(new Set(decided).size).toBe(1);
   for (const store of stores) await store[Symbol.asyncDispose]();
 });
 

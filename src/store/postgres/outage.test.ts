@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -89,10 +89,12 @@ class Cuttable implements AsyncDisposable {
   onCut: () => Promise<void> = async () => {};
   url = "";
   #server: Server | undefined;
+  #socketDir = "";
 
   static async to(url: string): Promise<Cuttable> {
     const way = new Cuttable();
     const socketDir = await mkdtemp(join(tmpdir(), "orrery-way-"));
+    way.#socketDir = socketDir;
     const target = join(new URL(url.replace("@/", "@x/")).searchParams.get("host") ?? "", ".s.PGSQL.5432");
     way.#server = createServer((near) => way.#join(near, connect(target)));
     way.#server.listen(join(socketDir, ".s.PGSQL.5432"));
@@ -125,6 +127,7 @@ class Cuttable implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server?.close();
+    await rm(this.#socketDir, { recursive: true, force: true });
   }
 }
 

@@ -43,19 +43,25 @@ with recursive buckets as (
                    order by div(($1::bigint - ready_at + estimate_ms) * 1e40::numeric, estimate_ms) desc) as place
             from heads) ranked
    where place = $3
+), depths as materialized (
+  select priority_class, buckets.bucket,
+         $1::bigint - least(div(($1::bigint - cuts.ready_at)::numeric * buckets.bucket, cuts.estimate_ms),
+                            $1::bigint)::bigint as ready_until
+    from buckets
+    join cuts using (priority_class)
 ), candidates as (
   select priority_class, id, ready_at, estimate_ms from heads
   union
-  select buckets.priority_class, deeper.id, deeper.ready_at, deeper.estimate_ms
-    from buckets
-    join cuts using (priority_class)
+  select depths.priority_class, deeper.id, deeper.ready_at, deeper.estimate_ms
+    from depths
    cross join lateral (
          select id, greatest(enqueued_at, run_at) as ready_at, estimate_ms
            from tasks
           where status = 0 and run_id is null
-            and priority_class = buckets.priority_class and estimate_bucket(estimate_ms) = buckets.bucket
-            and greatest(enqueued_at, run_at)
-                <= $1::bigint - div(($1::bigint - cuts.ready_at)::numeric * buckets.bucket, cuts.estimate_ms)) deeper
+            and priority_class = depths.priority_class and estimate_bucket(estimate_ms) = depths.bucket
+            and greatest(enqueued_at, run_at) <= depths.ready_until
+         -- Kept apart from the join around it, or the range becomes a filter over the whole bucket.
+         offset 0) deeper
 ), first_ones as materialized (
   select id, row_number() over (
            order by priority_class,

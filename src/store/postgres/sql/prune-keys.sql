@@ -1,11 +1,11 @@
--- Drop some of the keys whose tasks ended until a time.
+-- Drop some of the keys whose tasks ended until a time. Each key looks at its task: there are far fewer keys than tasks
+-- that ended long ago, which are what a join might begin with.
 with dropped as (
   delete from idempotency_keys
    where task_id = any (array(
-           select k.task_id
-             from idempotency_keys k
-             join tasks t on t.id = k.task_id
-            where t.ended_at >= 0 and t.ended_at <= $1
+           select task_id
+             from idempotency_keys
+            where (select ended_at from tasks where tasks.id = idempotency_keys.task_id) between 0 and $1::bigint
             limit $2))
   returning 1
 )
