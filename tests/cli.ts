@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const MAIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
+export const MAIN: string = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
 export interface Finished {
   readonly code: number | null;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
 import type { Priority } from "../graph/index.ts";
 import {
@@ -99,6 +100,8 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
   const { api } = service;
   const caller = localCaller(ZONE);
   const gone = new AbortController();
+  // As many as wait for results.
+  setMaxListeners(0, gone.signal);
   return {
     api,
     async submit(type, payload = {}, task = {}) {
