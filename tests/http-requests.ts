@@ -38,11 +38,16 @@ export async function sendGenerated(
   return { faults, statuses };
 }
 
+/** A task, a run, and a worker whose session is the one that the document gives as an example. */
 async function someIds(served: Served): Promise<string[]> {
-  const task = await served.call("POST", `${API}/submit`, { executor: "a", task_type: "b" });
+  const registration = { ...WORKER, id: "worker-1", session: "b1f7c0de5a", executors: ["agent-worker-1"] };
+  await served.call("POST", "/worker/register", { registration, heartbeat: { attempts: [] } });
+  const task = await served.call("POST", `${API}/submit`, { executor: "agent-worker-1", task_type: "b" });
   const run = await served.call("POST", `${API}/runs`, { graph: { nodes: { n: { task: "t" } } } });
   return [task.body.id, run.body.id];
 }
+
+const WORKER = { protocol: 1, cpu_millicores: 1_000_000, memory_bytes: 2 ** 40, slots: 1000 };
 
 function anyRequest(
   contract: Contract,
@@ -55,7 +60,7 @@ function anyRequest(
       target: fc.constant(target),
       url: anyUrl(target, ids),
       headers: anyHeaders,
-      body: schema ? anyBody(contract.whole(schema)) : fc.option(anyText, { nil: undefined, freq: 5 }),
+      body: schema ? anyBody(contract.whole(schema), ids) : fc.option(anyText, { nil: undefined, freq: 5 }),
     });
   });
 }
@@ -126,8 +131,8 @@ function pick(headers: Readonly<Record<string, string>>, names: readonly string[
   return Object.fromEntries(names.map((name) => [name, headers[name] ?? ""]));
 }
 
-function anyBody(schema: JsonSchema): fc.Arbitrary<string | undefined> {
-  const right = anyOfSchema(schema);
+function anyBody(schema: JsonSchema, ids: readonly string[]): fc.Arbitrary<string | undefined> {
+  const right = anyOfSchema(schema, ids);
   const text = right.map((value) => JSON.stringify(value));
   return fc.oneof(
     { arbitrary: text, weight: 6 },
@@ -158,7 +163,7 @@ const damage: fc.Arbitrary<(value: unknown) => unknown> = fc
   });
 
 /** A value that fits a schema, mostly. */
-function anyOfSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
+function anyOfSchema(schema: JsonSchema, ids: readonly string[]): fc.Arbitrary<unknown> {
   const {
     type,
     anyOf,
@@ -170,13 +175,14 @@ function anyOfSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
     properties?: Record<string, JsonSchema>;
     required?: string[];
   };
-  if (anyOf) return fc.oneof(...anyOf.map(anyOfSchema));
-  if (Array.isArray(schema["enum"])) return fc.constantFrom(...(schema["enum"] as unknown[]));
-  if (schema["const"] !== undefined) return fc.constant(schema["const"]);
+  const made = anyOf
+    ? fc.oneof(...anyOf.map((one) => anyOfSchema(one, ids)))
+    : madeOf(schema, type, properties, required, ids);
   const examples = schema["examples"] as unknown[] | undefined;
-  const example = examples && examples.length > 0 ? fc.constantFrom(...examples) : undefined;
-  const made = madeOf(schema, type, properties, required);
-  return example ? fc.oneof(example, made) : made;
+  // Few texts are a time or a size; the examples are.
+  return examples
+    ? fc.oneof({ arbitrary: fc.constantFrom(...examples), weight: 6 }, { arbitrary: made, weight: 1 })
+    : made;
 }
 
 function madeOf(
@@ -184,11 +190,16 @@ function madeOf(
   type: string | undefined,
   properties: Record<string, JsonSchema> | undefined,
   required: readonly string[],
+  ids: readonly string[],
 ): fc.Arbitrary<unknown> {
   const { minimum = -10, maximum = 1e6, maxItems = 3, minItems = 0 } = schema as Record<string, number>;
+  if (Array.isArray(schema["enum"])) return fc.constantFrom(...(schema["enum"] as unknown[]));
+  if (schema["const"] !== undefined) return fc.constant(schema["const"]);
   switch (type) {
     case "string":
-      return schema["format"] === "uuid" ? fc.uuid() : fc.string({ minLength: 8, maxLength: 20 });
+      return schema["format"] === "uuid"
+        ? fc.oneof(fc.constantFrom(...ids), fc.uuid())
+        : fc.string({ minLength: 8, maxLength: 20 });
     case "integer":
       return fc.integer({ min: Math.max(minimum, -(2 ** 31)), max: Math.min(maximum, 2 ** 31 - 1) });
     case "number":
@@ -198,14 +209,14 @@ function madeOf(
     case "null":
       return fc.constant(null);
     case "array":
-      return fc.array(anyOfSchema((schema["items"] ?? {}) as JsonSchema), {
+      return fc.array(anyOfSchema((schema["items"] ?? {}) as JsonSchema, ids), {
         minLength: minItems,
         maxLength: Math.min(maxItems, 3),
       });
     case "object": {
       if (!properties) return fc.dictionary(fc.string({ maxLength: 10 }), fc.jsonValue(), { maxKeys: 4 });
       const members = Object.fromEntries(
-        Object.entries(properties).map(([name, member]) => [name, anyOfSchema(member)]),
+        Object.entries(properties).map(([name, member]) => [name, anyOfSchema(member, ids)]),
       );
       return fc.record(members, { requiredKeys: [...required] });
     }

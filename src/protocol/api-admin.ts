@@ -74,8 +74,9 @@ export const CreditsBody = Type.Object(
 
 const Rate = Type.Object(
   {
-    count: Type.Integer({ minimum: 1, maximum: 1_000_000_000, examples: [100] }),
-    per_seconds: Type.Number({ minimum: 0.001, maximum: 86_400 * 366, examples: [60] }),
+    // Their product is counted in milliseconds, exactly, so both have an end.
+    count: Type.Integer({ minimum: 1, maximum: 1_000_000, examples: [100] }),
+    per_seconds: Type.Number({ minimum: 0.001, maximum: 86_400, examples: [60] }),
   },
   { ...closed, examples: [{ count: 100, per_seconds: 60 }] },
 );

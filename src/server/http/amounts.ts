@@ -3,7 +3,8 @@ import { shown } from "../../protocol/index.ts";
 
 const PLACES = 6;
 const MICROS = 10n ** BigInt(PLACES);
-const MAX_MICROS = 10n ** 15n;
+/** A million: far more than anybody pays at once, and thousands of times less than a balance can hold. */
+const MAX_MICROS = 10n ** 12n;
 
 /** A decimal in millionths, exactly: as text, because 0.29 × 1,000,000 is 290,000 only there. */
 export function parseMicros(value: string | number): number | UnitRefusal {
@@ -15,7 +16,7 @@ export function parseMicros(value: string | number): number | UnitRefusal {
   if (digits.length > PLACES)
     return { refusal: `must have at most ${PLACES} decimal places; got ${shown(value)}` };
   const micros = BigInt(whole) * MICROS + BigInt(digits.padEnd(PLACES, "0"));
-  return micros > MAX_MICROS ? { refusal: "must be at most 1000000000" } : Number(micros);
+  return micros > MAX_MICROS ? { refusal: "must be at most 1000000" } : Number(micros);
 }
 
 /** Without an exponent, which a small or large number is printed with. */
