@@ -157,7 +157,7 @@ function failureOf(error: unknown): Failure {
   const text = typeof message === "string" && message !== "" ? message : textOf(error);
   return {
     type: "failed",
-    code: typeof code === "string" && code !== "" ? code.slice(0, MAX_CODE_CHARS) : "error",
+    code: typeof code === "string" && code !== "" ? code.slice(0, MAX_CODE_CHARS).toWellFormed() : "error",
     message: text.slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
     ...(retry === false ? { retry: false } : {}),
   };
