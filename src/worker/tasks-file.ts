@@ -92,11 +92,7 @@ let areHooksUsed = false;
 function useHooks(): void {
   if (areHooksUsed) return;
   areHooksUsed = true;
-  const data: HookData = { door: ownModule("index") };
-  register(ownModule("module-hooks"), { data });
-}
-
-/** A module beside this one, which has been compiled or not. */
-function ownModule(name: string): string {
-  return new URL(`./${name}${extname(import.meta.url)}`, import.meta.url).href;
+  // Both as they are compiled: an older Node cannot run hooks that would first need themselves.
+  const data: HookData = { door: new URL("./index.js", import.meta.url).href };
+  register("./module-hooks.js", import.meta.url, { data });
 }
