@@ -1,0 +1,277 @@
+import type {
+  AgentAnswer,
+  AgentsAnswer,
+  Cancelled,
+  Classified,
+  ClassifyBody,
+  ConcurrencyBody,
+  DrainAnswer,
+  LimitAnswer,
+  LimitBody,
+  LimitsAnswer,
+  LogAnswer,
+  PauseAnswer,
+  QueueMetrics,
+  RunAnswer,
+  RunBody,
+  RunCancelled,
+  RunPage,
+  RunSummary,
+  TaskAnswer,
+  TaskPage,
+  TaskSummary,
+  WhyAnswer,
+  WorkersAnswer,
+  ZoneAnswer,
+} from "../protocol/api-schemas.ts";
+import { type CallOptions, get, path, post, put, repeatablePost } from "./calls.ts";
+import { Connection, type ConnectionOptions, type Query, type Request } from "./connection.ts";
+import { OrreryError, TaskFailed } from "./errors.ts";
+import { Keys } from "./keys.ts";
+import {
+  type EventsOptions,
+  type RunEvent,
+  runEvents,
+  type ServiceEvent,
+  serviceEvents,
+} from "./run-events.ts";
+import { type BatchResult, type Submission, submitBody, submitInBatches } from "./submission.ts";
+import { followLog, hasEnded, type LogLine, type WaitOptions, waitForTask } from "./waiting.ts";
+
+export interface TaskFilter {
+  readonly status?: TaskSummary["status"] | readonly TaskSummary["status"][] | undefined;
+  readonly executor?: string | undefined;
+  readonly task_type?: string | undefined;
+  readonly run?: string | undefined;
+  /** For admins; others see their own. */
+  readonly agent?: string | undefined;
+}
+
+export interface PageOptions extends CallOptions {
+  /** How many are fetched at once; up to 1,000. */
+  readonly pageSize?: number | undefined;
+}
+
+export interface LogOptions extends CallOptions {
+  /** The last line that is known. */
+  readonly after?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+export type RunOptions = Omit<RunBody, "graph">;
+
+/**
+ * The service, for programs. What it asks for and answers is as the server's document says (`/docs`).
+ *
+ * Requests that do no harm if they arrive twice, and submissions, which carry a key that makes them so, are sent
+ * again when the server is busy, away or restarting.
+ */
+export class OrreryClient {
+  readonly keys: Keys;
+  readonly #connection: Connection;
+
+  constructor(options: ConnectionOptions) {
+    this.#connection = new Connection(options);
+    this.keys = new Keys(this.#connection);
+  }
+
+  /** Resolves once the task is committed. */
+  submit(task: Submission, options: CallOptions = {}): Promise<TaskAnswer> {
+    return this.#connection.send(repeatablePost("submit", submitBody(task), options));
+  }
+
+  /**
+   * Any number of tasks; each is taken or refused by itself. If it throws, some may have been taken: with idempotency
+   * keys of your own it can be called again.
+   */
+  submitBatch(tasks: Iterable<Submission>, options: CallOptions = {}): Promise<BatchResult[]> {
+    return submitInBatches(this.#connection, tasks, options);
+  }
+
+  /** The result of a new task. Throws `TaskFailed` if it fails or is cancelled; whoever stops waiting leaves it be. */
+  async submitAndWait(task: Submission, options: WaitOptions = {}): Promise<unknown> {
+    const { id } = await this.submit(task, options);
+    const ended = await this.waitForTask(id, options);
+    if (ended.status === "completed") return ended.result;
+    if (hasEnded(ended)) throw new TaskFailed(ended);
+    const detail = `task ${id} is still ${ended.status}`;
+    throw new OrreryError({ code: "wait-timeout", status: 0, detail });
+  }
+
+  task(id: string, options: CallOptions = {}): Promise<TaskAnswer> {
+    return this.#connection.send(get(path`task/${id}`, options));
+  }
+
+  /** The task when it has ended, or as it is when the time is over. */
+  waitForTask(id: string, options: WaitOptions = {}): Promise<TaskAnswer> {
+    return waitForTask(this.#connection, id, options);
+  }
+
+  /** Newest first. */
+  tasks(filter: TaskFilter = {}, options: PageOptions = {}): AsyncGenerator<TaskSummary, void, undefined> {
+    return this.#pages<TaskPage, TaskSummary>("tasks", { ...filter }, options, ({ tasks }) => tasks);
+  }
+
+  cancel(id: string, options: CallOptions = {}): Promise<Cancelled> {
+    return this.#connection.send(repeatablePost(path`task/${id}/cancel`, undefined, options));
+  }
+
+  /** Puts a failed or cancelled task back into the queue. */
+  retry(id: string, options: CallOptions = {}): Promise<TaskAnswer> {
+    return this.#connection.send(post(path`task/${id}/retry`, undefined, options));
+  }
+
+  /** Why it does not run yet, or runs where it does. */
+  why(id: string, options: CallOptions = {}): Promise<WhyAnswer> {
+    return this.#connection.send(get(path`task/${id}/why`, options));
+  }
+
+  async log(id: string, { signal, ...query }: LogOptions = {}): Promise<LogLine[]> {
+    const { lines } = await this.#connection.send<LogAnswer>(get(path`task/${id}/log`, { signal }, query));
+    return lines;
+  }
+
+  /** What it prints, as it prints it, until it has ended. */
+  followLog(id: string, options: Omit<LogOptions, "limit"> = {}): AsyncGenerator<LogLine, void, undefined> {
+    return followLog(this.#connection, id, options);
+  }
+
+  /** How the queue of the zone is. */
+  metrics(options: CallOptions = {}): Promise<QueueMetrics> {
+    return this.#connection.send(get("metrics", options));
+  }
+
+  /** The class that a task would start in. */
+  async classify(task: ClassifyBody, options: CallOptions = {}): Promise<Classified["priority_class"]> {
+    const answer = await this.#connection.send<Classified>(repeatablePost("classify", task, options));
+    return answer.priority_class;
+  }
+
+  /** A graph: what stands in a graph file, or its text in YAML or JSON. */
+  async submitRun(
+    graph: string | RunBody["graph"],
+    options: RunOptions = {},
+    { signal }: CallOptions = {},
+  ): Promise<RunAnswer> {
+    const id = options.id ?? crypto.randomUUID();
+    const request = runRequest(graph, { ...options, id }, signal);
+    if (options.id !== undefined) return await this.#connection.send(request);
+    try {
+      return await this.#connection.send({ ...request, isRepeatable: true });
+    } catch (error) {
+      // Nobody else has this id: it is ours, and its answer was lost.
+      if (!(error instanceof OrreryError) || error.code !== "duplicate-run") throw error;
+      return await this.run(id, { signal });
+    }
+  }
+
+  run(id: string, options: CallOptions = {}): Promise<RunAnswer> {
+    return this.#connection.send(get(path`runs/${id}`, options));
+  }
+
+  /** Newest first. */
+  runs(options: PageOptions = {}): AsyncGenerator<RunSummary, void, undefined> {
+    return this.#pages<RunPage, RunSummary>("runs", {}, options, ({ runs }) => runs);
+  }
+
+  cancelRun(id: string, options: CallOptions = {}): Promise<RunCancelled> {
+    return this.#connection.send(repeatablePost(path`runs/${id}/cancel`, undefined, options));
+  }
+
+  /** The run once it has ended. */
+  async waitForRun(id: string, options: CallOptions = {}): Promise<RunAnswer> {
+    for await (const event of this.runEvents(id, options)) {
+      if (event.type === "run" && event.run.status !== "running") return event.run;
+    }
+    return await this.run(id, options);
+  }
+
+  /** What happens, as it happens, for as long as it is listened to; broken connections are made again. */
+  events(options: EventsOptions = {}): AsyncGenerator<ServiceEvent, void, undefined> {
+    return serviceEvents(this.#connection, options);
+  }
+
+  /** What happens in a run until it has ended. */
+  runEvents(id: string, options: EventsOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
+    return runEvents(this.#connection, id, options);
+  }
+
+  async workers(options: CallOptions = {}): Promise<WorkersAnswer["workers"]> {
+    const { workers } = await this.#connection.send<WorkersAnswer>(get("workers", options));
+    return workers;
+  }
+
+  drainWorker(id: string, options: CallOptions = {}): Promise<DrainAnswer> {
+    return this.#connection.send(repeatablePost(path`workers/${id}/drain`, undefined, options));
+  }
+
+  /** Starts nothing of an executor, or of the whole zone, until it is resumed. */
+  pause(executor?: string, options: CallOptions = {}): Promise<PauseAnswer> {
+    return this.#connection.send(repeatablePost("pause", { executor }, options));
+  }
+
+  resume(executor?: string, options: CallOptions = {}): Promise<PauseAnswer> {
+    return this.#connection.send(repeatablePost("resume", { executor }, options));
+  }
+
+  async agents(options: CallOptions = {}): Promise<AgentAnswer[]> {
+    const { agents } = await this.#connection.send<AgentsAnswer>(get("agents", options));
+    return agents;
+  }
+
+  setAgentLimit(agent: string, limit: ConcurrencyBody, options: CallOptions = {}): Promise<AgentAnswer> {
+    return this.#connection.send(put(path`agents/${agent}`, limit, options));
+  }
+
+  /** For all agents of the zone that have no limit of their own. */
+  setZoneLimit(limit: ConcurrencyBody, options: CallOptions = {}): Promise<ZoneAnswer> {
+    return this.#connection.send(put("zone", limit, options));
+  }
+
+  /** Sent again only where it surely did not arrive: twice would be too much. */
+  grantCredits(agent: string, amount: string | number, options: CallOptions = {}): Promise<AgentAnswer> {
+    return this.#connection.send(post(path`agents/${agent}/credits`, { amount }, options));
+  }
+
+  async limits(options: CallOptions = {}): Promise<LimitAnswer[]> {
+    const { limits } = await this.#connection.send<LimitsAnswer>(get("limits", options));
+    return limits;
+  }
+
+  setLimit(name: string, limit: LimitBody, options: CallOptions = {}): Promise<LimitAnswer> {
+    return this.#connection.send(put(path`limits/${name}`, limit, options));
+  }
+
+  async *#pages<Page extends { readonly next: string | null }, Item>(
+    from: string,
+    query: Query,
+    { pageSize, signal }: PageOptions,
+    itemsOf: (page: Page) => readonly Item[],
+  ): AsyncGenerator<Item, void, undefined> {
+    let cursor: string | null | undefined;
+    do {
+      const page = await this.#connection.send<Page>(
+        get(from, { signal }, { ...query, limit: pageSize, cursor }),
+      );
+      yield* itemsOf(page);
+      cursor = page.next;
+    } while (cursor !== null);
+  }
+}
+
+/** A text is sent as it is, so that the server tells what is wrong with it by its lines. */
+function runRequest(
+  graph: string | RunBody["graph"],
+  options: RunOptions,
+  signal: AbortSignal | undefined,
+): Request {
+  if (typeof graph !== "string") return post("runs", { ...options, graph }, { signal });
+  const type = graph.trimStart().startsWith("{") ? "application/json" : "application/yaml";
+  const { name, id, fail_fast } = options;
+  return {
+    ...post("runs", undefined, { signal }),
+    query: { name, id, fail_fast },
+    headers: { "content-type": type },
+    body: graph,
+  };
+}

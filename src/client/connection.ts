@@ -1,0 +1,185 @@
+import { afterMs, backOffMs, pause } from "./back-off.ts";
+import { OrreryError } from "./errors.ts";
+import { brokenOff, problemOf } from "./problem.ts";
+import { TimeLimit } from "./time-limit.ts";
+
+export interface ConnectionOptions {
+  /** Such as `http://127.0.0.1:2026`, with or without a path before ours. */
+  readonly url: string;
+  readonly key: string;
+  /** By default that of the key. */
+  readonly zone?: string | undefined;
+  /** On whose behalf; needs a key that allows it. */
+  readonly agent?: string | undefined;
+  readonly fetch?: typeof globalThis.fetch;
+  /** For how long a request is tried again when the server is busy or away; 30 s by default. */
+  readonly retryForMs?: number;
+  /** After how long without an answer a try is given up; 30 s by default. */
+  readonly answerWithinMs?: number;
+  /** Told before each further try. What it throws ends the request in place of the failure. */
+  readonly onRetry?: (failure: OrreryError, waitMs: number) => void;
+}
+
+export type Query = Readonly<
+  Record<string, string | number | boolean | readonly string[] | null | undefined>
+>;
+
+export interface Request {
+  readonly method: "GET" | "POST" | "PUT";
+  /** Below the API's prefix. */
+  readonly path: string;
+  readonly query?: Query;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON, unless the headers name another type. */
+  readonly body?: string;
+  /** Whether it does no harm if it arrives twice. Otherwise it is sent again only where it surely did not arrive. */
+  readonly isRepeatable: boolean;
+  /** How much longer the answer may take, because it is asked to. */
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer whose body comes bit by bit. Release the limit when it is read, or no longer wanted. */
+export interface OpenAnswer {
+  readonly response: Response;
+  readonly limit: TimeLimit;
+}
+
+const PREFIX = "api/v2/scheduler";
+const DEFAULT_MS = 30_000;
+/** What a header can carry, and what the server takes in one. */
+const VISIBLE = /^[\x21-\x7e]+$/;
+/** A server or a proxy that may do better in a moment. */
+const MAY_PASS: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Sends requests until they are answered, as long as that does no harm. */
+export class Connection {
+  readonly #base: URL;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #retryForMs: number;
+  readonly #answerWithinMs: number;
+  readonly #onRetry: ConnectionOptions["onRetry"];
+
+  constructor(options: ConnectionOptions) {
+    const { url, key, zone, agent } = options;
+    this.#base = new URL(url.endsWith("/") ? url : `${url}/`);
+    this.#headers = {
+      authorization: `Bearer ${visible("key", key)}`,
+      ...(zone === undefined ? {} : { "x-zone-id": visible("zone", zone) }),
+      ...(agent === undefined ? {} : { "x-agent-id": visible("agent", agent) }),
+    };
+    this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#retryForMs = options.retryForMs ?? DEFAULT_MS;
+    this.#answerWithinMs = options.answerWithinMs ?? DEFAULT_MS;
+    this.#onRetry = options.onRetry;
+  }
+
+  /** The answer, which is taken to be what the server's document says. */
+  async send<Answer>(request: Request, retryForMs: number = this.#retryForMs): Promise<Answer> {
+    return await this.#untilAnswered(request, retryForMs, async () => {
+      const { response, limit } = await this.#fetchOnce(request);
+      try {
+        return this.#read(response, await this.#within(limit, request, response.text())) as Answer;
+      } finally {
+        limit.release();
+      }
+    });
+  }
+
+  async open(request: Request, retryForMs: number = this.#retryForMs): Promise<OpenAnswer> {
+    return await this.#untilAnswered(request, retryForMs, async () => {
+      const opened = await this.#fetchOnce(request);
+      if (opened.response.ok) return opened;
+      try {
+        throw problemOf(opened.response, await this.#within(opened.limit, request, opened.response.text()));
+      } finally {
+        opened.limit.release();
+      }
+    });
+  }
+
+  async #untilAnswered<Answer>(
+    request: Request,
+    retryForMs: number,
+    attempt: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const giveUpAt = performance.now() + retryForMs;
+    for (let failures = 0; ; failures++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof OrreryError) || !mayRepeat(error, request.isRepeatable)) throw error;
+        const waitMs = error.retryAfterMs === undefined ? backOffMs(failures) : afterMs(error.retryAfterMs);
+        if (performance.now() + waitMs > giveUpAt) throw error;
+        this.#onRetry?.(error, waitMs);
+        await pause(waitMs, request.signal);
+      }
+    }
+  }
+
+  async #fetchOnce(request: Request): Promise<OpenAnswer> {
+    const { method, body, headers, waitMs = 0, signal } = request;
+    const limit = new TimeLimit(this.#answerWithinMs + waitMs, signal);
+    const init = {
+      method,
+      headers: {
+        ...this.#headers,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body }),
+      signal: limit.signal,
+    };
+    try {
+      const response = await this.#within(limit, request, this.#fetch(this.#urlOf(request), init));
+      return { response, limit };
+    } catch (error) {
+      limit.release();
+      throw error;
+    }
+  }
+
+  /** What goes wrong with a connection, in our words. */
+  async #within<Value>(limit: TimeLimit, { signal }: Request, promise: Promise<Value>): Promise<Value> {
+    try {
+      return await promise;
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (!limit.isOver) throw brokenOff(error, this.#base.origin);
+      const detail = `${this.#base.origin} did not answer in time`;
+      throw new OrreryError({ code: "no-answer", status: 0, detail, cause: error });
+    }
+  }
+
+  #read(response: Response, text: string): unknown {
+    if (!response.ok) throw problemOf(response, text);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch (cause) {
+      const detail = `the answer is no JSON; is ${this.#base.origin} an Orrery server?`;
+      throw new OrreryError({ code: "bad-answer", status: response.status, detail, cause });
+    }
+  }
+
+  #urlOf({ path, query = {} }: Request): URL {
+    const url = new URL(`${PREFIX}/${path}`, this.#base);
+    for (const [name, value] of Object.entries(query)) {
+      if (value === undefined || value === null) continue;
+      for (const one of Array.isArray(value) ? (value as readonly string[]) : [value])
+        url.searchParams.append(name, String(one));
+    }
+    return url;
+  }
+}
+
+function mayRepeat({ code, status, retryAfterMs }: OrreryError, isRepeatable: boolean): boolean {
+  if (code === "unreachable") return true;
+  if (status === 429) return retryAfterMs !== undefined;
+  return isRepeatable && (status === 0 || MAY_PASS.has(status));
+}
+
+function visible(name: string, value: string): string {
+  if (VISIBLE.test(value)) return value;
+  throw new TypeError(`the ${name} must consist of visible ASCII characters without spaces`);
+}

@@ -1,0 +1,55 @@
+import type { ErrorItem, TaskAnswer } from "../protocol/api-schemas.ts";
+
+export interface Failure {
+  readonly code: string;
+  /** 0: there was no answer. */
+  readonly status: number;
+  readonly detail: string;
+  readonly errors?: readonly ErrorItem[];
+  readonly requestId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * A request that came to nothing. Codes are the server's (its document lists them) or, where there was no answer
+ * of a server, `unreachable` (never connected), `broken` (the connection ended early), `no-answer` (it took too
+ * long), `bad-answer` (this was no Orrery server) and `wait-timeout`.
+ */
+export class OrreryError extends Error {
+  override readonly name: string = "OrreryError";
+  readonly code: string;
+  readonly status: number;
+  readonly detail: string;
+  /** What is wrong with which field. */
+  readonly errors: readonly ErrorItem[];
+  /** Finds the request in the server's log. */
+  readonly requestId: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor({ code, status, detail, errors = [], requestId, retryAfterMs, cause }: Failure) {
+    super(detail, { cause });
+    this.code = code;
+    this.status = status;
+    this.detail = detail;
+    this.errors = errors;
+    this.requestId = requestId;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** A task that was waited for has failed, or was cancelled. */
+export class TaskFailed extends Error {
+  override readonly name = "TaskFailed";
+  /** As the worker or the scheduler said it, such as `timeout`, `lost` or `cancelled`. */
+  readonly code: string;
+  readonly task: TaskAnswer;
+
+  constructor(task: TaskAnswer) {
+    super(
+      task.error_message ?? `the task was ${task.status === "cancelled" ? "cancelled" : "not completed"}`,
+    );
+    this.code = task.error_code ?? task.status;
+    this.task = task;
+  }
+}

@@ -1,0 +1,30 @@
+/** The client of the service: `import { OrreryClient } from "orrery/client"`. */
+export type {
+  AgentAnswer,
+  EventData,
+  KeyAnswer,
+  KeyBody,
+  LimitAnswer,
+  LimitBody,
+  NewKeyAnswer,
+  QueueMetrics,
+  RunAnswer,
+  RunSummary,
+  TaskAnswer,
+  TaskSummary,
+  WhyAnswer,
+  WorkersAnswer,
+} from "../protocol/api-schemas.ts";
+export type { CallOptions } from "./calls.ts";
+export {
+  type LogOptions,
+  OrreryClient,
+  type PageOptions,
+  type RunOptions,
+  type TaskFilter,
+} from "./client.ts";
+export type { ConnectionOptions as ClientOptions } from "./connection.ts";
+export { OrreryError, TaskFailed } from "./errors.ts";
+export type { EventsOptions, RunEvent, ServiceEvent } from "./run-events.ts";
+export type { BatchResult, Submission } from "./submission.ts";
+export type { LogLine, WaitOptions } from "./waiting.ts";

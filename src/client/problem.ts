@@ -1,0 +1,78 @@
+import type { ErrorItem } from "../protocol/api-schemas.ts";
+import { OrreryError } from "./errors.ts";
+
+/** What a server that declined said; a proxy in front of it may have spoken in its place. */
+export function problemOf(response: Response, body: string): OrreryError {
+  const { code, title, detail, errors, request_id: inBody } = documentIn(body);
+  const { status, headers } = response;
+  return new OrreryError({
+    code: textOr(code, `http-${status}`),
+    status,
+    detail: textOr(detail, textOr(title, `the server answered HTTP ${status}`)),
+    errors: Array.isArray(errors) ? (errors as ErrorItem[]) : [],
+    requestId: textOr(inBody, headers.get("x-request-id") ?? "") || undefined,
+    retryAfterMs: retryAfterMs(headers.get("retry-after")),
+  });
+}
+
+/** The connection could not be made, or ended before the answer did. */
+export function brokenOff(cause: unknown, origin: string): OrreryError {
+  const code = codeOf(cause);
+  const why = code ?? innermost(cause);
+  return code !== undefined && NEVER_CONNECTED.has(code)
+    ? new OrreryError({
+        code: "unreachable",
+        status: 0,
+        detail: `no server answers at ${origin} (${why})`,
+        cause,
+      })
+    : new OrreryError({
+        code: "broken",
+        status: 0,
+        detail: `the connection to ${origin} broke (${why})`,
+        cause,
+      });
+}
+
+/** Nothing was sent yet, so trying again does no harm whatever the request was. */
+const NEVER_CONNECTED: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** `fetch` wraps what happened, in several layers. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? code : codeOf(error.cause);
+}
+
+function innermost(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : innermost(error.cause);
+}
+
+function documentIn(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === "string" && value !== "" ? value : otherwise;
+}
+
+/** Seconds, or a date. */
+function retryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+}
