@@ -8,11 +8,13 @@ import { exportCommand } from "./export.ts";
 import { ganttCommand } from "./gantt.ts";
 import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
+import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
 import { neutralise } from "./terminal-text.ts";
 import { traceCommand } from "./trace.ts";
 import { verifyCommand } from "./verify.ts";
 import { whyCommand } from "./why.ts";
+import { workerCommand } from "./worker.ts";
 
 const BUG = 70;
 
@@ -38,6 +40,8 @@ function program(): Command {
     .configureHelp({ showGlobalOptions: true });
   for (const make of [
     runCommand,
+    serveCommand,
+    workerCommand,
     whyCommand,
     ganttCommand,
     traceCommand,
