@@ -1,34 +1,15 @@
 // The HTTP edge in front of a service, with keys of every kind, and a client that speaks to it.
 
 import type { InjectOptions } from "fastify";
-import type { Api, KeyStore, Scope, WorkerGateway } from "../src/server/api.ts";
+import type { Api, Scope } from "../src/server/api.ts";
 import { buildApp } from "../src/server/http/app.ts";
 import type { App } from "../src/server/http/route.ts";
 import { Keys, type NewKey } from "../src/server/keys.ts";
-import type { ApiKeyRow } from "../src/store/index.ts";
-import { MemoryService } from "./memory-service.ts";
+import { type OpenService, openService } from "../src/server/open-service.ts";
+import { MemoryStore, type ServiceStore } from "../src/store/index.ts";
 
 export const ADMIN_KEY = "an-admin-key-of-tests";
 export const API = "/api/v2/scheduler";
-
-export class MemoryKeyStore implements KeyStore {
-  readonly rows = new Map<string, ApiKeyRow>();
-  readonly settings = new Map<string, string>();
-
-  async apiKeys(): Promise<readonly ApiKeyRow[]> {
-    return [...this.rows.values()];
-  }
-
-  async saveApiKey(key: ApiKeyRow): Promise<void> {
-    this.rows.set(key.id, key);
-  }
-
-  async setting(name: string, initial: () => string): Promise<string> {
-    const value = this.settings.get(name) ?? initial();
-    this.settings.set(name, value);
-    return value;
-  }
-}
 
 export interface Answer {
   readonly status: number;
@@ -41,57 +22,54 @@ export interface Answer {
 export interface Served {
   readonly app: App;
   readonly keys: Keys;
-  readonly keyStore: KeyStore;
+  readonly service: OpenService;
+  /** What the API does instead, for what a healthy service does not do. */
+  readonly instead: Partial<Api>;
   /** As the admin, unless the headers say otherwise. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   secretOf(key: Partial<NewKey>): Promise<string>;
   close(): Promise<void>;
 }
 
-export interface Service {
-  readonly api: Api;
-  readonly gateway: WorkerGateway;
-  readonly keyStore: KeyStore;
-}
-
-export function memoryService(): Service & { readonly memory: MemoryService } {
-  const memory = new MemoryService();
-  return { api: memory, gateway: memory, keyStore: new MemoryKeyStore(), memory };
-}
-
-export async function serve(service: Service, log: string[] = []): Promise<Served> {
-  const keys = await Keys.open(service.keyStore, { firstKey: ADMIN_KEY });
+/** The real service, in memory unless there is another store, behind the edge. */
+export async function serve(log: string[] = [], store: ServiceStore = new MemoryStore()): Promise<Served> {
+  const note = (line: string) => void log.push(line);
+  const service = await openService({ store, warn: note, onFailed: (error) => note(String(error.stack)) });
+  const keys = await Keys.open(store, { firstKey: ADMIN_KEY });
+  const instead: Partial<Api> = {};
   const app = buildApp({
-    api: service.api,
+    api: replaceable(service.api, instead),
     gateway: service.gateway,
     keys,
     version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
-    logTo: { write: (line) => void log.push(line) },
+    logTo: { write: note },
   });
   await app.ready();
   return {
     app,
     keys,
-    keyStore: service.keyStore,
+    service,
+    instead,
     call: (method, path, body, headers = {}) => call(app, method, path, body, headers),
     secretOf: async (key) => {
       const scopes: Scope[] = ["submit", "read"];
-      const made = await keys.create({
-        name: "a-key",
-        scopes,
-        zones: ["*"],
-        agents: ["*"],
-        expiresAt: -1,
-        ...key,
-      });
-      return made.secret;
+      const standard = { name: "a-key", scopes, zones: ["*"], agents: ["*"], expiresAt: -1 };
+      return (await keys.create({ ...standard, ...key })).secret;
     },
     close: async () => {
       await app.close();
       await keys[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
     },
   };
+}
+
+function replaceable(api: Api, instead: Partial<Api>): Api {
+  return new Proxy(api, {
+    get: (target, name: keyof Api) => instead[name] ?? target[name].bind(target),
+  });
 }
 
 export function bearer(secret: string): Record<string, string> {

@@ -44,7 +44,7 @@ async function someIds(served: Served): Promise<string[]> {
   await served.call("POST", "/worker/register", { registration, heartbeat: { attempts: [] } });
   const task = await served.call("POST", `${API}/submit`, { executor: "agent-worker-1", task_type: "b" });
   const run = await served.call("POST", `${API}/runs`, { graph: { nodes: { n: { task: "t" } } } });
-  return [task.body.id, run.body.id];
+  return [task, run].map(({ body }) => (body as { id: string }).id);
 }
 
 const WORKER = { protocol: 1, cpu_millicores: 1_000_000, memory_bytes: 2 ** 40, slots: 1000 };
@@ -102,7 +102,7 @@ function anyUrl({ path, operation }: Described, ids: readonly string[]): fc.Arbi
 }
 
 function encoded(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
+  return /\p{Cs}/u.test(text) ? "%ED%A0%80" : encodeURIComponent(text);
 }
 
 const anyHeaders: fc.Arbitrary<Record<string, string>> = fc

@@ -46,7 +46,7 @@ export const Count = Type.Integer({ minimum: 0 });
 
 export const PRIORITY_NAMES = ["critical", "high", "normal", "low", "best_effort"] as const;
 export const REQUEST_STATE_NAMES = ["io_wait", "compute", "tool_call", "idle", "pending"] as const;
-export const PRIORITY_CLASS_NAMES = ["interactive", "batch", "background"] as const;
+const PRIORITY_CLASS_NAMES = ["interactive", "batch", "background"] as const;
 export const TASK_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
 
 export const TaskStatus = Type.Enum([...TASK_STATUSES], { description: "Where the task is in its life." });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { MemoryKeyStore } from "../../tests/http-app.ts";
+import { MemoryStore } from "../store/index.ts";
 import { Keys, type KeysOptions, type NewKey } from "./keys.ts";
 
 const open: Keys[] = [];
@@ -7,7 +7,7 @@ afterEach(async () => {
   for (const keys of open.splice(0)) await keys[Symbol.asyncDispose]();
 });
 
-async function keysOf(store: MemoryKeyStore, options: KeysOptions = {}): Promise<Keys> {
+async function keysOf(store: MemoryStore, options: KeysOptions = {}): Promise<Keys> {
   const keys = await Keys.open(store, options);
   open.push(keys);
   return keys;
@@ -17,19 +17,19 @@ const reader: NewKey = { name: "reader", scopes: ["read"], zones: ["a"], agents:
 
 describe("a key", () => {
   test("is found by its secret, of which the store keeps only an HMAC", async () => {
-    const store = new MemoryKeyStore();
+    const store = new MemoryStore();
     const keys = await keysOf(store);
     const { key, secret } = await keys.create(reader);
     expect(secret).toMatch(/^sk-[\w-]{43}$/);
     expect(keys.find(secret)).toEqual(key);
-    expect(JSON.stringify([...store.rows.values()])).not.toContain(secret);
+    expect(JSON.stringify(await store.apiKeys())).not.toContain(secret);
     expect(keys.find(`${secret}x`)).toBeUndefined();
     expect(keys.find(key.hmac)).toBeUndefined();
   });
 
   test("ends when it expires", async () => {
     let now = 1000;
-    const keys = await keysOf(new MemoryKeyStore(), { now: () => now });
+    const keys = await keysOf(new MemoryStore(), { now: () => now });
     const { secret } = await keys.create({ ...reader, expiresAt: 2000 });
     expect(keys.find(secret)).toBeDefined();
     now = 2000;
@@ -37,7 +37,7 @@ describe("a key", () => {
   });
 
   test("ends at once when it is revoked, also in another process soon after", async () => {
-    const store = new MemoryKeyStore();
+    const store = new MemoryStore();
     const here = await keysOf(store);
     const { key, secret } = await here.create(reader);
     const there = await keysOf(store, { refreshMs: 5 });
@@ -50,7 +50,7 @@ describe("a key", () => {
 
   test("that is rotated has two secrets for a while, and the same rights", async () => {
     let now = 1000;
-    const keys = await keysOf(new MemoryKeyStore(), { now: () => now });
+    const keys = await keysOf(new MemoryStore(), { now: () => now });
     const old = await keys.create(reader);
     const made = await keys.rotate(old.key.id, 500);
     expect(made?.key).toMatchObject({ name: "reader", scopes: ["read"], zones: ["a"], expiresAt: -1 });
@@ -62,7 +62,7 @@ describe("a key", () => {
   });
 
   test("is not forgotten when the keys are read again while it is made", async () => {
-    const keys = await keysOf(new MemoryKeyStore());
+    const keys = await keysOf(new MemoryStore());
     const [, made] = await Promise.all([keys.refresh(), keys.create(reader), keys.refresh()]);
     expect(keys.find(made.secret)).toEqual(made.key);
   });
@@ -70,7 +70,7 @@ describe("a key", () => {
 
 describe("the first key", () => {
   test("may do everything, and is made once", async () => {
-    const store = new MemoryKeyStore();
+    const store = new MemoryStore();
     await keysOf(store, { firstKey: "0123456789abcdef" });
     const keys = await keysOf(store, { firstKey: "0123456789abcdef" });
     expect(keys.all()).toHaveLength(1);
@@ -78,20 +78,20 @@ describe("the first key", () => {
   });
 
   test("stays revoked over a restart", async () => {
-    const store = new MemoryKeyStore();
+    const store = new MemoryStore();
     const keys = await keysOf(store, { firstKey: "0123456789abcdef" });
     await keys.revoke(keys.all()[0]?.id ?? "");
     expect((await keysOf(store, { firstKey: "0123456789abcdef" })).find("0123456789abcdef")).toBeUndefined();
   });
 
   test("that is short stops the start with a word of advice", async () => {
-    const refused = Keys.open(new MemoryKeyStore(), { firstKey: "short" });
+    const refused = Keys.open(new MemoryStore(), { firstKey: "short" });
     await expect(refused).rejects.toThrow("ORRERY_API_KEY must have at least 16 characters");
   });
 });
 
 test("the keys stay as they were while the store does not answer", async () => {
-  const store = new MemoryKeyStore();
+  const store = new MemoryStore();
   const failures: unknown[] = [];
   const keys = await keysOf(store, { refreshMs: 5, onRefreshError: (error) => failures.push(error) });
   const { secret } = await keys.create(reader);

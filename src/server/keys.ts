@@ -26,7 +26,7 @@ export interface KeysOptions {
   readonly onRefreshError?: (error: unknown) => void;
 }
 
-export class KeyError extends Error {
+class KeyError extends Error {
   override readonly name = "KeyError";
   readonly code = "first-key-too-short";
 }

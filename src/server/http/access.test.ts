@@ -2,15 +2,7 @@
 // without saying who may call it.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  ADMIN_KEY,
-  type Answer,
-  API,
-  bearer,
-  memoryService,
-  type Served,
-  serve,
-} from "../../../tests/http-app.ts";
+import { ADMIN_KEY, type Answer, API, bearer, type Served, serve } from "../../../tests/http-app.ts";
 import { Contract } from "../../../tests/http-document.ts";
 import { SCOPES, type Scope } from "../api.ts";
 
@@ -66,7 +58,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
 let served: Served;
 let contract: Contract;
 beforeAll(async () => {
-  served = await serve(memoryService());
+  served = await serve();
   contract = await Contract.of(served);
 });
 afterAll(async () => {

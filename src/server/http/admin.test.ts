@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { API, bearer, memoryService, type Served, serve } from "../../../tests/http-app.ts";
+import { API, bearer, type Served, serve } from "../../../tests/http-app.ts";
 
 let served: Served;
 beforeAll(async () => {
-  served = await serve(memoryService());
+  served = await serve();
 });
 afterAll(async () => {
   await served.close();

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { memoryService, type Served, serve } from "../../../tests/http-app.ts";
+import { type Served, serve } from "../../../tests/http-app.ts";
 import { Contract } from "../../../tests/http-document.ts";
 
 let served: Served;
 let contract: Contract;
 beforeAll(async () => {
-  served = await serve(memoryService());
+  served = await serve();
   contract = await Contract.of(served);
 });
 afterAll(async () => {

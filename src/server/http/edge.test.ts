@@ -1,15 +1,14 @@
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ADMIN_KEY, API, memoryService, type Served, serve } from "../../../tests/http-app.ts";
+import { ADMIN_KEY, API, type Served, serve } from "../../../tests/http-app.ts";
 import { StoreError } from "../../store/index.ts";
 import { buildApp } from "./app.ts";
 
-const service = memoryService();
 const log: string[] = [];
 let served: Served;
 beforeAll(async () => {
-  served = await serve(service, log);
+  served = await serve(log);
   await served.app.listen({ port: 0, host: "127.0.0.1" });
 });
 afterAll(async () => {
@@ -72,11 +71,11 @@ describe("a request", () => {
 describe("what goes wrong here", () => {
   const task = { executor: "e", task_type: "t", payload: { password: "hunter2" } };
   const fail = async (error: Error) => {
-    service.memory.submit = async () => {
+    served.instead.submit = async () => {
       throw error;
     };
     const answer = await served.call("POST", `${API}/submit`, task);
-    Reflect.deleteProperty(service.memory, "submit");
+    delete served.instead.submit;
     return answer;
   };
 
@@ -98,7 +97,8 @@ describe("what goes wrong here", () => {
 
 test("a server that is not ready says so, and why", async () => {
   const app = buildApp({
-    ...service,
+    api: served.service.api,
+    gateway: served.service.gateway,
     keys: served.keys,
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },

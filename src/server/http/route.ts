@@ -41,7 +41,7 @@ export interface Health {
 export const PREFIX = "/api/v2/scheduler";
 export const MIB = 1024 * 1024;
 export const REQUEST_TIMEOUT_MS = 30_000;
-export const MAX_WAIT_S = 60;
+const MAX_WAIT_S = 60;
 
 const problem = {
   description: "What went wrong.",

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { API, bearer, memoryService, type Served, serve } from "../../../tests/http-app.ts";
+import { API, bearer, type Served, serve } from "../../../tests/http-app.ts";
 
-const service = memoryService();
 let served: Served;
 beforeAll(async () => {
-  served = await serve(service);
+  served = await serve();
 });
 afterAll(async () => {
   await served.close();
@@ -70,12 +69,15 @@ describe("a submission", () => {
   });
 
   test("that cannot be taken now says when to come back", async () => {
-    service.memory.refusal = { accepted: false, code: "backlog", message: "full", retryAfterMs: 2500 };
+    const { api } = served.service;
+    served.instead.submit = async () => [
+      { accepted: false, code: "backlog", message: "full", retryAfterMs: 2500 },
+    ];
     const refused = await submit(task);
-    service.memory.refusal = undefined;
-    service.memory.throttle = true;
+    served.instead.submit = async (caller, tasks) =>
+      (await api.submit(caller, tasks)).map((one) => (one.accepted ? { ...one, throttle: true } : one));
     const slowed = await submit(task);
-    service.memory.throttle = false;
+    delete served.instead.submit;
     expect([refused.status, refused.body.code, refused.headers["retry-after"]]).toEqual([
       503,
       "backlog",
@@ -197,9 +199,9 @@ describe("a batch", () => {
   });
 
   test("refuses items one by one", async () => {
-    service.memory.refusal = { accepted: false, code: "fair-share", message: "enough" };
+    served.instead.submit = async () => [{ accepted: false, code: "fair-share", message: "enough" }];
     const { status, body } = await served.call("POST", `${API}/submit/batch`, { tasks: [task] });
-    service.memory.refusal = undefined;
+    delete served.instead.submit;
     expect([status, body.results[0].status, body.results[0].problem.code]).toEqual([200, 429, "fair-share"]);
   });
 });
@@ -249,7 +251,8 @@ describe("a task", () => {
   test("says why it waits", async () => {
     const { id } = (await submit(task)).body;
     const { body } = await served.call("GET", `${API}/task/${id}/why`);
-    expect(body).toMatchObject({ id, waiting: [{ code: "Pending" }], placed: null });
+    expect(body).toMatchObject({ id, status: "queued", placed: null });
+    expect(body.waiting[0]).toMatchObject({ code: expect.any(String), text: expect.any(String) });
   });
 });
 

@@ -137,20 +137,24 @@ class Connection {
   #register({ registration, heartbeat }: WorkerMessage & { type: "register" }): void {
     if (this.#registered) throw new Problem("malformed", "a connection has one registration");
     clearTimeout(this.#impatience);
-    const sink = { send: (message: ServerMessage) => this.#send(message), close: () => this.goAway() };
+    // What there is to do may be known before the registration is answered, but is said after it.
+    const early: ServerMessage[] = [];
+    const say = (message: ServerMessage) => (this.#session ? this.#send(message) : early.push(message));
+    const sink = { send: (message: ServerMessage) => void say(message), close: () => this.goAway() };
     const admitted = async (): Promise<WorkerSession | undefined> => {
       checkRegistration(this.#identity, registration);
       const session = await this.#gateway.register(this.#identity.caller, registration, heartbeat, sink);
       if ("refused" in session) throw new Problem(session.refused, session.message);
-      this.#session = session;
-      // It was gone before the registration was committed, and nobody would say so later.
-      if (this.#socket.readyState !== this.#socket.OPEN) this.#closed();
       this.#send({
         type: "registered",
         worker: registration.id,
         lease_ms: session.leaseMs,
         heartbeat_ms: session.heartbeatMs,
       });
+      for (const message of early) this.#send(message);
+      this.#session = session;
+      // It was gone before the registration was committed, and nobody would say so later.
+      if (this.#socket.readyState !== this.#socket.OPEN) this.#closed();
       return session;
     };
     this.#registered = admitted().catch((error: unknown) => {
