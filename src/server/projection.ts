@@ -2,7 +2,7 @@ import { taskIdOf } from "../core/index.ts";
 import { taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
 import type { LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { classify, startTier } from "../queue/index.ts";
-import type { State } from "../scheduler/index.ts";
+import { type State, Status } from "../scheduler/index.ts";
 import {
   type KeyedTask,
   QUEUED,
@@ -171,7 +171,7 @@ export class Projection implements Recorder {
     const tasks = state.tasks(run);
     const worker = tasks.workerOf(node);
     const ending = this.#endings.get(keyOf(run, node));
-    const lost = worker >= 0 && !ending && tasks.attemptOf(node) > 0 ? LOST : {};
+    const lost = !ending && isSettling(tasks.statusOf(node)) ? LOST : {};
     return {
       ...QUEUED,
       attempt: tasks.attemptOf(node),
@@ -262,8 +262,12 @@ export class Projection implements Recorder {
 }
 
 const EXPIRED = { errorCode: "expired", errorMessage: "its deadline passed before it began" };
-/** No report said how the attempt ended. */
+/** An attempt ended, and no report said how. */
 const LOST = { errorCode: "lost", errorMessage: "its worker was lost" };
+
+function isSettling(status: Status): boolean {
+  return status === Status.settling || status === Status.settlingCancel;
+}
 
 function errorOf(event: TaskEvent): Pick<TaskProgress, "errorCode" | "errorMessage"> {
   switch (event.kind) {
