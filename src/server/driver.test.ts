@@ -271,6 +271,36 @@ test("[P-15] a long ledger is opened from its last snapshot, to the same state",
   expect(stateHash(again.state)).toBe(hash);
 });
 
+test("what fell due while no process ran is taken up without anything else happening", async () => {
+  const store = new MemoryStore();
+  let now = 1_000;
+  const clock = () => now;
+  const wakes: { readonly delayMs: number; readonly turn: () => void }[] = [];
+  const wake = (delayMs: number, turn: () => void) => {
+    wakes.push({ delayMs, turn });
+    return () => {};
+  };
+  {
+    await using driver = await openDriver(store, { clock, wake });
+    await driver.submit({ kind: "WorkerRegistered", worker });
+    await driver.submit({ ...oneNode, runId: "r1" });
+    const attempt = { run: 0, node: 0, attempt: 1, startedAt: now };
+    await driver.submit({ kind: "AttemptFailed", ...attempt, code: "exit", message: "" });
+  }
+  now += 5_000;
+  wakes.length = 0;
+  const again: string[] = [];
+  await using _ = await openDriver(store, {
+    clock,
+    wake,
+    onCommitted: (events) => again.push(...events.map(({ kind }) => kind)),
+  });
+  expect(wakes.map(({ delayMs }) => delayMs)).toEqual([1]);
+  wakes[0]?.turn();
+  await settled();
+  expect(again).toEqual(["TaskAssigned"]);
+});
+
 /** Lets everything run that does not wait for the outside. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

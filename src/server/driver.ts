@@ -27,6 +27,8 @@ export interface DriverOptions {
   readonly onCommit?: (ms: number, events: number) => void;
   /** Keeps rows beside the ledger. */
   readonly recorder?: Recorder;
+  /** Events between two snapshots. */
+  readonly snapshotEvery?: number;
   /** Nothing can be committed any more. The state is beyond what is stored and must not be used. */
   readonly onFailed: (error: Error) => void;
 }
@@ -85,7 +87,7 @@ export class Driver implements AsyncDisposable {
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
   readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything. */
-  #turnAt = 0;
+  #turnAt: number;
   #closed = false;
   #failure: Error | undefined;
 
@@ -94,6 +96,7 @@ export class Driver implements AsyncDisposable {
     this.#state = state;
     this.#epoch = options.store.head.epoch + 1;
     this.#snapshotSeq = state.seq;
+    this.#turnAt = state.now;
     this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
   }
 
@@ -104,6 +107,9 @@ export class Driver implements AsyncDisposable {
     const driver = new Driver(options, state);
     if (JSON.stringify(state.config) !== JSON.stringify(config) || state.seq === 0) {
       await driver.submit({ kind: "SchedulerConfigured", config });
+    } else {
+      // What fell due while nobody was there, or will, wakes it as if it had never stopped.
+      driver.#armTimer();
     }
     return driver;
   }
@@ -230,7 +236,8 @@ export class Driver implements AsyncDisposable {
     const committed = await store.commit(block, rows);
     this.#options.onCommit?.(performance.now() - startedMs, block.count);
     if (!committed) throw new StoreError("locked", "another process has written to this ledger");
-    if (this.#state.seq - this.#snapshotSeq < SNAPSHOT_EVERY) return;
+    const { snapshotEvery = SNAPSHOT_EVERY } = this.#options;
+    if (this.#state.seq - this.#snapshotSeq < snapshotEvery) return;
     let size = this.#state.singles.all.size;
     for (const run of this.#state.runs.values()) size += run.graph.size;
     if (this.#state.seq - this.#snapshotSeq < size) return;
