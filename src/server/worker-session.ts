@@ -56,6 +56,7 @@ export class Session implements WorkerSession {
   #brought = new Map<string, Assignment>();
   #cancels = new Map<string, AttemptName>();
   #drain = false;
+  #saidDrain = false;
   #wake: () => void = () => {};
 
   constructor(
@@ -137,6 +138,8 @@ export class Session implements WorkerSession {
     if (!this.#hasNews) await this.#news(waitMs, signal);
     const assignments = [...this.#waiting.values()];
     const answer = { assignments, cancel: [...this.#cancels.values()], drain: this.#drain };
+    // It is in every answer from now on, in case one is lost; but it is news only once.
+    this.#saidDrain = this.#drain;
     for (const [key, assignment] of this.#waiting) this.#brought.set(key, assignment);
     this.#waiting = new Map();
     this.#cancels = new Map();
@@ -149,7 +152,7 @@ export class Session implements WorkerSession {
   }
 
   get #hasNews(): boolean {
-    return this.#waiting.size > 0 || this.#cancels.size > 0 || this.#drain;
+    return this.#waiting.size > 0 || this.#cancels.size > 0 || (this.#drain && !this.#saidDrain);
   }
 
   #bringAgain({ attempts }: Heartbeat): void {
