@@ -53,3 +53,14 @@ test("a task whose worker was lost says so while it waits for its next attempt",
     errorCode: "lost",
   });
 });
+
+test("an attempt that failed says nothing of what becomes of its task later in the same turn", async () => {
+  const loop = new Loop();
+  loop.turn(1, joins("w"), submits("run", [aNode("only", { maxAttempts: 2, backoffMs: 1_000 })]));
+  loop.turn(2, loop.failed("run", "only"), { kind: "CancelRequested", run: 0, node: 0 });
+  expect(await (await rowsOf(loop)).task(taskIdOf("run", "only"))).toMatchObject({
+    status: "cancelled",
+    startedAt: -1,
+    errorCode: "",
+  });
+});

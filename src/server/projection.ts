@@ -148,6 +148,8 @@ export class Projection implements Recorder {
         break;
       case "TaskRetried":
         this.#move(state, run, node, { ...progress(), status: "queued", startedAt: -1, endedAt: -1 });
+        // What becomes of it later in this turn is no end of that attempt.
+        this.#endings.delete(keyOf(run, node));
         break;
       case "TaskFailed": {
         const expired = event.code === "expired" ? EXPIRED : {};
