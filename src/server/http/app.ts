@@ -8,6 +8,7 @@ import type { Keys } from "../keys.ts";
 import { adminRoutes } from "./admin-routes.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
+import { useClosing } from "./closing.ts";
 import { Cursors } from "./cursor.ts";
 import { answerOnSocket, sendProblem, useProblems } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
@@ -26,8 +27,6 @@ import { useWorkerSockets } from "./worker-socket.ts";
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const MAX_CONNECTIONS = 10_000;
-/** From the first word of closing to the last connection cut. */
-const CLOSE_WITHIN_MS = 5000;
 
 export interface AppOptions {
   readonly api: Api;
@@ -46,12 +45,18 @@ export interface AppOptions {
 /** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
 export function buildApp(options: AppOptions): App {
   const app: App = fastify({
-    logger: { level: options.logLevel ?? "warn", stream: options.logTo ?? process.stderr },
+    logger: {
+      level: options.logLevel ?? "warn",
+      stream: options.logTo ?? process.stderr,
+      serializers: { err: errorLine },
+    },
     genReqId: requestId,
     bodyLimit: MIB,
     handlerTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: "idle",
     exposeHeadRoutes: false,
+    // Its answer would not be a problem document; ours is.
+    return503OnClosing: false,
     ...(options.serverFactory && { serverFactory: options.serverFactory }),
     routerOptions: { maxParamLength: 2048 },
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
@@ -73,10 +78,10 @@ export function buildApp(options: AppOptions): App {
   const edge: Edge = { api, gateway, keys, health, instruments, cursors, closing: closing.signal };
 
   useProblems(app);
-  useAuth(app, keys);
-  useBodyParsers(app);
   useRequestIds(app, instruments);
   useClosing(app, closing);
+  useAuth(app, keys);
+  useBodyParsers(app);
   useWorkerSockets(app, edge);
   useOpenApi(app, options.version);
   app.register(async (scope) => {
@@ -96,6 +101,20 @@ function apiRoutes(scope: App, edge: Edge): void {
   eventRoutes(scope, edge);
   adminRoutes(scope, edge);
   keyRoutes(scope, edge);
+}
+
+/** What finds an error, and no more: a database's own hold the values of the statement that failed. */
+function errorLine(error: unknown): {
+  type: string;
+  message: string;
+  stack: string;
+  code?: unknown;
+  cause?: string;
+} {
+  if (!(error instanceof Error)) return { type: typeof error, message: String(error), stack: "" };
+  const { name, message, stack = "", cause } = error;
+  const code = "code" in error ? { code: error.code } : {};
+  return { type: name, message, stack, ...code, ...(cause instanceof Error && { cause: cause.message }) };
 }
 
 function requestId(request: IncomingMessage): string {
@@ -119,7 +138,11 @@ function useAuth(app: App, keys: Keys): void {
 
 function useRequestIds(app: App, instruments: Instruments): void {
   app.addHook("onRequest", async (request, reply) => {
-    reply.header("x-request-id", request.id);
+    reply.headers({
+      "x-request-id": request.id,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    });
   });
   app.addHook("onResponse", async (request, reply) => {
     instruments.answered(
@@ -130,30 +153,4 @@ function useRequestIds(app: App, instruments: Instruments): void {
     );
   });
   app.addHook("onClose", async () => instruments.close());
-}
-
-/**
- * Whoever waits is told at once, what is being answered is finished, and whoever does not go is cut off. Requests
- * are counted here, because a server that was made elsewhere is not closed by this one.
- */
-function useClosing(app: App, closing: AbortController): void {
-  let open = 0;
-  let onIdle = () => {};
-  app.addHook("onRequest", async (_, reply) => {
-    open += 1;
-    reply.raw.once("close", () => {
-      open -= 1;
-      if (open === 0) onIdle();
-    });
-  });
-  app.addHook("preClose", async () => {
-    closing.abort();
-    if (open > 0) {
-      await new Promise<void>((resolve) => {
-        onIdle = resolve;
-        setTimeout(resolve, CLOSE_WITHIN_MS).unref();
-      });
-    }
-    if (open > 0) app.server.closeAllConnections();
-  });
 }

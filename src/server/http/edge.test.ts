@@ -68,6 +68,25 @@ describe("a request", () => {
   });
 });
 
+describe("a request that offers another protocol is answered in this one:", () => {
+  const upgrade =
+    "host: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n";
+  const key = `authorization: Bearer ${ADMIN_KEY}\r\ncontent-type: application/json\r\n`;
+
+  test("without a body", async () => {
+    expect(await raw(`GET /livez HTTP/1.1\r\n${upgrade}\r\n`)).toMatch(/^HTTP\/1\.1 200 .*"status":"ok"/s);
+  });
+
+  test("with one", async () => {
+    const body = '{"priority":"high"}';
+    const head = `POST ${API}/classify HTTP/1.1\r\n${upgrade}${key}`;
+    expect(await raw(`${head}content-length: ${body.length}\r\n\r\n${body}`)).toMatch(
+      / 200 .*"interactive"/s,
+    );
+    expect(await raw(`${head}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
 describe("what goes wrong here", () => {
   const task = { executor: "e", task_type: "t", payload: { password: "hunter2" } };
   const fail = async (error: Error) => {

@@ -11,6 +11,7 @@ import { refuseOnSocket } from "./errors.ts";
 import { readJsonText } from "./json-body.ts";
 import { invalid, Problem, problemOf } from "./problems.ts";
 import type { App, Edge } from "./route.ts";
+import { answerWithoutUpgrade } from "./upgrades.ts";
 import { checkOf } from "./validation.ts";
 import { MAX_WORKER_MESSAGE } from "./worker-routes.ts";
 import { checkRegistration, storableEntries, storableProgress, storableReport } from "./worker-texts.ts";
@@ -33,6 +34,10 @@ export function useWorkerSockets(app: App, edge: Edge): void {
   const connections = new Set<Connection>();
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") {
+      answerWithoutUpgrade(app.server, request, socket as Socket, head);
+      return;
+    }
     let identity: Identity;
     try {
       identity = admit(request, edge);

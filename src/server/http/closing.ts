@@ -1,0 +1,34 @@
+import { Problem } from "./problems.ts";
+import type { App } from "./route.ts";
+
+/** From the first word of closing to the last connection cut. */
+const CLOSE_WITHIN_MS = 5000;
+
+/**
+ * Whoever waits is told at once, what is being answered is finished, and whoever does not go is cut off. Requests
+ * are counted here, because a server that was made elsewhere is not closed by this one.
+ */
+export function useClosing(app: App, closing: AbortController): void {
+  let open = 0;
+  let onIdle = () => {};
+  app.addHook("onRequest", async (request, reply) => {
+    open += 1;
+    reply.raw.once("close", () => {
+      open -= 1;
+      if (open === 0) onIdle();
+    });
+    // Whether the server is alive may be asked to the end.
+    if (!closing.signal.aborted || request.routeOptions.config.scopes === "none") return;
+    throw new Problem("unavailable", "the server is closing", { headers: { "retry-after": "1" } });
+  });
+  app.addHook("preClose", async () => {
+    closing.abort();
+    if (open > 0) {
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+        setTimeout(resolve, CLOSE_WITHIN_MS).unref();
+      });
+    }
+    if (open > 0) app.server.closeAllConnections();
+  });
+}
