@@ -25,9 +25,9 @@ export interface SimulationOptions {
 
 /** Plays the seeds and prints what came of it. Returns whether everything held. */
 export async function playSeeds(first: number, last: number, options: SimulationOptions): Promise<boolean> {
-  if (options.ledger !== undefined) await writeLedger(options.ledger, simulate(first));
+  if (options.ledger !== undefined) await writeLedger(options.ledger, await simulate(first));
   if (options.verbose && !options.json && first === last) await tellEvents(first);
-  const report = simulateSeeds(first, last, showProgress(last));
+  const report = await simulateSeeds(first, last, showProgress(last));
   clearProgress();
   if (options.json) await printJson(jsonOf(report));
   else await printLines(render(report, options.verbose, stdoutPalette()));
@@ -47,7 +47,7 @@ async function writeLedger(path: string, outcome: Outcome): Promise<void> {
 
 async function tellEvents(seed: number): Promise<void> {
   const lines: string[] = [];
-  const outcome = simulate(seed, {
+  const outcome = await simulate(seed, {
     onEvent: (seq, now, text) => lines.push(`${seq} ${now} ${neutralise(text)}`),
   });
   const failure = seedFailure(outcome);

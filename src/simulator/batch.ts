@@ -43,11 +43,11 @@ const SEEDS_PER_REPETITION = 10;
 const WINDOW = 12;
 const LAST_EVENTS = 4;
 
-export function simulateSeeds(
+export async function simulateSeeds(
   from: number,
   to: number,
   onProgress: (seed: number, report: BatchReport) => void = () => {},
-): BatchReport {
+): Promise<BatchReport> {
   const tally = new Tally();
   let report: BatchReport = {
     from,
@@ -62,7 +62,7 @@ export function simulateSeeds(
     missing: [],
   };
   for (let seed = from; seed <= to && !report.failure; seed++) {
-    const outcome = simulate(seed);
+    const outcome = await simulate(seed);
     const repeats = seed % SEEDS_PER_REPETITION === 0 && !outcome.failure;
     tally.add(outcome.tally);
     report = {
@@ -72,7 +72,7 @@ export function simulateSeeds(
       events: report.events + outcome.events,
       virtualMs: report.virtualMs + outcome.virtualMs,
       repeated: report.repeated + (repeats ? 1 : 0),
-      failure: repeats ? differenceTo(outcome) : seedFailure(outcome),
+      failure: repeats ? await differenceTo(outcome) : seedFailure(outcome),
     };
     onProgress(seed, report);
   }
@@ -87,8 +87,8 @@ export function seedFailure({ seed, failure, lines }: Outcome): SeedFailure | un
 }
 
 /** Plays a seed again: the ledger must be the same, byte for byte. */
-function differenceTo(outcome: Outcome): SeedFailure | undefined {
-  const again = simulate(outcome.seed);
+async function differenceTo(outcome: Outcome): Promise<SeedFailure | undefined> {
+  const again = await simulate(outcome.seed);
   const at = outcome.lines.findIndex((line, index) => line !== again.lines[index]);
   if (at < 0 && again.lines.length === outcome.lines.length) return undefined;
   return {

@@ -1,16 +1,20 @@
 import { isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
 import { eventsOf, nextWakeAt, type State } from "../scheduler/index.ts";
+import type { Answer } from "../server/driving.ts";
+import type { KeyedTask } from "../store/index.ts";
 import { compareStates } from "./comparison.ts";
-import type { Turn } from "./driver.ts";
 import { checkDuties, checkWake } from "./duties.ts";
-import { checkReply, expectationOf } from "./expectation.ts";
+import { checkAnswer, type ExpectedReply, expectationOf, expectedReply } from "./expectation.ts";
 import { takeFact } from "./facts.ts";
 import { LedgerCheck } from "./ledger-check.ts";
 import { checkReasons } from "./liveness.ts";
 import { Model } from "./model.ts";
 import { Noticer } from "./noticer.ts";
 import type { Random } from "./random.ts";
+import { RowModel } from "./row-model.ts";
+import type { Disk } from "./sim-store.ts";
 import type { Tally } from "./tally.ts";
+import type { Turn } from "./turn.ts";
 import { demand } from "./violation.ts";
 
 /** Asking every task why it waits costs as much as all other checks together. */
@@ -23,37 +27,63 @@ const TURNS_PER_QUESTION = 4;
 export class Checker {
   readonly model: Model = new Model();
   readonly ledger: LedgerCheck;
+  readonly rows: RowModel = new RowModel();
+  /** The task of each key that was ever taken. */
+  readonly keys: Map<string, string> = new Map();
   readonly #noticer: Noticer;
-  #turns = 0;
+  turns = 0;
 
   constructor(random: Random, tally: Tally) {
     this.ledger = new LedgerCheck(random, tally);
     this.#noticer = new Noticer(this.model, tally);
   }
 
-  check(turn: Turn, state: State): void {
+  /** What must be answered to each stimulus, and when the next turn is wanted at the latest. */
+  check(
+    turn: Turn,
+    state: State,
+  ): { readonly replies: ExpectedReply[]; readonly wakeAt: number | undefined } {
     const block = turn.block ? this.ledger.accept(turn.block.line) : undefined;
     const recorded = block ? eventsOf(block) : [];
-    this.#follow(
+    const replies = this.#follow(
       turn,
       recorded.map(({ event }) => event),
     );
     checkDuties(this.model, turn.now);
-    checkWake(this.model, turn.now, nextWakeAt(state, turn.now));
+    const wakeAt = nextWakeAt(state, turn.now);
+    checkWake(this.model, turn.now, wakeAt);
     compareStates(this.model, state);
-    if (this.#turns++ % TURNS_PER_QUESTION === 0) checkReasons(this.model, state, turn.now);
-    if (block) this.ledger.follow(block, recorded, state);
+    if (this.turns++ % TURNS_PER_QUESTION === 0) checkReasons(this.model, state, turn.now);
+    if (block) {
+      this.rows.check(turn.rows);
+      this.ledger.follow(block, recorded, state);
+    }
+    return { replies, wakeAt };
+  }
+
+  async atEnd(disk: Disk, state: State | undefined): Promise<void> {
+    demand(state !== undefined, "liveness", () => "no server is up at the end");
+    this.ledger.atEnd(this.model, disk.blocks, state);
+    await this.rows.atEnd(disk);
+  }
+
+  checkAnswer(expected: ExpectedReply, answer: Answer): void {
+    checkAnswer(expected, answer);
+    if (expected.type === "repeats") this.#noticer.repeatedKey(expected.first !== undefined);
+    else if (expected.accepted && expected.throttle) this.#noticer.throttled();
   }
 
   /** Walks stimuli and recorded events side by side. */
-  #follow(turn: Turn, events: readonly LedgerEvent[]): void {
+  #follow(turn: Turn, events: readonly LedgerEvent[]): ExpectedReply[] {
     const { model } = this;
+    const replies: ExpectedReply[] = [];
     const refusals: SubmissionsRefused[] = [];
     const soFar = { assignedFreely: false, reservationUsed: false };
     let at = 0;
     const take = () => {
       const event = events[at++] as LedgerEvent;
       this.#noticer.before(event);
+      this.rows.before(model, event, turn.now);
       takeFact(model, event, turn.now, soFar);
     };
     for (const [index, stimulus] of turn.stimuli.entries()) {
@@ -61,13 +91,13 @@ export class Checker {
       if (expected.type === "recorded") {
         demandEvent(events[at], expected.event);
         take();
+        const key = turn.keys[index];
+        if (key) this.#takeKey(key);
       } else if (expected.type === "refused submission") addRefusal(refusals, expected);
       else if (stimulus.kind === "RunSubmitted" || stimulus.kind === "TaskSubmitted")
         this.#noticer.repeated();
       while (at < events.length && isConsequence(events[at] as LedgerEvent)) take();
-      const reply = turn.replies[index];
-      if (reply) checkReply(model, expected, reply);
-      if (reply?.accepted && reply.throttle) this.#noticer.throttled();
+      replies.push(expectedReply(model, expected));
     }
     for (const refusal of refusals) {
       demandEvent(events[at], refusal);
@@ -83,7 +113,17 @@ export class Checker {
       take();
     }
     this.#noticer.afterTurn(turn.now);
+    return replies;
   }
+
+  #takeKey(key: KeyedTask): void {
+    this.keys.set(keyText(key), key.taskId);
+    this.rows.takeKey(key);
+  }
+}
+
+export function keyText({ zone, agent, key }: Omit<KeyedTask, "taskId" | "bodyHash">): string {
+  return JSON.stringify([zone, agent, key]);
 }
 
 function demandEvent(event: LedgerEvent | undefined, expected: LedgerEvent): void {

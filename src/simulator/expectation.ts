@@ -5,7 +5,8 @@ import type {
   SubmissionsRefused,
   TaskSubmitted,
 } from "../ledger/index.ts";
-import type { Reply, Stimulus } from "../scheduler/index.ts";
+import type { Stimulus } from "../scheduler/index.ts";
+import type { Answer } from "../server/driving.ts";
 import { isOverloaded } from "./facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { maxOf, reservedOf, runningOf } from "./model-admission.ts";
@@ -117,22 +118,39 @@ function expectReport(model: Model, report: Report): Expectation {
   };
 }
 
+/** What the answer to a stimulus must be. */
+export type ExpectedReply =
+  | { readonly type: "reply"; readonly accepted: boolean; readonly throttle: boolean }
+  /** Of the same turn, or an earlier one. */
+  | {
+      readonly type: "repeats";
+      readonly taskId: string;
+      readonly first: { readonly expected: ExpectedReply | undefined } | undefined;
+    };
+
 /** Above half of the workers' room, submitters are asked to slow down. */
-export function checkReply(model: Model, expected: Expectation, reply: Reply): void {
+export function expectedReply(model: Model, expected: Expectation): ExpectedReply {
   const accepted =
     expected.type === "ignored"
       ? expected.accepted
       : expected.type === "recorded" && expected.event.kind !== "ReportRefused";
-  demand(
-    reply.accepted === accepted,
-    "reply",
-    () => `a stimulus was answered ${JSON.stringify(reply)}, ${accepted} is right`,
-  );
-  if (reply.accepted) {
+  return { type: "reply", accepted, throttle: model.usage > 0.5 };
+}
+
+export function checkAnswer(expected: ExpectedReply, answer: Answer): void {
+  const said = () =>
+    `a stimulus was answered ${JSON.stringify(answer)}, ${JSON.stringify(expected)} is right`;
+  const taskId = answer.accepted && "repeats" in answer ? answer.repeats.taskId : undefined;
+  if (expected.type === "repeats") {
+    const { expected: ofFirst } = expected.first ?? {};
+    const accepted = ofFirst?.type !== "reply" || ofFirst.accepted;
     demand(
-      reply.throttle === model.usage > 0.5,
-      "throttle",
-      () => `throttle is ${reply.throttle} at a usage of ${model.usage}`,
+      answer.accepted === accepted && taskId === (accepted ? expected.taskId : undefined),
+      "one-task-for-a-key",
+      said,
     );
+    return;
   }
+  demand(answer.accepted === expected.accepted && taskId === undefined, "reply", said);
+  if (answer.accepted) demand(answer.throttle === expected.throttle, "throttle", said);
 }

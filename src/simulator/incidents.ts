@@ -3,6 +3,7 @@ import { STRATEGIES } from "../placement/index.ts";
 import type { Random } from "./random.ts";
 import { ZONES } from "./random-graph.ts";
 import { AGENTS, randomLimit, randomQueue, randomQueueConfig } from "./random-tasks.ts";
+import type { Fate } from "./sim-store.ts";
 
 /** Something that is done to the system at a time. Workers and runs are named by their place in the plan. */
 export type Incident = { readonly atMs: number } & (
@@ -13,7 +14,10 @@ export type Incident = { readonly atMs: number } & (
   | { readonly type: "cancel node"; readonly run: number; readonly node: number }
   /** Stimuli about what does not exist; `choice` says which. */
   | { readonly type: "nonsense"; readonly run: number; readonly choice: number }
-  | { readonly type: "restart server"; readonly inCommit: boolean }
+  /** Undefined: at once, whatever it is doing. */
+  | { readonly type: "restart server"; readonly fate: Fate | undefined }
+  | { readonly type: "take over" }
+  | { readonly type: "lose keys"; readonly forMs: number }
   | { readonly type: "jump clock"; readonly byMs: number }
   | { readonly type: "reconfigure"; readonly config: SchedulerConfig }
   | { readonly type: "cancel task" | "retry task"; readonly task: number }
@@ -53,6 +57,9 @@ const TYPES = [
   "cancel node",
   "submit again",
   "restart server",
+  "restart server",
+  "take over",
+  "lose keys",
   "jump clock",
   "reconfigure",
   "nonsense",
@@ -65,6 +72,14 @@ const TYPES = [
   "order",
   "order",
   "order",
+] as const;
+
+const FATES = [
+  undefined,
+  "crash before commit",
+  "crash in commit",
+  "crash after commit",
+  "store failed",
 ] as const;
 
 /** What a scenario has that incidents can befall. */
@@ -105,7 +120,11 @@ function randomIncident(random: Random, { stormMs, workers, runSizes, tasks, con
     case "nonsense":
       return { atMs, type, run, choice: random.int(0, 1_000) };
     case "restart server":
-      return { atMs, type, inCommit: random.chance(0.6) };
+      return { atMs, type, fate: random.pick(FATES) };
+    case "take over":
+      return { atMs, type };
+    case "lose keys":
+      return { atMs, type, forMs: random.int(10, 6_000) };
     case "jump clock":
       return { atMs, type, byMs: random.int(-60_000, 60_000) };
     case "reconfigure":

@@ -55,7 +55,8 @@ function ableWorkers(model: Model, task: ModelTask): ModelWorker[] {
   return model.workers.filter((worker) => worker.standing !== "unreachable" && couldEverRun(worker, task));
 }
 
-export function failLiveness(model: Model, state: State): never {
+export function failLiveness(model: Model, state: State | undefined): never {
+  if (!state) throw new Violation("liveness", "no server comes up");
   for (const run of model.runs.values()) {
     const open = run.tasks.find((task) => !isEnded(task) && !isStuck(model, task));
     if (!open || run.outcome !== undefined) continue;

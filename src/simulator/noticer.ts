@@ -18,6 +18,10 @@ export class Noticer {
     this.#tally.count("submission repeated");
   }
 
+  repeatedKey(inTheSameTurn: boolean): void {
+    this.#tally.count(inTheSameTurn ? "key repeated in its turn" : "key repeated later");
+  }
+
   throttled(): void {
     this.#tally.count("throttled");
   }

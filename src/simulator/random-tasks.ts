@@ -11,6 +11,7 @@ export interface PlannedTask {
   readonly atMs: number;
   /** The same key means the same task, however often it is sent. Undefined: sent until it is answered, and no more. */
   readonly key: string | undefined;
+  readonly keepsId: boolean;
   /** When it is sent again without need, after the first time. */
   readonly againAfterMs: readonly number[];
 }
@@ -50,7 +51,8 @@ export function randomTasks(random: Random, stormMs: number): PlannedTask[] {
     const isKeyed = random.chance(0.5);
     return {
       atMs,
-      key: isKeyed ? `key ${random.int(0, 4) > 0 ? number : 0}` : undefined,
+      key: isKeyed ? `key ${number}` : undefined,
+      keepsId: isKeyed && random.chance(0.3),
       againAfterMs: isKeyed ? randomRepetitions(random) : [],
       event: {
         kind: "TaskSubmitted",

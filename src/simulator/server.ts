@@ -1,10 +1,12 @@
 import type { Block, LedgerEvent, Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { eventsOf } from "../scheduler/index.ts";
+import type { Answer, Attachment } from "../server/driving.ts";
 import type { Agenda } from "./agenda.ts";
-import type { Driver } from "./driver.ts";
+import type { Host } from "./host.ts";
 import { LiveAttempts } from "./live-attempts.ts";
 import { type AttemptName, type Heartbeat, nameOf, type ServerDoor } from "./messages.ts";
+import type { Model } from "./model.ts";
 import type { Network } from "./network.ts";
 import type { SimWorker } from "./sim-worker.ts";
 import type { Tally } from "./tally.ts";
@@ -26,7 +28,9 @@ interface Session {
  * workers told it since it started, and nothing else.
  */
 export class Server implements ServerDoor {
-  readonly #driver: Driver;
+  readonly #host: Host;
+  /** What the ledger says. */
+  readonly #model: Model;
   readonly #agenda: Agenda;
   readonly #network: Network;
   readonly #workers: ReadonlyMap<string, SimWorker>;
@@ -36,13 +40,15 @@ export class Server implements ServerDoor {
   readonly #live = new LiveAttempts();
 
   constructor(
-    driver: Driver,
+    host: Host,
+    model: Model,
     agenda: Agenda,
     network: Network,
     workers: ReadonlyMap<string, SimWorker>,
     tally: Tally,
   ) {
-    this.#driver = driver;
+    this.#host = host;
+    this.#model = model;
     this.#agenda = agenda;
     this.#network = network;
     this.#workers = workers;
@@ -61,9 +67,7 @@ export class Server implements ServerDoor {
       return;
     }
     this.#registering.set(spec.id, incarnation);
-    this.#driver.receive({ kind: "WorkerRegistered", worker: spec }, () =>
-      this.#welcome(spec.id, incarnation),
-    );
+    this.#host.receive({ kind: "WorkerRegistered", worker: spec }, () => this.#welcome(spec.id, incarnation));
   }
 
   heartbeat(beat: Heartbeat): void {
@@ -78,7 +82,7 @@ export class Server implements ServerDoor {
     const load = `${beat.loadPermille} ${beat.saysOverloaded}`;
     if (load === session.load) return;
     session.load = load;
-    this.#driver.receive({
+    this.#host.receive({
       kind: "WorkerLoadReported",
       worker: session.number,
       loadPermille: beat.loadPermille,
@@ -87,10 +91,13 @@ export class Server implements ServerDoor {
   }
 
   report(id: string, incarnation: number, report: Report): void {
-    this.#driver.receive(report, (reply) => {
+    const result: Attachment | undefined =
+      report.kind === "AttemptFinished" ? { type: "result", result: `"${nameOf(report)}"` } : undefined;
+    const onAnswer = (answer: Answer) => {
       this.#tell(id, (worker) => worker.acknowledge(incarnation, report));
-      if (report.kind === "AttemptStarted" && reply.accepted) this.#limitTime(report, report.startedAt);
-    });
+      if (report.kind === "AttemptStarted" && answer.accepted) this.#limitTime(report, report.startedAt);
+    };
+    this.#host.receive(report, onAnswer, result);
   }
 
   goodbye(id: string, incarnation: number): void {
@@ -101,7 +108,7 @@ export class Server implements ServerDoor {
   drain(id: string): void {
     const session = this.#sessions.get(id);
     if (!session) return;
-    this.#driver.receive({ kind: "DrainRequested", worker: session.number }, (reply) => {
+    this.#host.receive({ kind: "DrainRequested", worker: session.number }, (reply) => {
       if (!reply.accepted) return;
       this.#tally.count("worker drained");
       this.#tell(id, (worker) => worker.drain(session.incarnation));
@@ -109,8 +116,8 @@ export class Server implements ServerDoor {
   }
 
   /** What a block means outside. */
-  letOut(block: Block): void {
-    for (const { event } of eventsOf(block)) {
+  letOut(events: readonly LedgerEvent[]): void {
+    for (const event of events) {
       this.#follow(event);
       if (event.kind === "TaskAssigned") this.#assign(event);
       else if (event.kind === "CancelSignalled") this.#signal(event);
@@ -120,7 +127,7 @@ export class Server implements ServerDoor {
   /** Keeps in step with the ledger. */
   #follow(event: LedgerEvent): void {
     if (event.kind === "WorkerRegistered") {
-      this.#live.forgetWorker(this.#driver.state.fleet.byId(event.worker.id)?.number ?? -1);
+      this.#live.forgetWorker(this.#numberOf(event.worker.id));
       this.#openSession(event.worker);
     }
     this.#live.follow(event, this.#agenda.nowMs);
@@ -132,15 +139,19 @@ export class Server implements ServerDoor {
     this.#registering.clear();
     this.#live.clear();
     for (const block of blocks) for (const { event } of eventsOf(block)) this.#follow(event);
-    for (const worker of this.#driver.state.fleet.workers) {
-      const session = this.#sessions.get(worker.id);
-      if (session) session.open = worker.status !== "Unreachable";
+    for (const { spec, standing } of this.#model.workers) {
+      const session = this.#sessions.get(spec.id);
+      if (session) session.open = standing !== "unreachable";
     }
+  }
+
+  #numberOf(id: string): number {
+    return this.#model.workers.find(({ spec }) => spec.id === id)?.number ?? -1;
   }
 
   #openSession(spec: WorkerSpec): void {
     this.#sessions.set(spec.id, {
-      number: this.#driver.state.fleet.byId(spec.id)?.number ?? -1,
+      number: this.#numberOf(spec.id),
       incarnation: Number(spec.endpoint.slice("sim:".length)),
       open: true,
       heardAtMs: this.#agenda.nowMs,
@@ -159,7 +170,7 @@ export class Server implements ServerDoor {
       if (live.reportedLost || told.has(nameOf(live.name))) continue;
       if (beat.sentAtMs - live.sentAtMs < GRACE_MS) continue;
       live.reportedLost = true;
-      this.#driver.receive({ kind: "AttemptLost", ...live.name, startedAt: -1 });
+      this.#host.receive({ kind: "AttemptLost", ...live.name, startedAt: -1 });
     }
     for (const told of beat.attempts) {
       const live = this.#live.get(told);
@@ -170,22 +181,23 @@ export class Server implements ServerDoor {
 
   #limitTime(name: AttemptName, startedAt: number): void {
     const live = this.#live.get(name);
-    const tasks = this.#driver.state.tasksAt(name.run);
-    const timeoutMs = tasks?.has(name.node) ? tasks.taskOf(name.node).timeoutMs : 0;
+    const timeoutMs = this.#model.find(name)?.spec.timeoutMs ?? 0;
     if (!live || live.timed || timeoutMs === 0) return;
     live.timed = true;
     this.#agenda.in(timeoutMs, () => {
       if (this.#live.get(name) !== live) return;
       const { run, node, attempt } = name;
-      this.#driver.receive({ kind: "AttemptTimedOut", run, node, attempt, startedAt });
+      this.#host.receive({ kind: "AttemptTimedOut", run, node, attempt, startedAt });
       this.#signal(live.name);
     });
   }
 
   #assign(event: AttemptName & { readonly worker: number }): void {
     const { run, node, attempt } = event;
-    const task = this.#driver.state.tasks(run).taskOf(node);
-    const spec = this.#driver.state.worker(event.worker).spec;
+    const task = this.#model.find(event)?.spec;
+    const spec = this.#model.workers[event.worker]?.spec;
+    // Another process may have gone on from what this one stored.
+    if (!task || !spec) return;
     const incarnation = this.#sessions.get(spec.id)?.incarnation ?? 0;
     this.#tell(spec.id, (worker) => worker.assign(incarnation, { run, node, attempt }, task));
   }
@@ -193,7 +205,7 @@ export class Server implements ServerDoor {
   #signal(name: AttemptName): void {
     const live = this.#live.get(name);
     if (!live) return;
-    const id = this.#driver.state.worker(live.worker).id;
+    const id = this.#model.workerAt(live.worker).spec.id;
     const incarnation = this.#sessions.get(id)?.incarnation ?? 0;
     this.#tell(id, (worker) => worker.cancel(incarnation, live.name));
   }
@@ -214,6 +226,6 @@ export class Server implements ServerDoor {
 
   #lose(session: Session, code: "lease" | "left"): void {
     session.open = false;
-    this.#driver.receive({ kind: "WorkerLost", worker: session.number, code });
+    this.#host.receive({ kind: "WorkerLost", worker: session.number, code });
   }
 }

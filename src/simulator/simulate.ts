@@ -1,4 +1,5 @@
 import { InvariantError } from "../core/index.ts";
+import type { Block } from "../ledger/index.ts";
 import { countStuck, failLiveness, isSettled, longestMs } from "./liveness.ts";
 import { Random } from "./random.ts";
 import { Tally } from "./tally.ts";
@@ -32,19 +33,20 @@ export interface Failure {
 }
 
 /** Plays the scenario of a seed to its end, or to the first broken invariant. */
-export function simulate(seed: number, options: SimulateOptions = {}): Outcome {
+export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Outcome> {
   const tally = new Tally();
-  const world = new World(new Random(seed, "root"), tally, options.onEvent);
+  const world = new World(new Random(seed, "root"), tally);
   let failure: Failure | undefined;
   try {
-    play(world, tally);
+    await play(world, tally);
   } catch (error) {
     failure = failureOf(error, world);
   }
-  const { blocks } = world.driver;
+  const { blocks } = world.host.disk;
+  if (options.onEvent) tell(blocks, options.onEvent);
   return {
     seed,
-    steps: world.driver.steps,
+    steps: world.checker.turns,
     events: blocks.reduce((sum, { count }) => sum + count, 0),
     virtualMs: world.agenda.nowMs,
     tally,
@@ -53,23 +55,46 @@ export function simulate(seed: number, options: SimulateOptions = {}): Outcome {
   };
 }
 
-function play(world: World, tally: Tally): void {
-  const { agenda, driver, checker, scenario } = world;
-  while (agenda.nowMs <= scenario.calmAtMs + LAST_SUBMISSION_MS) agenda.advance();
-  const deadlineMs = agenda.nowMs + longestMs(checker.model) + driver.clockLagMs;
-  while (driver.isBusy || !isSettled(checker.model)) {
+async function play(world: World, tally: Tally): Promise<void> {
+  const { agenda, host, checker, scenario } = world;
+  const happen = async () => {
     agenda.advance();
-    if (agenda.nowMs > deadlineMs) failLiveness(checker.model, driver.state);
+    await everythingSettled();
+    host.settle();
+  };
+  await everythingSettled();
+  while (agenda.nowMs <= scenario.calmAtMs + LAST_SUBMISSION_MS) await happen();
+  const deadlineMs = agenda.nowMs + longestMs(checker.model) + host.clockLagMs;
+  while (!host.isIdle || !isSettled(checker.model)) {
+    await happen();
+    if (agenda.nowMs > deadlineMs) failLiveness(checker.model, host.state);
   }
   countStuck(checker.model, tally);
-  checker.ledger.atEnd(checker.model, driver.blocks, driver.state);
+  await checker.atEnd(host.disk, host.state);
+}
+
+/**
+ * All promises that could go on have gone on. Their order is that in which they were made, whatever the machine does;
+ * a turn of the event loop, of which nothing else is asked, comes after the last of them.
+ */
+function everythingSettled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function tell(blocks: readonly Block[], onEvent: NonNullable<SimulateOptions["onEvent"]>): void {
+  for (const { line, seq, now } of blocks) {
+    const { events } = JSON.parse(line) as { events: unknown[] };
+    for (const [at, event] of events.entries()) onEvent(seq + at, now, JSON.stringify(event));
+  }
 }
 
 /** Submissions that were refused have been tried again by then. */
 const LAST_SUBMISSION_MS = 25_000;
 
 function failureOf(error: unknown, world: World): Failure {
-  const step = world.driver.steps;
+  const step = world.checker.turns;
   if (error instanceof Violation) {
     const { invariant, message, about, stack } = error;
     return { invariant, detail: message, about, step, stack: stack ?? "" };

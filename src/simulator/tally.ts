@@ -14,6 +14,14 @@ export const FAULTS = [
   "message reordered",
   "server restarted",
   "block lost",
+  "server superseded",
+  "commit refused",
+  "commit outcome unknown",
+  "crash before commit",
+  "crash in commit",
+  "crash after commit",
+  "store failed",
+  "keys not found out",
   "clock jumped back",
   "clock jumped ahead",
   "nonsense received",
@@ -58,6 +66,10 @@ export const BRANCHES = [
   "held to the end",
   "unsatisfiable to the end",
   "snapshot continued",
+  "snapshot saved",
+  "recovered from a snapshot",
+  "key repeated in its turn",
+  "key repeated later",
 ] as const;
 
 export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number];

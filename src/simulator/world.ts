@@ -1,70 +1,60 @@
 import { NO_RUN } from "../placement/index.ts";
-import type { State } from "../scheduler/index.ts";
 import { Agenda } from "./agenda.ts";
 import { Checker } from "./checker.ts";
-import { Driver, type Turn } from "./driver.ts";
+import { Clients } from "./clients.ts";
+import { Host } from "./host.ts";
 import type { Incident } from "./incidents.ts";
 import { type AttemptName, nameOf } from "./messages.ts";
 import { Network } from "./network.ts";
 import { nonsense } from "./nonsense.ts";
 import type { Random } from "./random.ts";
 import { EXECUTORS, LIMITS, ZONES } from "./random-graph.ts";
-import { AGENTS, type PlannedTask } from "./random-tasks.ts";
-import { type PlannedRun, randomScenario, randomWorkerSpec, type Scenario } from "./scenario.ts";
+import { AGENTS } from "./random-tasks.ts";
+import { randomScenario, randomWorkerSpec, type Scenario } from "./scenario.ts";
 import { Server } from "./server.ts";
 import { SimWorker } from "./sim-worker.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { Tally } from "./tally.ts";
 import { demand } from "./violation.ts";
 
-/** Submissions that were refused are tried again this often. */
-const TRIES = 6;
-
-export type OnEvent = (seq: number, now: number, text: string) => void;
-
 /** Everything that a scenario sets in motion. */
 export class World {
   readonly agenda: Agenda = new Agenda();
-  readonly driver: Driver;
+  readonly host: Host;
   readonly checker: Checker;
   readonly scenario: Scenario;
   readonly #random: Random;
   readonly #tally: Tally;
   readonly #network: Network;
   readonly #server: Server;
+  readonly #clients: Clients;
   readonly #workers: readonly SimWorker[];
-  readonly #accepted = new Set<string>();
-  #arrived = 0;
   /** All attempts that any worker ever began. */
   readonly #begun = new Set<string>();
-  readonly #onEvent: OnEvent | undefined;
 
-  constructor(random: Random, tally: Tally, onEvent: OnEvent | undefined) {
-    this.#onEvent = onEvent;
+  constructor(random: Random, tally: Tally) {
+    const { agenda } = this;
     this.scenario = randomScenario(random.stream("scenario"));
     this.#random = random.stream("world");
     this.#tally = tally;
     this.checker = new Checker(random.stream("checker"), tally);
-    this.#network = new Network(this.agenda, random.stream("network"), this.scenario.weather, tally);
-    this.driver = new Driver(this.agenda, random.stream("driver"), {
-      onCommitted: (turn, state) => this.#check(turn, state),
-      onEffects: (block) => this.#server.letOut(block),
-      onRestarted: (blockLost) => {
-        tally.count("server restarted");
-        if (blockLost) tally.count("block lost");
-        this.#server.begin(this.driver.blocks);
-      },
+    const { model } = this.checker;
+    this.#network = new Network(agenda, random.stream("network"), this.scenario.weather, tally);
+    this.host = new Host(agenda, random.stream("host"), tally, this.checker, this.scenario.config, {
+      onEffects: (events) => this.#server.letOut(events),
+      onOpened: () => this.#server.begin(this.host.disk.blocks),
     });
     const byId = new Map<string, SimWorker>();
-    this.#server = new Server(this.driver, this.agenda, this.#network, byId, tally);
+    this.#server = new Server(this.host, model, agenda, this.#network, byId, tally);
+    this.#clients = new Clients(this.host, model, agenda, this.#network);
     const surroundings: Surroundings = {
-      agenda: this.agenda,
+      agenda,
       network: this.#network,
       random: random.stream("workers"),
       weather: this.scenario.weather,
       tally,
       server: this.#server,
-      wallMs: () => this.driver.wallMs(),
+      wallMs: () => this.host.wallMs(),
       onBegun: (name) => this.#checkBegun(name),
     };
     const specs = [...this.scenario.workers.map(({ spec }) => spec), this.scenario.rescuer];
@@ -73,126 +63,81 @@ export class World {
     this.#plan();
   }
 
-  get isCalm(): boolean {
-    return this.#network.calm;
-  }
-
   #plan(): void {
     const { scenario, agenda } = this;
-    this.driver.receive({ kind: "SchedulerConfigured", config: scenario.config });
     for (const [index, { joinsAtMs }] of scenario.workers.entries()) {
       agenda.at(joinsAtMs, () => this.#workers[index]?.start());
     }
-    for (const run of scenario.runs) agenda.at(run.atMs, () => this.#submit(run, TRIES));
-    for (const task of scenario.tasks) agenda.at(task.atMs, () => this.#submitTask(task, TRIES));
+    for (const run of scenario.runs) agenda.at(run.atMs, () => this.#clients.submitRun(run));
+    for (const task of scenario.tasks) agenda.at(task.atMs, () => this.#clients.submitTask(task));
     for (const incident of scenario.incidents) agenda.at(incident.atMs, () => this.#happen(incident));
     agenda.at(scenario.calmAtMs, () => this.#calm());
+    this.#read();
   }
 
-  #check(turn: Turn, state: State): void {
-    const { block } = turn;
-    if (block && this.#onEvent) {
-      const { events } = JSON.parse(block.line) as { events: unknown[] };
-      for (const [at, event] of events.entries())
-        this.#onEvent(block.seq + at, block.now, JSON.stringify(event));
-    }
-    this.checker.check(turn, state);
+  /** Somebody looks, again and again. */
+  #read(): void {
+    if (this.#network.calm) return;
+    this.host.read();
+    this.agenda.in(this.#random.int(1, 700), () => this.#read());
   }
 
   /** Nothing runs that the ledger does not know of, and nothing runs twice. */
   #checkBegun(name: AttemptName): void {
     const key = nameOf(name);
+    const { model } = this.checker;
     demand(!this.#begun.has(key), "one-start", () => `attempt ${key} began twice`, name);
     this.#begun.add(key);
-    const task = this.checker.model.find(name);
+    const isKnown = name.run === NO_RUN ? name.node < model.nextTask : name.run < model.nextRun;
+    const task = model.find(name);
     demand(
-      task === undefined || task.attempt >= name.attempt,
+      isKnown && (task === undefined || task.attempt >= name.attempt),
       "commit-before-effect",
       () => `attempt ${key} began before it was committed`,
       name,
     );
   }
 
-  #submit(run: PlannedRun, tries: number): void {
-    const again = () => {
-      if (tries > 1 && !this.#accepted.has(run.event.runId)) this.#submit(run, tries - 1);
-    };
-    this.#network.send("client", () =>
-      this.driver.receive(run.event, (reply) => {
-        if (reply.accepted || reply.code === "duplicate-run") this.#accepted.add(run.event.runId);
-      }),
-    );
-    this.agenda.in(4_000, again);
-  }
-
-  #submitTask({ event }: PlannedTask, tries: number): void {
-    this.#network.send("client", () =>
-      this.driver.receive({ ...event, id: `${event.id}/${this.#arrived++}` }, (reply) => {
-        if (reply.accepted || reply.code === "duplicate-task") this.#accepted.add(event.id);
-      }),
-    );
-    this.agenda.in(4_000, () => {
-      if (tries > 1 && !this.#accepted.has(event.id)) this.#submitTask({ event } as PlannedTask, tries - 1);
-    });
-  }
-
-  #cancelTask(index: number): void {
-    const id = this.scenario.tasks[index]?.event.id ?? "";
-    const task = this.checker.model.singleById(id) ?? [...this.checker.model.singles.values()][0];
-    if (task) this.driver.receive({ kind: "CancelRequested", run: NO_RUN, node: task.node });
-  }
-
-  /** Puts a task that has ended back into the queue. */
-  #retryTask(index: number): void {
-    const { past } = this.checker.model;
-    const ended = [...past.values()];
-    const task =
-      past.get(this.scenario.tasks[index]?.event.id ?? "") ?? ended[index % Math.max(1, ended.length)];
-    if (!task?.submission) return;
-    const { attempt } = task;
-    this.driver.receive({ ...task.submission, deadline: -1, runAt: -1, attempts: attempt, requeued: true });
-  }
-
-  #cancel(index: number, node: number): void {
-    const run = this.driver.state.runById(this.scenario.runs[index]?.event.runId ?? "")?.number;
-    if (run !== undefined) this.driver.receive({ kind: "CancelRequested", run, node });
-  }
-
   #happen(incident: Incident): void {
+    const { runs } = this.scenario;
     switch (incident.type) {
       case "cancel run":
-        this.#cancel(incident.run, -1);
+        this.#clients.cancelRun(runs[incident.run], -1);
         return;
       case "cancel node":
-        this.#cancel(incident.run, incident.node);
+        this.#clients.cancelRun(runs[incident.run], incident.node);
         return;
       case "cancel task":
-        this.#cancelTask(incident.task);
+        this.#clients.cancelTask(incident.task);
         return;
       case "retry task":
-        this.#retryTask(incident.task);
+        this.#clients.retryTask(incident.task);
+        return;
+      case "submit again":
+        this.#clients.submitRunAgain(runs[incident.run]);
         return;
       case "order":
-        this.driver.receive(incident.order);
+        this.host.receive(incident.order);
         return;
       case "nonsense":
         this.#tally.count("nonsense received");
-        this.driver.receive(nonsense(this.driver.state, incident.choice));
+        this.host.receive(nonsense(this.checker.model, incident.choice));
         return;
-      case "submit again": {
-        const run = this.scenario.runs[incident.run];
-        if (run && this.#accepted.has(run.event.runId)) this.#submit(run, 1);
-        return;
-      }
       case "restart server":
-        this.driver.restart(incident.inCommit);
+        this.host.crash(incident.fate);
+        return;
+      case "take over":
+        this.host.takeOver();
+        return;
+      case "lose keys":
+        this.host.loseKeys(incident.forMs);
         return;
       case "jump clock":
         this.#tally.count(incident.byMs < 0 ? "clock jumped back" : "clock jumped ahead");
-        this.driver.jumpClock(incident.byMs);
+        this.host.jumpClock(incident.byMs);
         return;
       case "reconfigure":
-        this.driver.receive({ kind: "SchedulerConfigured", config: incident.config });
+        this.host.receive({ kind: "SchedulerConfigured", config: incident.config });
         return;
       default:
         this.#strike(incident, this.#busyWorker(incident.worker));
@@ -265,22 +210,29 @@ export class World {
   /** Whoever is well goes on as before; the others begin anew. */
   #calm(): void {
     this.#network.calm = true;
-    for (const zone of ZONES) {
-      this.driver.receive({ kind: "ZoneConfigured", zone });
-      for (const agent of AGENTS) this.driver.receive({ kind: "AgentConfigured", zone, agent });
-      for (const executor of ["", ...EXECUTORS])
-        this.driver.receive({ kind: "QueueResumed", zone, executor });
-      for (const name of LIMITS) {
-        const none = { concurrency: null, rateCount: null, ratePeriodMs: 1 };
-        this.driver.receive({ kind: "LimitConfigured", zone, name, ...none });
-      }
-    }
+    this.#relax();
     for (const worker of this.#workers) {
       worker.setCut(false);
       worker.setLoad(0, false);
       worker.resume();
-      const draining = this.driver.state.fleet.byId(worker.spec.id)?.status === "Draining";
+      const known = this.checker.model.workers.find(({ spec }) => spec.id === worker.spec.id);
+      const draining = known?.standing === "draining";
       if (!worker.isUp || draining || worker.isLeaving) worker.start();
+    }
+  }
+
+  /** Nothing is paused, and nothing is limited but by the configuration. */
+  #relax(): void {
+    for (const zone of ZONES) {
+      this.#clients.insist({ kind: "ZoneConfigured", zone });
+      for (const agent of AGENTS) this.#clients.insist({ kind: "AgentConfigured", zone, agent });
+      for (const executor of ["", ...EXECUTORS]) {
+        this.#clients.insist({ kind: "QueueResumed", zone, executor });
+      }
+      for (const name of LIMITS) {
+        const none = { concurrency: null, rateCount: null, ratePeriodMs: 1 };
+        this.#clients.insist({ kind: "LimitConfigured", zone, name, ...none });
+      }
     }
   }
 }
