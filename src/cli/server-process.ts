@@ -81,7 +81,7 @@ async function announce(server: RunningServer, options: ServeOptions): Promise<v
   await printLines([
     `orrery ${ownVersion()}, ready after ${(readyMs / 1000).toFixed(1)} s`,
     `  url    ${url}${moved}   documentation: ${url}/docs`,
-    `  key    ${devKey === undefined ? "as given, or made before" : `${devKey}   (shown once)`}`,
+    `  key    ${devKey ?? "as you gave it, or made it"}`,
     `  store  ${storeDescription}`,
     `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
     `       -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,

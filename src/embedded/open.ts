@@ -71,6 +71,8 @@ export interface Orrery extends AsyncDisposable {
   task(id: string): Promise<TaskView | undefined>;
   why(id: string): Promise<Explanation | undefined>;
   cancel(id: string): Promise<boolean>;
+  /** Lets what runs end, then stops. The same as disposing of it. */
+  close(): Promise<void>;
   /** Everything else, as the server's routes use it. */
   readonly api: Api;
 }
@@ -102,6 +104,12 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
   const gone = new AbortController();
   // As many as wait for results.
   setMaxListeners(0, gone.signal);
+  const close = async () => {
+    gone.abort();
+    await worker?.[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
+    await opened[Symbol.asyncDispose]();
+  };
   return {
     api,
     async submit(type, payload = {}, task = {}) {
@@ -121,12 +129,8 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
     task: (id) => api.task(caller, id),
     why: (id) => api.why(caller, id),
     cancel: (id) => api.cancel(caller, id),
-    async [Symbol.asyncDispose]() {
-      gone.abort();
-      await worker?.[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-      await opened[Symbol.asyncDispose]();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -1,5 +1,7 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
+import { join } from "node:path";
 import { openServiceStore } from "../store/index.ts";
 import { buildApp } from "./http/app.ts";
 import { Instruments } from "./http/metrics.ts";
@@ -28,7 +30,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly storeDescription: string;
-  /** A key that was made because there was none. */
+  /** A key that was made because there was none, now or when it was started first. */
   readonly devKey: string | undefined;
   readonly service: OpenService;
 }
@@ -116,9 +118,13 @@ async function serve(
   return { service, app };
 }
 
-/** Without any key one is made, and then only this machine may use it. */
-async function makeDevKey(keys: Keys, { host, apiKey }: StartOptions): Promise<string | undefined> {
-  if (apiKey !== undefined || keys.all().length > 0) return undefined;
+/** Without any key one is made and kept with the data, and then only this machine may use it. */
+async function makeDevKey(keys: Keys, { host, apiKey, dataDir }: StartOptions): Promise<string | undefined> {
+  if (apiKey !== undefined) return undefined;
+  const file = join(dataDir, "dev-key");
+  const kept = await readFile(file, "utf8").catch(() => "");
+  if (kept !== "" && isLoopback(host) && keys.find(kept)) return kept;
+  if (keys.all().length > 0) return undefined;
   if (!isLoopback(host)) {
     throw new StartError(
       `to listen on ${host} the server needs a key: set ORRERY_API_KEY, or make one with "orrery keys create"`,
@@ -131,6 +137,8 @@ async function makeDevKey(keys: Keys, { host, apiKey }: StartOptions): Promise<s
     agents: ["*"],
     expiresAt: -1,
   });
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(file, secret, { mode: 0o600 });
   return secret;
 }
 

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { command, PermanentError, task } from "../worker/index.ts";
+import { open, RefusedError, TaskFailedError } from "./index.ts";
+
+test("scheduler, store and worker in one process: submit, wait, and be told what went wrong", async () => {
+  const orrery = await open({
+    store: "memory",
+    tasks: {
+      add: task<{ a: number; b: number }>(({ a, b }) => a + b),
+      fail: task(() => {
+        throw new PermanentError("no use");
+      }),
+      upper: command("tr", ["a-z", "A-Z"]),
+    },
+  });
+  try {
+    const id = await orrery.submit("add", { a: 1, b: 2 });
+    expect(await orrery.result(id)).toBe(3);
+    expect(await orrery.result(await orrery.submit("upper", { x: "y" }))).toEqual({ X: "Y" });
+    expect((await orrery.why(id))?.placed?.text).toMatch(/^Attempt 1 went to .* because/);
+    const failed = orrery.result(await orrery.submit("fail"));
+    await expect(failed).rejects.toThrow(TaskFailedError);
+    await expect(failed).rejects.toThrow("no use");
+    await expect(orrery.result("00000000-0000-4000-8000-000000000000")).rejects.toThrow(RangeError);
+  } finally {
+    await orrery.close();
+  }
+});
+
+test("the same key is the same task, and what is refused says why", async () => {
+  const orrery = await open({ store: "memory", settings: { config: { backlogLimit: 2 } } });
+  try {
+    const first = await orrery.submit("later", {}, { idempotencyKey: "k" });
+    expect(await orrery.submit("later", {}, { idempotencyKey: "k" })).toBe(first);
+    await orrery.submit("later");
+    await expect(orrery.submit("later")).rejects.toThrow(RefusedError);
+    expect(await orrery.cancel(first)).toBe(true);
+    expect((await orrery.task(first))?.status).toBe("cancelled");
+  } finally {
+    await orrery.close();
+  }
+});
