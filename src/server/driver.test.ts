@@ -223,6 +223,23 @@ test("time never runs backwards, whatever the clock does", async () => {
   expect(nows[0]).toBe(5000);
 });
 
+test("a clock that goes back after a turn that recorded nothing stops nobody", async () => {
+  let now = 1_000;
+  const config = { ...DEFAULT_CONFIG, order: "hrrn" } as const;
+  await using driver = await openDriver(new MemoryStore(), {
+    config,
+    clock: () => now,
+    wake: () => () => {},
+  });
+  await driver.submit({ ...oneNode, runId: "r1" });
+  await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, cpuMillicores: 1 } });
+  now = 9_000;
+  await driver.submit({ kind: "WorkerLoadReported", worker: 0, loadPermille: 1, saysOverloaded: false });
+  now = 2_000;
+  expect(await driver.submit({ ...oneNode, runId: "r2" })).toMatchObject({ accepted: true });
+  expect(driver.state.now).toBe(9_000);
+});
+
 test("[P-15] a long ledger is opened from its last snapshot, to the same state", async () => {
   const store = new MemoryStore();
   const size = 51_000;

@@ -86,7 +86,7 @@ export class Driver implements AsyncDisposable {
   #snapshotSeq: number;
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
   readonly #aheadMs: number;
-  /** When the last turn was, whether or not it recorded anything. */
+  /** When the last turn was, whether or not it recorded anything: the next is not before it. */
   #turnAt: number;
   #closed = false;
   #failure: Error | undefined;
@@ -208,7 +208,7 @@ export class Driver implements AsyncDisposable {
     for (const waiting of taken) {
       if (waiting.attached !== undefined) attached.set(waiting.stimulus, waiting.attached);
     }
-    const now = Math.max(this.#state.now, this.#time());
+    const now = Math.max(this.#turnAt, this.#time());
     this.#turnAt = now;
     const writer = new BlockWriter();
     const events: LedgerEvent[] = [];
