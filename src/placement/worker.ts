@@ -31,7 +31,7 @@ export const NO_RUN = -1;
 
 /**
  * A task by the number of its run and its node's index: both in one number, to be a cheap key. Negative for tasks of
- * no run, of which there can be more than any run has nodes.
+ * no run, of which there can be more than any run has nodes; never -1, which means none.
  */
 export type TaskKey = number;
 
@@ -39,7 +39,7 @@ export type TaskKey = number;
 const NODES_PER_RUN = 2 ** 21;
 
 export function taskKey(run: number, node: number): TaskKey {
-  return run === NO_RUN ? -1 - node : run * NODES_PER_RUN + node;
+  return run === NO_RUN ? -2 - node : run * NODES_PER_RUN + node;
 }
 
 export function runOfKey(key: TaskKey): number {
@@ -47,7 +47,7 @@ export function runOfKey(key: TaskKey): number {
 }
 
 export function nodeOfKey(key: TaskKey): number {
-  return key < 0 ? -1 - key : key % NODES_PER_RUN;
+  return key < 0 ? -2 - key : key % NODES_PER_RUN;
 }
 
 /** What a worker was given and has not ended: running, or queued there. */

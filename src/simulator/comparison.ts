@@ -64,7 +64,7 @@ function compareWorker(state: State, worker: ModelWorker): void {
 
 /** As the ledger's snapshots name a task. */
 function keyOf({ run, node }: ModelTask): number {
-  return run.number === NO_RUN ? -1 - node : run.number * 2 ** 21 + node;
+  return run.number === NO_RUN ? -2 - node : run.number * 2 ** 21 + node;
 }
 
 function compareRun(state: State, run: ModelRun): void {
