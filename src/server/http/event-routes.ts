@@ -10,6 +10,8 @@ import { type SentEvent, sendEvents } from "./sse.ts";
 
 /** The id of a run's last message: who comes back with it is told that there is nothing more. */
 const END = "end";
+/** Says that some are no longer kept; it may concern any run. */
+const MISSED = "EventsMissed";
 /** How long the events of an ended run may keep silent before they count as all told. */
 const QUIET_MS = 2000;
 
@@ -103,7 +105,7 @@ async function* runEvents(
       if (result.done) break;
       next = events.next();
       next.catch(() => {});
-      if (result.value.runId !== id) continue;
+      if (result.value.runId !== id && result.value.kind !== MISSED) continue;
       yield sent(result.value);
       if (result.value.kind === "RunEnded") break;
     }

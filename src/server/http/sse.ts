@@ -1,8 +1,10 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 
 const KEEP_ALIVE_MS = 15_000;
-/** A reader that leaves this much unread is cut off; it resumes from the last event that it got. */
-const MAX_UNREAD_BYTES = 1024 * 1024;
+/** A reader that takes nothing for this long is cut off; it resumes from the last event that it got. */
+const MAX_STALL_MS = 5000;
 
 export interface SentEvent {
   /** What resumes after it; without one the place stays where it was. */
@@ -37,19 +39,16 @@ export async function sendEvents(
     // Proxies that gather an answer would hold a stream back for ever.
     "x-accel-buffering": "no",
   });
-  const write = (text: string): void => {
-    if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy();
-    else raw.write(text);
-  };
   const keepAlive = setInterval(() => {
-    if (mayStay()) write(": keep-alive\n\n");
-    else gone.abort();
+    if (!mayStay()) gone.abort();
+    else if (!raw.writableNeedDrain) raw.write(": keep-alive\n\n");
   }, KEEP_ALIVE_MS);
-  write("retry: 2000\n\n");
+  raw.write("retry: 2000\n\n");
   try {
     for await (const event of produce(signal)) {
       if (signal.aborted) break;
-      write(textOf(event));
+      // What the reader does not take stays where it comes from, which keeps it for all readers at once.
+      if (!raw.write(textOf(event))) await drained(raw, signal);
     }
   } catch (error) {
     // The status is sent; all that is left is to end, and the client comes back.
@@ -59,6 +58,13 @@ export async function sendEvents(
     gone.abort();
     raw.end();
   }
+}
+
+async function drained(raw: ServerResponse, signal: AbortSignal): Promise<void> {
+  const stall = setTimeout(() => raw.destroy(), MAX_STALL_MS);
+  // Rejects when the signal is aborted, which the loop looks at next.
+  await once(raw, "drain", { signal }).catch(() => {});
+  clearTimeout(stall);
 }
 
 /** JSON has no line breaks, so one data line is enough. Ids and kinds are ours. */
