@@ -30,7 +30,6 @@ export const work = task(async ({ n, ms, file }, { attempt }) => {
 export interface ChaosPlan {
   readonly clients: number;
   readonly workers: number;
-  readonly tasksPerClient: number;
   readonly serverKills: number;
   readonly postgresKills: number;
   readonly workerKills: number;
@@ -65,7 +64,10 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosReport> {
   const fire = new Fire(plan);
   try {
     await fire.begin();
-    await Promise.all([fire.submitAll(), fire.killAll()]);
+    const submitting = fire.submitAll();
+    await Promise.race([fire.killAll(), submitting]);
+    fire.stopSubmitting();
+    await submitting;
     await fire.untilDone();
     return fire.report();
   } catch (error) {
@@ -86,6 +88,7 @@ class Fire {
   #storeUrl = "";
   #database: AsyncDisposable | undefined;
   #postgresBackAt = 0;
+  #isOver = false;
   #closed = false;
   readonly #kills = { server: 0, postgres: 0, worker: 0 };
 
@@ -105,16 +108,19 @@ class Fire {
     for (let at = 0; at < this.#plan.workers; at++) this.#startWorker(at);
   }
 
-  /** Each client goes on until every one of its tasks is acknowledged, whatever happens to the server. */
+  /** Each client goes on until the killing is over, and insists on an answer for each task, whatever happens. */
   async submitAll(): Promise<void> {
     const client = async (of: number) => {
-      for (let at = 0; at < this.#plan.tasksPerClient; at++) {
-        const n = of * this.#plan.tasksPerClient + at;
-        const id = await this.#submit(n);
-        this.#acknowledged.set(id, n);
+      for (let n = of; !this.#isOver; n += this.#plan.clients) {
+        this.#acknowledged.set(await this.#submit(n), n);
+        await sleep(this.#random() * 30);
       }
     };
     await Promise.all(Array.from({ length: this.#plan.clients }, (_, of) => client(of)));
+  }
+
+  stopSubmitting(): void {
+    this.#isOver = true;
   }
 
   async killAll(): Promise<void> {
