@@ -331,3 +331,28 @@ describe("a turn without stimuli could decide something", () => {
     expect(nextWakeAt(loop.state)).toBeUndefined();
   });
 });
+
+test("[Q-11] what was passed over goes first as soon as a worker is no longer kept from it, in the same turn", () => {
+  const loop = new Loop({ reserveAfterMs: 0, maxQueuePerWorker: 3 });
+  loop.turn(
+    1,
+    joins("plain", { executors: ["shell", "wasm"], cpuMillicores: 3_000 }),
+    joins("special", { capabilities: ["gpu"] }),
+  );
+  const long = aNode("long", { cpuMillicores: 3_000, estimateMs: 10_000 });
+  const short = aNode("short", { cpuMillicores: 600, capabilities: ["gpu"] });
+  loop.turn(2, submits("busy", [long, short]));
+  loop.turn(3, submits("kept", [aNode("first", { cpuMillicores: 900, priority: 0 })]));
+  const wasm = { executor: "wasm" } as const;
+  const never = aNode("never", { ...wasm, cpuMillicores: 9_000 });
+  loop.turn(4, submits("wasm", [aNode("other", { ...wasm, cpuMillicores: 500 }), never]));
+  expect([...loop.state.fleet.reservations.values()].map(({ id }) => id)).toEqual(["special", "plain"]);
+  const second = aNode("second", { capabilities: ["gpu"], priority: 1 });
+  loop.turn(5, submits("small", [second, aNode("third", { priority: 2 })]));
+  expect(loop.turn(6, loop.finished("busy", "long")).texts.slice(1)).toEqual([
+    "TaskAssigned other#1 plain",
+    "TaskAssigned first#1 plain",
+    "TaskAssigned second#1 special",
+    "TaskAssigned third#1 plain",
+  ]);
+});

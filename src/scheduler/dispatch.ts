@@ -26,7 +26,7 @@ export type Emit = (event: LedgerEvent) => void;
  * Tasks that a worker is kept free for go first. Then the groups that may start something are tried in the order
  * of their first tasks; where the first of a pool finds no worker, the pool is passed over as a whole, and what
  * stands behind it goes ahead. Assigning can end a reservation, which frees a worker for a pool that was passed
- * over: hence the loop.
+ * over: then all begins anew, so that nothing goes before it that should not.
  */
 export function dispatch(state: State, now: number, emit: Emit): void {
   state.offerDue(now);
@@ -55,6 +55,7 @@ interface Offer {
 }
 
 function placeGroups(state: State, now: number, emit: Emit): void {
+  const { relief } = state.fleet;
   const offers = new Heap<Offer>((a, b) => offerGoesFirst(state, a, b, now), admittedOffers(state, now));
   for (let offer = offers.peek(); offer; offer = offers.peek()) {
     const { group, first } = offer;
@@ -68,6 +69,7 @@ function placeGroups(state: State, now: number, emit: Emit): void {
       continue;
     }
     const placed = tryPlace(state, group.pool, tasksOf(state, first), first.node, emit);
+    if (state.fleet.relief !== relief) return;
     const next = placed ? group.line.first(now, offer.demoted) : undefined;
     if (next) {
       offer.first = next;

@@ -78,13 +78,12 @@ export class Checker {
     const { model } = this;
     const replies: ExpectedReply[] = [];
     const refusals: SubmissionsRefused[] = [];
-    const soFar = { assignedFreely: false, reservationUsed: false };
     let at = 0;
     const take = () => {
       const event = events[at++] as LedgerEvent;
       this.#noticer.before(event);
       this.rows.before(model, event, turn.now);
-      takeFact(model, event, turn.now, soFar);
+      takeFact(model, event, turn.now);
     };
     for (const [index, stimulus] of turn.stimuli.entries()) {
       const expected = expectationOf(model, stimulus);

@@ -14,13 +14,12 @@ import {
   retryTask,
   signalTask,
   skipTasks,
-  type TurnSoFar,
   takeReport,
 } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
 /** Takes an event into the model, if it may happen at all. */
-export function takeFact(model: Model, event: LedgerEvent, now: number, turn: TurnSoFar): void {
+export function takeFact(model: Model, event: LedgerEvent, now: number): void {
   model.seq++;
   model.now = now;
   switch (event.kind) {
@@ -82,7 +81,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number, turn: Tu
       model.paused.delete(ofZone(event.zone, event.executor));
       break;
     case "TaskAssigned":
-      assignTask(model, event, now, turn);
+      assignTask(model, event, now);
       break;
     case "TaskRetried":
       retryTask(model, event, now);

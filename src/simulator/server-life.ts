@@ -88,7 +88,8 @@ export class ServerLife {
   }
 
   get isIdle(): boolean {
-    return this.isOpen && this.#waiting.length === 0 && !this.#taken && !this.store.isBusy;
+    const isTurning = this.#waiting.length > 0 || this.#taken || this.#turn?.phase === "recorded";
+    return this.isOpen && !isTurning && !this.store.isBusy;
   }
 
   /** To look at after a failure. */
@@ -162,7 +163,7 @@ export class ServerLife {
       this.#driver = driver;
       this.#state = driver.state;
       this.#wakeAt = nextWakeAt(driver.state, driver.state.now);
-      this.#turn = undefined;
+      this.#turn = { now: driver.state.now, entries: [], phase: "checked" };
       this.#events.guard(() => this.#events.onOpened());
     } catch (error) {
       this.#fail(error as Error);
@@ -181,7 +182,8 @@ export class ServerLife {
     this.#aheadMs ??= Math.max(0, this.store.openedAt - this.#events.wallMs());
     const taken = this.#taken ?? this.#waiting.splice(0);
     if (this.#taken || taken.length > 0 || this.#woken || !this.#driver) {
-      const now = Math.max(this.#checker.model.now, this.time);
+      const last = this.#driver ? this.#turn?.now : undefined;
+      const now = Math.max(last ?? this.store.openedAt, this.time);
       this.#turn = { now, entries: taken, phase: "taken" };
     }
     this.#taken = undefined;

@@ -23,14 +23,6 @@ import {
 import { checkAssignment, checkOrder } from "./oracle.ts";
 import { demand } from "./violation.ts";
 
-/** What a turn has done so far that later events of it may depend on. */
-export interface TurnSoFar {
-  /** A task that no worker was kept free for was given out. */
-  assignedFreely: boolean;
-  /** After that, one that a worker was kept free for: what was passed over before may now have a place. */
-  reservationUsed: boolean;
-}
-
 export function isCurrent(task: ModelTask | undefined, kind: Report["kind"], attempt: number): boolean {
   if (!task || task.attempt !== attempt) return false;
   return kind === "AttemptStarted" ? task.status === "assigned" : isPlaced(task);
@@ -90,7 +82,7 @@ export function takeReport(model: Model, event: Report, now: number): void {
   for (const dependent of task.neededBy) offerIfReady(model, dependent, now);
 }
 
-export function assignTask(model: Model, event: TaskAssigned, now: number, turn: TurnSoFar): void {
+export function assignTask(model: Model, event: TaskAssigned, now: number): void {
   const task = model.taskAt(event);
   const about = aboutTask(task);
   const open = task.needs.filter(({ status }) => status !== "completed");
@@ -141,11 +133,7 @@ export function assignTask(model: Model, event: TaskAssigned, now: number, turn:
   const reserved = model.workers.find(({ reservedFor }) => reservedFor === task);
   if (reserved) {
     reserved.reservedFor = undefined;
-    turn.reservationUsed ||= turn.assignedFreely;
-  } else {
-    turn.assignedFreely = true;
-    if (!turn.reservationUsed) checkOrder(model, task, now);
-  }
+  } else checkOrder(model, task, now);
   const worker = model.workerAt(event.worker);
   model.offered.delete(task);
   noteStart(model, task, now);
