@@ -2,14 +2,21 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import type { StoreError } from "../store/index.ts";
+import { cancelCommand, retryCommand } from "./cancel.ts";
 import { demoCommand } from "./demo.ts";
 import { CliError } from "./errors.ts";
 import { exportCommand } from "./export.ts";
+import { workersCommand } from "./fleet.ts";
 import { ganttCommand } from "./gantt.ts";
+import { keysCommand } from "./keys.ts";
 import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
+import { runsCommand } from "./runs.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
+import { submitCommand } from "./submit.ts";
+import { taskCommand } from "./task.ts";
+import { tasksCommand } from "./tasks.ts";
 import { neutralise } from "./terminal-text.ts";
 import { traceCommand } from "./trace.ts";
 import { verifyCommand } from "./verify.ts";
@@ -29,6 +36,22 @@ const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
   missing: 3,
 };
 
+/** What there is, as the help shows it. */
+const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
+  "Run graphs:": [runCommand, demoCommand],
+  "Serve and work:": [serveCommand, workerCommand, workersCommand, keysCommand],
+  "Tasks of a server:": [submitCommand, tasksCommand, taskCommand, cancelCommand, retryCommand, runsCommand],
+  "Ask and check:": [
+    whyCommand,
+    ganttCommand,
+    traceCommand,
+    replayCommand,
+    verifyCommand,
+    exportCommand,
+    simulateCommand,
+  ],
+};
+
 function program(): Command {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     version: string;
@@ -38,33 +61,23 @@ function program(): Command {
     .version(version)
     .showHelpAfterError("(orrery --help shows what there is)")
     .configureHelp({ showGlobalOptions: true });
-  for (const make of [
-    runCommand,
-    serveCommand,
-    workerCommand,
-    whyCommand,
-    ganttCommand,
-    traceCommand,
-    replayCommand,
-    verifyCommand,
-    exportCommand,
-    simulateCommand,
-    demoCommand,
-  ]) {
-    orrery.addCommand(inherited(make()));
+  for (const [group, makers] of Object.entries(GROUPS)) {
+    for (const make of makers) orrery.addCommand(inherited(make()).helpGroup(group));
   }
   return orrery;
 }
 
 /** Errors of the arguments come here as exceptions, so that they end with our exit codes. */
-function inherited(command: Command): Command {
+function inherited(command: Command, parents = "orrery"): Command {
+  const name = `${parents} ${command.name()}`;
+  for (const child of command.commands) inherited(child, name);
   const writeError = (text: string, write: (text: string) => void): void => {
     write(text.split("\n").map(neutralise).join("\n"));
   };
   return command
     .exitOverride()
     .configureOutput({ outputError: writeError })
-    .showHelpAfterError(`(orrery ${command.name()} --help shows how it is used)`);
+    .showHelpAfterError(`(${name} --help shows how it is used)`);
 }
 
 async function main(): Promise<number> {

@@ -1,7 +1,8 @@
 import { Command, Option } from "commander";
 import type { Strategy } from "../placement/index.ts";
-import { CheckFailed, CliError } from "./errors.ts";
+import { CheckFailed, CliError, UsageError } from "./errors.ts";
 import { wholeNumber } from "./option-values.ts";
+import { keyOption } from "./service-options.ts";
 
 export interface RunOptions {
   readonly workers?: number;
@@ -14,6 +15,19 @@ export interface RunOptions {
   readonly json: boolean;
 }
 
+/** For a run on a server. */
+export interface RemoteRunOptions extends RunOptions {
+  readonly server: string;
+  readonly key?: string;
+  readonly zone?: string;
+  readonly agent?: string;
+  readonly detach?: true;
+}
+
+/** What only a run on this machine has. */
+const LOCAL_ONLY = ["workers", "strategy", "seed", "ledger", "resume"];
+const REMOTE_ONLY = ["detach", "zone", "agent"];
+
 /** Named here once more, so that showing the help loads nothing of the scheduler. */
 const STRATEGIES: Readonly<Record<Strategy, true>> = {
   "round-robin": true,
@@ -23,46 +37,77 @@ const STRATEGIES: Readonly<Record<Strategy, true>> = {
 };
 
 export function runCommand(): Command {
-  return new Command("run")
-    .summary("run a graph of tasks on this machine")
-    .description(
-      "Run the graph in FILE (YAML or JSON) on local workers, and record every decision in a ledger.",
-    )
-    .argument("<file>", "the graph")
-    .option(
-      "-w, --workers <n>",
-      "how many tasks at once (default: the number of cores)",
-      wholeNumber(1, 1024),
-    )
-    .addOption(
-      new Option("--strategy <name>", "how workers are chosen")
-        .choices(Object.keys(STRATEGIES))
-        .default("least-loaded"),
-    )
-    .option(
-      "--seed <n>",
-      "make the run's id and the random strategy reproducible",
-      wholeNumber(0, 2 ** 32 - 1),
-    )
-    .option("--ledger <file>", "where to record (default: .orrery/<name>.jsonl)")
-    .option("--resume", "skip what the ledger says is done", false)
-    .option("--keep-going", "when a node fails, run all that does not depend on it (default)")
-    .addOption(
-      new Option("--fail-fast", "when a node fails, cancel the rest").default(false).conflicts("keepGoing"),
-    )
-    .option("-q, --quiet", "say only what went wrong", false)
-    .option("--json", "print the result as JSON", false)
-    .addHelpText("after", EXAMPLES)
-    .action(async (file: string, options: RunOptions) => {
-      const { runFile } = await import("./run-file.ts");
-      const result = await runFile(file, options);
-      if (result.exitCode === 1) throw new CheckFailed();
-      if (result.exitCode !== 0) throw new CliError("", result.exitCode);
-    });
+  return (
+    new Command("run")
+      .summary("run a graph of tasks on this machine, or on a server")
+      .description(
+        "Run the graph in FILE (YAML or JSON) on local workers, and record every decision in a ledger; or with --server submit it there and follow it.",
+      )
+      .argument("<file>", "the graph")
+      .option(
+        "-w, --workers <n>",
+        "how many tasks at once (default: the number of cores)",
+        wholeNumber(1, 1024),
+      )
+      .addOption(
+        new Option("--strategy <name>", "how workers are chosen")
+          .choices(Object.keys(STRATEGIES))
+          .default("least-loaded"),
+      )
+      .option(
+        "--seed <n>",
+        "make the run's id and the random strategy reproducible",
+        wholeNumber(0, 2 ** 32 - 1),
+      )
+      .option("--ledger <file>", "where to record (default: .orrery/<name>.jsonl)")
+      .option("--resume", "skip what the ledger says is done", false)
+      .option("--keep-going", "when a node fails, run all that does not depend on it (default)")
+      .addOption(
+        new Option("--fail-fast", "when a node fails, cancel the rest").default(false).conflicts("keepGoing"),
+      )
+      .option("-q, --quiet", "say only what went wrong", false)
+      .option("--json", "print the result as JSON", false)
+      .optionsGroup("On a server:")
+      // Not from the environment: where a graph runs should not depend on what is not on the line.
+      .option("--server <url>", "submit it to this server, and follow it; Ctrl-C cancels it")
+      .addOption(keyOption())
+      .option("--zone <name>", "the zone (default: that of the key)")
+      .option("--agent <name>", "act for this agent; the key must allow it")
+      .option("-d, --detach", "print the run's id and leave it alone")
+      .addHelpText("after", EXAMPLES)
+      .action(async (file: string, options: RunOptions | RemoteRunOptions, command: Command) => {
+        const exitCode = await ("server" in options
+          ? runThere(file, options, command)
+          : runHere(file, options, command));
+        if (exitCode === 1) throw new CheckFailed();
+        if (exitCode !== 0) throw new CliError("", exitCode);
+      })
+  );
+}
+
+async function runHere(file: string, options: RunOptions, command: Command): Promise<number> {
+  refuse(given(command, REMOTE_ONLY), "needs --server");
+  const { runFile } = await import("./run-file.ts");
+  return (await runFile(file, options)).exitCode;
+}
+
+async function runThere(file: string, options: RemoteRunOptions, command: Command): Promise<number> {
+  refuse(given(command, LOCAL_ONLY), "is for runs on this machine, and means nothing with --server");
+  const { runRemotely } = await import("./remote-run.ts");
+  return await runRemotely(file, options);
+}
+
+function given(command: Command, names: readonly string[]): string | undefined {
+  return names.find((name) => command.getOptionValueSource(name) === "cli");
+}
+
+function refuse(option: string | undefined, why: string): void {
+  if (option !== undefined) throw new UsageError(`--${option} ${why}`);
 }
 
 const EXAMPLES = `
 Examples:
   orrery run build.yaml                    run it on all cores
   orrery run build.yaml --resume           go on where it stopped, or failed
-  orrery run build.yaml -w 4 --json | jq   four at once, the result as JSON`;
+  orrery run build.yaml -w 4 --json | jq   four at once, the result as JSON
+  orrery run build.yaml --server https://orrery.example     on a server's workers`;

@@ -1,0 +1,68 @@
+import type { KeyAnswer, NewKeyAnswer } from "../client/index.ts";
+import type { CreateKeyOptions, RotateKeyOptions } from "./keys.ts";
+import { type Column, tableLines } from "./layout.ts";
+import { printLines, stdoutPalette } from "./output.ts";
+import { atService } from "./service.ts";
+import type { ServiceOptions } from "./service-options.ts";
+import { ago, printSafeJson, shown } from "./service-text.ts";
+import { instantOf } from "./submission.ts";
+
+const COLUMNS: readonly Column[] = [
+  { title: "ID" },
+  { title: "NAME" },
+  { title: "SCOPES" },
+  { title: "ZONES" },
+  { title: "AGENTS" },
+  { title: "CREATED", align: "right" },
+  { title: "VALID" },
+];
+
+export async function createKey(name: string, options: CreateKeyOptions): Promise<void> {
+  const { scope, zone, forAgent, expires, ...rest } = options;
+  const key = await atService(rest, (client) =>
+    client.keys.create({
+      name,
+      scopes: [...scope],
+      ...(zone !== undefined && { zones: [...zone] }),
+      ...(forAgent !== undefined && { agents: [...forAgent] }),
+      ...(expires !== undefined && { expires_at: instantOf("--expires", expires) }),
+    }),
+  );
+  await printSecret(key, options.json);
+}
+
+export async function rotateKey(id: string, options: RotateKeyOptions): Promise<void> {
+  const { overlap } = options;
+  const body = overlap === undefined ? {} : { overlap_seconds: overlap };
+  await printSecret(await atService(options, (client) => client.keys.rotate(id, body)), options.json);
+}
+
+export async function revokeKey(id: string, options: ServiceOptions): Promise<void> {
+  const key = await atService(options, (client) => client.keys.revoke(id));
+  await (options.json ? printSafeJson(key) : printLines([`${shown(key.id)} revoked`]));
+}
+
+export async function listKeys(options: ServiceOptions): Promise<void> {
+  const keys = await atService(options, (client) => client.keys.list());
+  if (options.json) await printSafeJson({ keys });
+  else if (keys.length === 0) process.stderr.write("no keys\n");
+  else await printLines(tableLines(COLUMNS, keys.map(row), stdoutPalette()));
+}
+
+/** The secret alone goes to stdout, so that it can be put where it belongs without being seen. */
+async function printSecret(key: NewKeyAnswer, json: boolean): Promise<void> {
+  if (json) return await printSafeJson(key);
+  process.stderr.write(`key ${shown(key.id)} (${shown(key.name)}); its secret is shown this once:\n`);
+  await printLines([shown(key.secret)]);
+}
+
+function row(key: KeyAnswer): string[] {
+  const lists = [key.scopes, key.zones, key.agents].map((names) => shown(names.join(", ")));
+  return [shown(key.id), shown(key.name), ...lists, ago(key.created_at), validity(key)];
+}
+
+function validity({ expires_at, revoked_at }: KeyAnswer): string {
+  if (revoked_at !== null) return "revoked";
+  if (expires_at === null) return "yes";
+  return Date.parse(expires_at) <= Date.now() ? "expired" : `until ${shown(expires_at)}`;
+}

@@ -1,0 +1,162 @@
+import type { OrreryClient, RunAnswer, TaskSummary } from "../client/index.ts";
+import { readGraphText } from "./graph-text.ts";
+import { printLines } from "./output.ts";
+import { RemoteView } from "./remote-view.ts";
+import type { RemoteRunOptions } from "./run.ts";
+import { atService } from "./service.ts";
+import { printSafeJson, safeJson, shown, statusOf } from "./service-text.ts";
+
+/** How long nothing may run before it is asked why. */
+const STALL_MS = 3000;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+
+/** The whole of `orrery run FILE --server URL`; resolves to its exit code. */
+export async function runRemotely(file: string, options: RemoteRunOptions): Promise<number> {
+  const { text, graph } = await readGraphText(file);
+  return await atService(options, async (client) => {
+    const { id } = await client.submitRun(text, { name: graph.name, fail_fast: options.failFast });
+    if (options.detach) {
+      await printLines([options.json ? safeJson({ runId: id }) : shown(id)]);
+      return 0;
+    }
+    const view = new RemoteView(id, graph, options);
+    const following = new Following(client, id, view);
+    const run = await following.untilEnded();
+    if (!run) {
+      process.stderr.write(`orrery: the run goes on; see it with: orrery runs ${id}\n`);
+      return following.exitCode ?? 1;
+    }
+    const order = new Map(graph.nodes.map(({ spec }, at) => [spec.id, at]));
+    const place = ({ node }: TaskSummary): number => order.get(node ?? "") ?? 0;
+    const tasks = await tasksOf(client, id);
+    await report(
+      run,
+      tasks.sort((a, b) => place(a) - place(b)),
+      view,
+      options,
+    );
+    return following.exitCode ?? (run.status === "completed" ? 0 : 1);
+  });
+}
+
+/** Follows a run and the signals of its user: the first cancels the run, the second leaves it alone. */
+class Following {
+  exitCode: number | undefined;
+  readonly #client: OrreryClient;
+  readonly #id: string;
+  readonly #view: RemoteView;
+  readonly #left = new AbortController();
+  #stalledFor = 0;
+  #toldReason = "";
+
+  constructor(client: OrreryClient, id: string, view: RemoteView) {
+    this.#client = client;
+    this.#id = id;
+    this.#view = view;
+  }
+
+  /** The run, once it has ended; undefined if it was left before. */
+  async untilEnded(): Promise<RunAnswer | undefined> {
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
+    const watch = setInterval(() => void this.#watchStall(), STALL_MS / 3);
+    try {
+      for await (const told of this.#client.runEvents(this.#id, { signal: this.#left.signal })) {
+        if (told.type === "event") this.#view.event(told.event);
+        else {
+          // Whatever happened before the connection was made is in the tasks.
+          this.#view.tasks(await tasksOf(this.#client, this.#id, this.#left.signal));
+          if (told.run.status !== "running") return this.#ended(told.run);
+        }
+      }
+      return this.#ended(await this.#client.run(this.#id));
+    } catch (error) {
+      this.#view.end("cancelled");
+      if (this.#left.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      clearInterval(watch);
+      for (const signal of SIGNALS) process.off(signal, this.#onSignal);
+    }
+  }
+
+  #ended(run: RunAnswer): RunAnswer {
+    this.#view.end(run.status === "running" ? "held" : run.status);
+    return run;
+  }
+
+  readonly #onSignal = (signal: NodeJS.Signals): void => {
+    if (this.exitCode !== undefined) {
+      this.#left.abort();
+      return;
+    }
+    this.exitCode = SIGNAL_EXIT[signal] ?? 1;
+    this.#view.note("cancelling the run; once more to leave it alone");
+    this.#client.cancelRun(this.#id, { signal: this.#left.signal }).catch((error: unknown) => {
+      if (!this.#left.signal.aborted)
+        this.#view.note(`it was not cancelled: ${shown((error as Error).message)}`);
+    });
+  };
+
+  /** A run that stands still is asked about, so that nobody has to guess. */
+  async #watchStall(): Promise<void> {
+    const { stalled } = this.#view;
+    this.#stalledFor = stalled === undefined ? 0 : this.#stalledFor + 1;
+    if (stalled === undefined || this.#stalledFor !== 3) return;
+    const why = await this.#client.why(stalled, { signal: this.#left.signal }).catch(() => undefined);
+    const reason = why?.waiting[0]?.text ?? "";
+    if (reason !== "" && reason !== this.#toldReason) this.#view.note(`nothing runs: ${shown(reason)}`);
+    this.#toldReason = reason;
+  }
+}
+
+async function tasksOf(client: OrreryClient, run: string, signal?: AbortSignal): Promise<TaskSummary[]> {
+  const tasks: TaskSummary[] = [];
+  for await (const task of client.tasks({ run }, { pageSize: 1000, signal })) tasks.push(task);
+  return tasks;
+}
+
+/** As of a local run. */
+async function report(
+  run: RunAnswer,
+  tasks: readonly TaskSummary[],
+  view: RemoteView,
+  { json, quiet }: RemoteRunOptions,
+): Promise<void> {
+  if (json) {
+    const { id, name, status, counts } = run;
+    const nodes = tasks.map(nodeResult);
+    return await printSafeJson({
+      runId: id,
+      name,
+      outcome: status,
+      elapsedMs: view.elapsedMs,
+      counts,
+      nodes,
+    });
+  }
+  const lines = tasks
+    .filter(({ status }) => status === "failed")
+    .map(
+      ({ id, node, error_message }) => `failed: ${shown(node)}: ${shown(error_message)} (task ${shown(id)})`,
+    );
+  if (!quiet) lines.push(`run: ${shown(run.id)}`);
+  if (lines.length > 0) await printLines(lines);
+}
+
+function nodeResult(task: TaskSummary) {
+  return {
+    id: task.node,
+    taskId: task.id,
+    status: statusOf(task),
+    attempts: task.attempt,
+    worker: task.worker_id,
+    startedAt: timeOf(task.started_at),
+    endedAt: timeOf(task.completed_at),
+    error: task.error_message,
+  };
+}
+
+function timeOf(text: string | null): number | null {
+  return text === null ? null : Date.parse(text);
+}

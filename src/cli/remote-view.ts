@@ -1,0 +1,250 @@
+import type { ServiceEvent, TaskSummary } from "../client/index.ts";
+import { taskIdOf } from "../core/index.ts";
+import type { GraphFile } from "../protocol/index.ts";
+import { formatMs } from "../words/index.ts";
+import {
+  createProgress,
+  type Progress,
+  type ProgressLine,
+  type ProgressOutcome,
+  type ProgressView,
+} from "./progress.ts";
+import { wantsColor } from "./terminal-text.ts";
+
+type NodeStatus = "waiting" | "ready" | "running" | "completed" | "failed" | "skipped" | "cancelled";
+
+interface NodeState {
+  readonly id: string;
+  readonly taskId: string;
+  readonly estimateMs: number;
+  status: NodeStatus;
+  /** How many of the nodes that it needs have not completed. */
+  missing: number;
+  readonly dependents: NodeState[];
+  attempt: number;
+  worker: string;
+  /** On the server's clock. */
+  startedAt: number;
+  /** On ours, from the beginning of the view. */
+  startedAtMs: number;
+  error: string;
+}
+
+const ENDED: ReadonlySet<NodeStatus> = new Set(["completed", "failed", "skipped", "cancelled"]);
+
+/**
+ * A run on a server as its user sees it. It is told by events, and by lists of tasks whenever some events may have
+ * been missed. Both may overlap, so what is known already says nothing, and what has ended stays so.
+ */
+export class RemoteView {
+  readonly #progress: Progress;
+  readonly #name: string;
+  readonly #nodes: readonly NodeState[];
+  readonly #byTask: ReadonlyMap<string, NodeState>;
+  readonly #running = new Set<NodeState>();
+  readonly #counts: Record<NodeStatus, number>;
+  readonly #began = Date.now();
+  #cancelling = false;
+
+  constructor(runId: string, graph: GraphFile, { quiet }: { readonly quiet: boolean }) {
+    this.#name = graph.name;
+    this.#nodes = nodesOf(runId, graph);
+    this.#byTask = new Map(this.#nodes.map((node) => [node.taskId, node]));
+    const ready = this.#nodes.filter(({ status }) => status === "ready").length;
+    const waiting = this.#nodes.length - ready;
+    this.#counts = { waiting, ready, running: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0 };
+    const { stderr, env } = process;
+    this.#progress = createProgress(stderr, {
+      color: wantsColor(stderr),
+      interactive: stderr.isTTY === true && env["TERM"] !== "dumb" && !env["CI"],
+      columns: 80,
+      rows: 24,
+      quiet,
+    });
+    this.#progress.update(this.#view());
+  }
+
+  get elapsedMs(): number {
+    return Date.now() - this.#began;
+  }
+
+  /** A task that could run while nothing does. */
+  get stalled(): string | undefined {
+    if (this.#running.size > 0) return undefined;
+    return this.#nodes.find(({ status }) => status === "ready")?.taskId;
+  }
+
+  note(text: string): void {
+    this.#progress.note(`orrery: ${text}`);
+  }
+
+  event({ kind, task_id, at, data }: ServiceEvent): void {
+    if (kind === "CancelRequested" && task_id === null) this.#cancelling = true;
+    const node = task_id === null ? undefined : this.#byTask.get(task_id);
+    if (node) this.#nodeEvent(node, kind, Date.parse(at), data);
+    this.#progress.update(this.#view());
+  }
+
+  /** What the server has, where events may have been missed. */
+  tasks(tasks: readonly TaskSummary[]): void {
+    for (const task of tasks) {
+      const node = this.#byTask.get(task.id);
+      if (node) this.#follow(node, task);
+    }
+    this.#progress.update(this.#view());
+  }
+
+  end(outcome: ProgressOutcome): void {
+    this.#progress.end(this.#view(), outcome);
+  }
+
+  #nodeEvent(node: NodeState, kind: string, at: number, data: Readonly<Record<string, unknown>>): void {
+    switch (kind) {
+      case "TaskAssigned":
+        this.#start(node, Number(data["attempt"]), String(data["worker"]), at);
+        break;
+      case "AttemptFinished":
+        this.#complete(node, at - node.startedAt);
+        break;
+      case "AttemptFailed":
+        node.error = String(data["message"]);
+        break;
+      case "AttemptTimedOut":
+        node.error = "timed out";
+        break;
+      case "AttemptLost":
+        node.error = "its worker was lost";
+        break;
+      case "TaskRetried":
+        if (this.#move(node, "ready")) {
+          const inMs = Math.max(0, Number(data["due_at"]) - at);
+          this.#say("retrying", node, `in ${formatMs(inMs)} (attempt ${node.attempt}: ${node.error})`);
+        }
+        break;
+      case "TaskFailed":
+        this.#fail(node);
+        break;
+      case "TaskCancelled":
+        if (this.#move(node, "cancelled")) this.#say("cancelled", node, "");
+        break;
+      case "TasksSkipped":
+        this.#skipBehind(node);
+        break;
+      default:
+    }
+  }
+
+  #follow(node: NodeState, task: TaskSummary): void {
+    node.error = task.error_message ?? node.error;
+    const startedAt = task.started_at === null ? node.startedAt : Date.parse(task.started_at);
+    switch (task.status) {
+      case "queued":
+        return;
+      case "running":
+        this.#start(node, task.attempt, task.worker_id ?? "", startedAt);
+        return;
+      case "completed":
+        node.attempt = task.attempt;
+        this.#complete(node, Date.parse(task.completed_at ?? "") - startedAt);
+        return;
+      case "failed":
+        this.#fail(node);
+        return;
+      case "cancelled": {
+        const status = task.error_code === "skipped" ? "skipped" : "cancelled";
+        if (this.#move(node, status))
+          this.#say(status, node, status === "skipped" ? `because ${node.error}` : "");
+      }
+    }
+  }
+
+  #start(node: NodeState, attempt: number, worker: string, at: number): void {
+    if (node.status === "running" && node.attempt === attempt) return;
+    node.attempt = attempt;
+    node.worker = worker;
+    node.startedAt = at;
+    node.startedAtMs = this.elapsedMs;
+    if (this.#move(node, "running"))
+      this.#say("started", node, `on ${worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`);
+  }
+
+  #complete(node: NodeState, ms: number): void {
+    if (!this.#move(node, "completed")) return;
+    this.#say("finished", node, Number.isNaN(ms) ? "" : `in ${formatMs(Math.max(0, Math.round(ms)))}`);
+    for (const dependent of node.dependents) {
+      if (--dependent.missing === 0 && dependent.status === "waiting") this.#move(dependent, "ready");
+    }
+  }
+
+  #fail(node: NodeState): void {
+    if (!this.#move(node, "failed")) return;
+    if (node.error === "timed out") this.#say("timed-out", node, "");
+    else this.#say("failed", node, node.error);
+  }
+
+  #skipBehind(failed: NodeState): void {
+    const behind = [...failed.dependents];
+    for (let node = behind.pop(); node; node = behind.pop()) {
+      if (!this.#move(node, "skipped")) continue;
+      this.#say("skipped", node, `because ${failed.id} did not complete`);
+      behind.push(...node.dependents);
+    }
+  }
+
+  /** Whether it was news. */
+  #move(node: NodeState, status: NodeStatus): boolean {
+    if (node.status === status || ENDED.has(node.status)) return false;
+    this.#counts[node.status]--;
+    this.#counts[status]++;
+    node.status = status;
+    if (status === "running") this.#running.add(node);
+    else this.#running.delete(node);
+    return true;
+  }
+
+  #say(type: ProgressLine["type"], node: NodeState, detail: string): void {
+    this.#progress.line({ type, node: node.id, detail, atMs: Date.now() });
+  }
+
+  #view(): ProgressView {
+    const { running: _, ...counts } = this.#counts;
+    return {
+      name: this.#name,
+      total: this.#nodes.length,
+      ...counts,
+      running: Array.from(this.#running, ({ id, worker, attempt, startedAtMs, estimateMs }) => ({
+        id,
+        worker,
+        attempt,
+        startedAtMs,
+        estimateMs,
+      })),
+      elapsedMs: this.elapsedMs,
+      remainingMs: undefined,
+      cancelling: this.#cancelling,
+    };
+  }
+}
+
+function nodesOf(runId: string, graph: GraphFile): NodeState[] {
+  const nodes = graph.nodes.map(
+    ({ spec }): NodeState => ({
+      id: spec.id,
+      taskId: taskIdOf(runId, spec.id),
+      estimateMs: spec.task.estimateMs,
+      status: spec.needs.length === 0 ? "ready" : "waiting",
+      missing: spec.needs.length,
+      dependents: [],
+      attempt: 0,
+      worker: "",
+      startedAt: Date.now(),
+      startedAtMs: 0,
+      error: "",
+    }),
+  );
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  for (const [at, { spec }] of graph.nodes.entries()) {
+    for (const need of spec.needs) byId.get(need)?.dependents.push(nodes[at] as NodeState);
+  }
+  return nodes;
+}

@@ -1,0 +1,146 @@
+import { readFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
+import type { BatchResult, Submission, TaskAnswer } from "../client/index.ts";
+import { parseDurationMs } from "../protocol/index.ts";
+import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
+import { printLines } from "./output.ts";
+import { atService } from "./service.ts";
+import { errorOf, printSafeJson, safeJson, shown } from "./service-text.ts";
+import type { SubmitOptions } from "./submit.ts";
+
+/** `orrery submit TYPE`. */
+export async function submitOne(type: string | undefined, options: SubmitOptions): Promise<void> {
+  if (type === undefined) throw new UsageError("name the type of the task, or give many with --batch");
+  const task = await submissionOf(type, options);
+  await atService(options, async (client) => {
+    const submitted = await client.submit(task);
+    if (options.wait === undefined) {
+      await (options.json ? printSafeJson(submitted) : printLines([submitted.id]));
+      return;
+    }
+    if (!options.json) process.stderr.write(`submitted ${submitted.id}\n`);
+    const timeoutMs = waitMsOf(options.wait);
+    await printEnd(await client.waitForTask(submitted.id, { timeoutMs }), options.json);
+  });
+}
+
+/** A task that was waited for: its result, or how it failed. */
+async function printEnd(task: TaskAnswer, json: boolean): Promise<void> {
+  if (json) await printSafeJson(task);
+  else if (task.status === "completed") await printLines([safeJson(task.result, 2)]);
+  if (task.status === "completed") return;
+  const why = task.error_code === null ? "" : `: ${errorOf(task)}`;
+  throw new CheckFailed(
+    task.status === "failed" || task.status === "cancelled"
+      ? `${task.task_type} ${task.id} ${task.status === "failed" ? "failed" : "was cancelled"}${why}`
+      : `${task.task_type} ${task.id} is still ${task.status}; see: orrery why ${task.id}`,
+  );
+}
+
+/** Undefined: as long as it takes. */
+export function waitMsOf(wait: string | true): number | undefined {
+  return wait === true ? undefined : durationMs("--wait", wait);
+}
+
+/** A number of seconds, or a text such as 1h30m. */
+function durationMs(option: string, text: string): number {
+  const value = parseDurationMs(numberOrText(text));
+  if (typeof value === "number") return value;
+  throw new UsageError(`${option} ${value.refusal}`);
+}
+
+/** A time as it is given, or one that is so far from now. */
+export function instantOf(option: string, text: string): string {
+  if (text.includes("-")) return text;
+  return new Date(Date.now() + durationMs(option, text)).toISOString();
+}
+
+/** `orrery submit --batch FILE`. What the options say holds for every line that does not say otherwise. */
+export async function submitLines(
+  file: string,
+  type: string | undefined,
+  options: SubmitOptions,
+): Promise<void> {
+  const shared = await submissionOf(type ?? "", options);
+  const lines = (await readText("--batch", file)).split("\n");
+  const tasks = lines.flatMap((line, at): { readonly task: Submission; readonly line: number }[] =>
+    line.trim() === "" ? [] : [{ task: lineTask(line, `${file}:${at + 1}`, shared), line: at + 1 }],
+  );
+  if (tasks.length === 0) throw new UsageError(`${file} has no tasks`);
+  const results = await atService(options, (client) => client.submitBatch(tasks.map(({ task }) => task)));
+  await (options.json ? printSafeJson({ results }) : printIds(results));
+  const refused = results.flatMap(({ problem }, at) =>
+    problem ? [`${file}:${tasks[at]?.line}: ${shown(problem.detail)}`] : [],
+  );
+  if (refused.length > 0) throw new CheckFailed(refused.join("\n"));
+}
+
+async function printIds(results: readonly BatchResult[]): Promise<void> {
+  const ids = results.flatMap(({ task }) => (task ? [task.id] : []));
+  if (ids.length > 0) await printLines(ids);
+}
+
+function lineTask(line: string, where: string, shared: Submission): Submission {
+  const task = { ...shared, ...(parseObject(where, line) as Partial<Submission>) };
+  if (task.task_type === "") throw new UsageError(`${where}: has no task_type, and no type was given`);
+  return task;
+}
+
+async function submissionOf(type: string, options: SubmitOptions): Promise<Submission> {
+  const { executor, payload, priority, estimate, boost, deadline, runAt, idempotencyKey } = options;
+  const { limit, capability, cpu, memory, maxAttempts, timeout } = options;
+  const resources = {
+    ...(cpu !== undefined && { cpu: numberOrText(cpu) }),
+    ...(memory !== undefined && { memory: numberOrText(memory) }),
+  };
+  return {
+    task_type: type,
+    ...(executor !== undefined && { executor }),
+    ...(payload !== undefined && { payload: await readPayload(payload) }),
+    ...(priority !== undefined && { priority }),
+    ...(estimate !== undefined && { estimated_service_time: durationMs("--estimate", estimate) / 1000 }),
+    ...(boost !== undefined && { boost }),
+    ...(deadline !== undefined && { deadline: instantOf("--deadline", deadline) }),
+    ...(runAt !== undefined && { run_at: instantOf("--run-at", runAt) }),
+    ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+    ...(capability !== undefined && { capabilities: [...capability] }),
+    ...(limit !== undefined && { limits: [...limit] }),
+    ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
+    ...(timeout !== undefined && { timeout: durationMs("--timeout", timeout) / 1000 }),
+  };
+}
+
+async function readPayload(given: string): Promise<Record<string, unknown>> {
+  const isFile = given.startsWith("@");
+  const text = isFile || given === "-" ? await readText("--payload", isFile ? given.slice(1) : given) : given;
+  return parseObject("--payload", text);
+}
+
+function parseObject(where: string, text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${where}: is no JSON: ${(error as Error).message}`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new UsageError(`${where}: must be a JSON object such as {"a": 1}`);
+}
+
+async function readText(option: string, file: string): Promise<string> {
+  if (file === "-") return await textOf(process.stdin);
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new NotFoundError(`${option}: ${file}: no such file`);
+    throw new UsageError(`${option}: ${message}`);
+  }
+}
+
+/** A plain number has a unit by itself; with one it is a text. */
+function numberOrText(text: string): number | string {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,62 @@
+import { type OrreryClient, OrreryError } from "../client/index.ts";
+import { type CliError, CliError as Failure } from "./errors.ts";
+import { printLines } from "./output.ts";
+import { atService, cliErrorOf } from "./service.ts";
+import type { ServiceOptions } from "./service-options.ts";
+import { printSafeJson, shown } from "./service-text.ts";
+
+/** What came of one of several tasks. */
+interface Outcome {
+  readonly id: string;
+  readonly done: boolean;
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+export function cancelTasks(ids: readonly string[], options: ServiceOptions): Promise<void> {
+  return doToAll(ids, options, async (client, id) => {
+    if ((await client.cancel(id)).cancelled) return { id, done: true, message: "cancelled", exitCode: 0 };
+    const { status } = await client.task(id);
+    const message =
+      status === "queued" || status === "running" ? "is being cancelled already" : `is ${status} already`;
+    return { id, done: false, message, exitCode: 1 };
+  });
+}
+
+export function retryTasks(ids: readonly string[], options: ServiceOptions): Promise<void> {
+  return doToAll(ids, options, async (client, id) => {
+    const { status } = await client.retry(id);
+    return { id, done: true, message: status, exitCode: 0 };
+  });
+}
+
+/** One after the other; one that cannot be done does not keep the others from it. */
+async function doToAll(
+  ids: readonly string[],
+  options: ServiceOptions,
+  act: (client: OrreryClient, id: string) => Promise<Outcome>,
+): Promise<void> {
+  const outcomes = await atService(options, async (client) => {
+    const all: Outcome[] = [];
+    for (const id of ids)
+      all.push(await act(client, id).catch((error: unknown) => failed(id, error, options)));
+    return all;
+  });
+  if (options.json) await printSafeJson(outcomes.map(({ id, done, message }) => ({ id, done, message })));
+  else {
+    const lines = outcomes
+      .filter(({ done }) => done)
+      .map(({ id, message }) => `${shown(id)} ${shown(message)}`);
+    if (lines.length > 0) await printLines(lines);
+  }
+  const bad = outcomes.filter(({ done }) => !done);
+  const [first] = bad;
+  if (first) throw new Failure(bad.map(({ id, message }) => `${id} ${message}`).join("\n"), first.exitCode);
+}
+
+/** What concerns this task alone; what would be the same for the next one ends the command. */
+function failed(id: string, error: unknown, options: ServiceOptions): Outcome {
+  if (!(error instanceof OrreryError) || (error.status !== 404 && error.status !== 409)) throw error;
+  const { message, exitCode }: CliError = cliErrorOf(error, options);
+  return { id, done: false, message: error.status === 404 ? "is not known here" : message, exitCode };
+}

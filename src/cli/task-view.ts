@@ -1,0 +1,75 @@
+import type { LogLine, OrreryClient, TaskAnswer } from "../client/index.ts";
+import { CheckFailed, UsageError } from "./errors.ts";
+import { fieldLines } from "./layout.ts";
+import { type Palette, printLines, stdoutColumns, stdoutPalette } from "./output.ts";
+import { atService } from "./service.ts";
+import { ago, errorOf, printSafeJson, ranFor, safeJson, shown, statusOf } from "./service-text.ts";
+import { waitMsOf } from "./submission.ts";
+import type { TaskOptions } from "./task.ts";
+
+/** As many as a request brings. */
+const LOG_LINES = 10_000;
+
+export async function showTask(id: string, options: TaskOptions): Promise<void> {
+  const { wait, log, follow, json } = options;
+  if (follow && !log) throw new UsageError("--follow goes with --log");
+  await atService(options, async (client) => {
+    if (log) return await showLog(client, id, options);
+    const task =
+      wait === undefined
+        ? await client.task(id)
+        : await client.waitForTask(id, { timeoutMs: waitMsOf(wait) });
+    await (json ? printSafeJson(task) : printLines(taskLines(task, stdoutPalette())));
+    if (wait !== undefined && task.status !== "completed") throw new CheckFailed();
+  });
+}
+
+function taskLines(task: TaskAnswer, palette: Palette): string[] {
+  const { progress, run_id, node } = task;
+  const percent = progress?.fraction === null ? "" : `${Math.round((progress?.fraction ?? 0) * 100)}%`;
+  const at = (time: string | null): string => (time === null ? "" : `${shown(time)} (${ago(time)})`);
+  const fields: readonly (readonly [string, string])[] = [
+    ["type", shown(task.task_type)],
+    ["executor", shown(task.executor_id)],
+    ["agent", `${shown(task.agent_id)} in zone ${shown(task.zone)}`],
+    ["priority", `${shown(task.priority_tier)}, ${shown(task.priority_class)}`],
+    ["run", run_id === null ? "" : `${shown(run_id)}, node ${shown(node)}`],
+    ["submitted", at(task.enqueued_at)],
+    ["not before", at(task.run_at)],
+    ["deadline", shown(task.deadline)],
+    ["started", at(task.started_at)],
+    ["ended", at(task.completed_at)],
+    ["ran", ranFor(task)],
+    ["attempt", task.attempt === 0 ? "" : String(task.attempt)],
+    ["worker", shown(task.worker_id)],
+    ["progress", progress ? `${percent} ${shown(progress.message)}`.trim() : ""],
+    ["error", errorOf(task)],
+    ["payload", safeJson(task.payload)],
+    ["result", task.status === "completed" ? safeJson(task.result) : ""],
+  ];
+  const known = fields.filter(([, value]) => value !== "");
+  return [
+    `${palette.bold(shown(task.id))} ${statusOf(task)}`,
+    ...fieldLines(known, palette, stdoutColumns()),
+  ];
+}
+
+async function showLog(client: OrreryClient, id: string, options: TaskOptions): Promise<void> {
+  const { follow, json } = options;
+  if (follow) {
+    for await (const line of client.followLog(id)) await printLines(json ? [safeJson(line)] : logTexts(line));
+    return;
+  }
+  const lines = await client.log(id, { limit: LOG_LINES });
+  if (json) await printSafeJson({ lines });
+  else if (lines.length === 0) process.stderr.write("it has printed nothing\n");
+  else await printLines(lines.flatMap(logTexts));
+}
+
+/** What was printed at once may have several lines, and a progress bar that drew itself over and over. */
+function logTexts({ text }: LogLine): string[] {
+  return text.split(/\r?\n/).map((line) => {
+    const left = line.slice(line.lastIndexOf("\r") + 1);
+    return shown(left.replaceAll("\t", "    "));
+  });
+}
