@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage, RequestListener, Server } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify } from "fastify";
@@ -19,6 +20,8 @@ import { docsRoutes, useOpenApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { type App, type Edge, type Health, MIB, PREFIX, REQUEST_TIMEOUT_MS } from "./route.ts";
 import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
+import { submitRoutes } from "./submit-routes.ts";
+import { taskListRoute } from "./task-list-route.ts";
 import { taskRoutes } from "./task-routes.ts";
 import { validatorCompiler } from "./validation.ts";
 import { workerRoutes } from "./worker-routes.ts";
@@ -72,6 +75,8 @@ export function buildApp(options: AppOptions): App {
   app.setSerializerCompiler(() => JSON.stringify);
 
   const closing = new AbortController();
+  // Everyone who waits listens to it.
+  setMaxListeners(0, closing.signal);
   const { api, gateway, keys, health } = options;
   const instruments = options.instruments ?? new Instruments();
   const cursors = new Cursors(keys.derive("cursors"));
@@ -95,7 +100,9 @@ export function buildApp(options: AppOptions): App {
 }
 
 function apiRoutes(scope: App, edge: Edge): void {
+  submitRoutes(scope, edge);
   taskRoutes(scope, edge);
+  taskListRoute(scope, edge);
   queueRoutes(scope, edge);
   runRoutes(scope, edge);
   eventRoutes(scope, edge);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
+import { signalOf } from "./signal.ts";
 
 const KEEP_ALIVE_MS = 15_000;
 /** A reader that takes nothing for this long is cut off; it resumes from the last event that it got. */
@@ -27,10 +28,8 @@ export async function sendEvents(
   produce: (signal: AbortSignal) => AsyncIterable<SentEvent>,
 ): Promise<void> {
   const { raw } = reply;
-  const gone = new AbortController();
-  const signal = AbortSignal.any([gone.signal, closing]);
-  raw.on("close", () => gone.abort());
-  raw.on("error", () => gone.abort());
+  const signal = signalOf(raw, closing);
+  raw.on("error", () => raw.destroy());
   reply.hijack();
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
@@ -40,7 +39,7 @@ export async function sendEvents(
     "x-accel-buffering": "no",
   });
   const keepAlive = setInterval(() => {
-    if (!mayStay()) gone.abort();
+    if (!mayStay()) raw.destroy();
     else if (!raw.writableNeedDrain) raw.write(": keep-alive\n\n");
   }, KEEP_ALIVE_MS);
   raw.write("retry: 2000\n\n");
@@ -55,7 +54,6 @@ export async function sendEvents(
     if (!signal.aborted) reply.log.error({ err: error }, "an event stream broke");
   } finally {
     clearInterval(keepAlive);
-    gone.abort();
     raw.end();
   }
 }

@@ -12,7 +12,7 @@ import {
   ReportBody,
   SessionBody,
 } from "../../protocol/api-schemas.ts";
-import type { WorkerSession } from "../api.ts";
+import type { WorkerGateway, WorkerSession } from "../api.ts";
 import { callerOf, identityOf } from "./auth.ts";
 import { Problem } from "./problems.ts";
 import { type App, answers, type Edge, isName, MIB, PathId, REQUEST_TIMEOUT_MS, Wait } from "./route.ts";
@@ -27,14 +27,14 @@ const tags = ["workers"];
 const WorkerId = PathId("id", "A worker's id.");
 
 /** What a worker says by plain HTTP, so that any language can join with its standard library. */
-export function workerRoutes(app: App, { gateway, closing }: Edge): void {
-  const sessionOf = (request: FastifyRequest, id: string, session: string): WorkerSession => {
-    const found = isName(id) ? gateway.session(callerOf(request), id, session) : undefined;
-    if (!found)
-      throw new Problem("session-ended", "this session is not the worker's current one; register again");
-    return found;
-  };
+export function workerRoutes(app: App, edge: Edge): void {
+  joinRoutes(app, edge);
+  workRoutes(app, edge);
+  tellRoutes(app, edge);
+  endRoutes(app, edge);
+}
 
+function joinRoutes(app: App, { gateway }: Edge): void {
   app.get(
     "/connect",
     {
@@ -73,7 +73,9 @@ export function workerRoutes(app: App, { gateway, closing }: Edge): void {
       return { worker: registration.id, lease_ms: session.leaseMs, heartbeat_ms: session.heartbeatMs };
     },
   );
+}
 
+function workRoutes(app: App, { gateway, closing }: Edge): void {
   app.post(
     "/:id/poll",
     {
@@ -88,13 +90,13 @@ export function workerRoutes(app: App, { gateway, closing }: Edge): void {
         response: answers({ 200: PollAnswer }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { session, heartbeat } = request.body;
       const { wait = 0 } = request.query;
-      return await sessionOf(request, request.params.id, session).poll(
+      return await sessionOf(gateway, request, request.params.id, session).poll(
         heartbeat,
         wait * 1000,
-        signalOf(request, closing),
+        signalOf(reply.raw, closing),
       );
     },
   );
@@ -114,10 +116,12 @@ export function workerRoutes(app: App, { gateway, closing }: Edge): void {
     },
     async (request) => {
       const { session, report } = request.body;
-      return await sessionOf(request, request.params.id, session).report(storableReport(report));
+      return await sessionOf(gateway, request, request.params.id, session).report(storableReport(report));
     },
   );
+}
 
+function tellRoutes(app: App, { gateway }: Edge): void {
   app.post(
     "/:id/log",
     {
@@ -132,7 +136,7 @@ export function workerRoutes(app: App, { gateway, closing }: Edge): void {
     },
     async (request) => {
       const { session, entries } = request.body;
-      sessionOf(request, request.params.id, session).log(storableEntries(entries));
+      sessionOf(gateway, request, request.params.id, session).log(storableEntries(entries));
       return { ok: true as const };
     },
   );
@@ -151,11 +155,13 @@ export function workerRoutes(app: App, { gateway, closing }: Edge): void {
     },
     async (request) => {
       const { session, progress } = request.body;
-      sessionOf(request, request.params.id, session).progress(storableProgress(progress));
+      sessionOf(gateway, request, request.params.id, session).progress(storableProgress(progress));
       return { ok: true as const };
     },
   );
+}
 
+function endRoutes(app: App, { gateway }: Edge): void {
   for (const end of ["drain", "leave"] as const) {
     const summary = end === "drain" ? "Take nothing new" : "Leave; what it still holds is lost";
     app.post(
@@ -165,9 +171,21 @@ export function workerRoutes(app: App, { gateway, closing }: Edge): void {
         schema: { summary, tags, params: WorkerId, body: SessionBody, response: answers({ 200: Done }) },
       },
       async (request) => {
-        await sessionOf(request, request.params.id, request.body.session)[end]();
+        await sessionOf(gateway, request, request.params.id, request.body.session)[end]();
         return { ok: true as const };
       },
     );
   }
+}
+
+function sessionOf(
+  gateway: WorkerGateway,
+  request: FastifyRequest,
+  id: string,
+  session: string,
+): WorkerSession {
+  const found = isName(id) ? gateway.session(callerOf(request), id, session) : undefined;
+  if (!found)
+    throw new Problem("session-ended", "this session is not the worker's current one; register again");
+  return found;
 }
