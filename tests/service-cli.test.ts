@@ -274,6 +274,32 @@ describe("run --server", () => {
     });
   });
 
+  test("goes on when the connection breaks", async () => {
+    await using proxy = await CuttingProxy.start(Number(new URL(url).port));
+    const running = start(["run", "g.yaml", "--server", proxy.url]);
+    await said(running, "stderr", /started first/);
+    proxy.cut();
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/g failed: 2\/4 done, 1 failed, 1 skipped in/);
+    for (const line of ["finished first", "failed bad", "skipped behind", "finished other"])
+      expect(stderr.split(line)).toHaveLength(2);
+  });
+
+  test("the second Ctrl-C leaves the run alone", async () => {
+    const proxy = await CuttingProxy.start(Number(new URL(url).port));
+    const running = start(["run", "nobody.yaml", "--server", proxy.url]);
+    await said(running, "stderr", /nothing runs/);
+    await proxy[Symbol.asyncDispose]();
+    running.child.kill("SIGINT");
+    await said(running, "stderr", /once more to leave it alone/);
+    running.child.kill("SIGINT");
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(130);
+    const id = /orrery runs (\S+)/.exec(stderr)?.[1] ?? "";
+    expect(await orrery("runs", id, "--cancel")).toMatchObject({ code: 0 });
+  });
+
   test("what is wrong with the file is said before anything is sent", async () => {
     const { code, stderr } = await orrery("run", "wrong.yaml", "--server", url);
     expect(code).toBe(2);

@@ -24,7 +24,7 @@ export async function runRemotely(file: string, options: RemoteRunOptions): Prom
     const following = new Following(client, id, view);
     const run = await following.untilEnded();
     if (!run) {
-      process.stderr.write(`orrery: the run goes on; see it with: orrery runs ${id}\n`);
+      process.stderr.write(`orrery: the run is left alone; see it with: orrery runs ${id}\n`);
       return following.exitCode ?? 1;
     }
     const order = new Map(graph.nodes.map(({ spec }, at) => [spec.id, at]));

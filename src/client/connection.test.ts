@@ -1,5 +1,6 @@
 // What is sent again and what is not, against answers that are made up.
 
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { OrreryClient } from "./index.ts";
 
@@ -86,6 +87,52 @@ describe("a submission", () => {
   });
 });
 
+test("waiting goes on while the server is away or restarts, and ends with the task", async () => {
+  const { client, requests } = clientOf(
+    [ok(TASK), busy(503), broken, ok(TASK), ok({ ...TASK, status: "failed" })],
+    0,
+  );
+  expect(await client.waitForTask("t")).toMatchObject({ status: "failed" });
+  expect(requests).toHaveLength(5);
+  expect(requests[0]?.url).toContain("/task/t?wait=25");
+});
+
+test("waiting ends at once where the task is not there, or the server never was", async () => {
+  await expect(clientOf([busy(404)]).client.waitForTask("t")).rejects.toMatchObject({ status: 404 });
+  await expect(clientOf([broken], 0).client.waitForTask("t")).rejects.toMatchObject({ code: "broken" });
+});
+
+describe("a stream of events", () => {
+  const stream = (text: string) => (): Response => new Response(text);
+  const event = (id: number) => `id: ${id}\nevent: E\ndata: {"kind":"E"}\n\n`;
+
+  test("is resumed after the last event", async () => {
+    const { client, requests } = clientOf([stream(event(1) + event(2)), broken, busy(503), stream(event(3))]);
+    const seen: string[] = [];
+    for await (const { id } of client.events({ from: "start" })) {
+      seen.push(id);
+      if (id === "3") break;
+    }
+    expect(seen).toEqual(["1", "2", "3"]);
+    expect(requests.map(({ headers }) => headers.get("last-event-id"))).toEqual([null, "2", "2", "2"]);
+  });
+
+  test("of a run ends with the run, or when there is nothing more", async () => {
+    const run = (status: string) => `event: Run\ndata: {"id":"r","status":"${status}"}\n\n`;
+    const ended = clientOf([stream(run("running")), stream(run("running") + event(1) + run("completed"))]);
+    expect(await ended.client.waitForRun("r")).toMatchObject({ status: "completed" });
+    const nothing = clientOf([() => new Response(null, { status: 204 }), ok({ id: "r", status: "failed" })]);
+    expect(await nothing.client.waitForRun("r")).toMatchObject({ status: "failed" });
+  });
+
+  test("that may not be read any more ends with what the server says", async () => {
+    const { client } = clientOf([stream(event(1)), busy(401, {}, "unauthorized")]);
+    const events = client.events();
+    expect((await events.next()).value).toMatchObject({ id: "1" });
+    await expect(events.next()).rejects.toMatchObject({ code: "unauthorized" });
+  });
+});
+
 test("it says who asks, of which zone, below the path of the URL", async () => {
   const { client, requests } = clientOf([ok({ tasks: [], next: null })]);
   for await (const _ of client.tasks({ status: ["queued", "running"], run: "a/b" }, { pageSize: 5 }));
@@ -126,4 +173,15 @@ test("a server that never answers is given up in time", async () => {
       }),
   });
   await expect(client.metrics()).rejects.toMatchObject({ code: "no-answer", status: 0 });
+});
+
+test("it loads nothing but itself: of the protocol it takes only types", () => {
+  const folder = new URL("./", import.meta.url);
+  const sources = readdirSync(folder).filter((name) => !name.endsWith(".test.ts"));
+  const loaded = sources.flatMap((name) => [
+    ...readFileSync(new URL(name, folder), "utf8").matchAll(
+      /^(?:import|export) (?!type )[^;]*? from "([^.][^"]*|\.\.[^"]*)"/gm,
+    ),
+  ]);
+  expect(loaded.map(([statement]) => statement)).toEqual([]);
 });

@@ -42,8 +42,10 @@ export async function* sentEvents(
     );
     retryForMs = Number.POSITIVE_INFINITY;
     for await (const event of messages(answer)) {
-      last = event.id ?? last;
-      failures = 0;
+      if (event.id !== undefined) {
+        last = event.id;
+        failures = 0;
+      }
       yield event;
     }
     if (answer.response.status === NO_CONTENT) return;
