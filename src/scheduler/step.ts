@@ -1,6 +1,7 @@
 import { hash32, invariant } from "../core/index.ts";
 import type {
   CancelRequested,
+  CreditsGranted,
   Input,
   LedgerEvent,
   RefusalCode,
@@ -103,12 +104,13 @@ class Turn {
         return this.#refuseReport({ ...stimulus, kind: stimulus.report });
       case "CancelRequested":
         return this.#cancel(stimulus);
+      case "CreditsGranted":
+        return this.#grant(stimulus);
       case "SchedulerConfigured":
       case "SubmissionsRefused":
       case "AgentConfigured":
       case "ZoneConfigured":
       case "LimitConfigured":
-      case "CreditsGranted":
       case "QueuePaused":
       case "QueueResumed":
         this.emit(stimulus);
@@ -158,6 +160,14 @@ class Turn {
     if (cost > 0 && !credits.canReserve(zonedKey(event.zone, event.agent), cost)) {
       return this.#refuse(event.agent, "credits");
     }
+    this.emit(event);
+    return this.#accepted();
+  }
+
+  /** A balance that could not be counted exactly is not granted. */
+  #grant(event: CreditsGranted): Reply {
+    const balance = this.#state.credits.balance(zonedKey(event.zone, event.agent));
+    if (!Number.isSafeInteger(balance + event.micros)) return { accepted: false, code: "credits" };
     this.emit(event);
     return this.#accepted();
   }

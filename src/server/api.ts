@@ -51,7 +51,7 @@ export interface Api {
   /** Null: no limit; undefined: as the zone or the configuration says. */
   setAgentLimit(caller: Caller, agent: string, maxConcurrent: number | null | undefined): Promise<AgentView>;
   setZoneLimit(caller: Caller, maxConcurrent: number | null | undefined): Promise<void>;
-  grantCredits(caller: Caller, agent: string, micros: number): Promise<AgentView>;
+  grantCredits(caller: Caller, agent: string, micros: number): Promise<AgentView | Refusal>;
   limits(caller: Caller): Promise<readonly LimitView[]>;
   setLimit(caller: Caller, limit: LimitSetting): Promise<LimitView>;
 

@@ -6,8 +6,6 @@ import type { StreamIds } from "./stream-ids.ts";
 
 /** Events that can be resumed from; who was away for longer is told that some are missing. */
 const KEPT = 50_000;
-/** A reader that is further behind than this is let go: it resumes, or learns what it missed. */
-const MAX_BEHIND = 20_000;
 
 /** What a reader of the stream is told of an event. */
 type Seen = Pick<Fact, "seq" | "now" | "event" | "about"> & {
@@ -21,10 +19,13 @@ export class EventStream {
   readonly #readers = new Set<() => void>();
   /** The sequence of the last committed event. */
   #lastSeq: number;
+  /** Of the last one that is no longer kept. */
+  #droppedSeq: number;
 
   constructor(ids: StreamIds, lastSeq: number) {
     this.#ids = ids;
     this.#lastSeq = lastSeq;
+    this.#droppedSeq = lastSeq;
   }
 
   publish(facts: readonly Fact[], state: State): void {
@@ -32,33 +33,34 @@ export class EventStream {
       this.#lastSeq = fact.seq;
       if (fact.about) this.#kept.push({ ...fact, data: dataOf(state, fact.event) });
     }
-    if (this.#kept.length > 2 * KEPT) this.#kept.splice(0, this.#kept.length - KEPT);
+    if (this.#kept.length > 2 * KEPT) {
+      const dropped = this.#kept.splice(0, this.#kept.length - KEPT);
+      this.#droppedSeq = dropped.at(-1)?.seq ?? this.#droppedSeq;
+    }
     for (const wake of this.#readers) wake();
   }
 
   async *read(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncGenerator<StreamEvent> {
     let after = this.#startOf(from);
-    const oldest = this.#kept[0]?.seq ?? this.#lastSeq + 1;
-    if (from.at === "after" && after + 1 < oldest && after < this.#lastSeq) {
-      yield this.#truncated(oldest - 1);
-      after = oldest - 1;
-    }
     while (!signal.aborted) {
-      const next = this.#indexAfter(after);
-      if (this.#kept.length - next > MAX_BEHIND) return;
-      for (const seen of this.#kept.slice(next)) {
-        after = seen.seq;
-        if (isVisible(caller, seen)) yield this.#eventOf(seen);
-        if (signal.aborted) return;
+      if (after < this.#droppedSeq) {
+        after = this.#droppedSeq;
+        yield this.#missed(after);
       }
-      after = Math.max(after, this.#kept.at(-1)?.seq ?? after);
-      if (this.#indexAfter(after) >= this.#kept.length) await this.#news(signal);
+      // Looked for each time: a reader may be slow, and what it comes back to be gone.
+      const seen = this.#kept[this.#indexAfter(after)];
+      if (!seen) {
+        await this.#news(signal);
+        continue;
+      }
+      after = seen.seq;
+      if (isVisible(caller, seen)) yield this.#eventOf(seen);
     }
   }
 
   #startOf(from: EventsFrom): number {
     if (from.at === "now") return this.#lastSeq;
-    if (from.at === "start") return (this.#kept[0]?.seq ?? this.#lastSeq + 1) - 1;
+    if (from.at === "start") return this.#droppedSeq;
     // An id that is not ours, or of another service: as if everything in between was missed.
     return Math.min(this.#ids.seqOf(from.id) ?? -1, this.#lastSeq);
   }
@@ -97,7 +99,7 @@ export class EventStream {
     };
   }
 
-  #truncated(seq: number): StreamEvent {
+  #missed(seq: number): StreamEvent {
     const data = { message: "events between the last one that you saw and the next one are no longer kept" };
     return {
       id: this.#ids.idOf(Math.max(0, seq)),

@@ -273,8 +273,9 @@ export class Service implements Api {
     await this.#driver.submit({ kind: "ZoneConfigured", zone, ...(max !== undefined && { max }) });
   }
 
-  async grantCredits({ zone }: Caller, agent: string, micros: number): Promise<AgentView> {
-    await this.#driver.submit({ kind: "CreditsGranted", zone, agent, micros });
+  async grantCredits({ zone }: Caller, agent: string, micros: number): Promise<AgentView | Refusal> {
+    const answer = await this.#driver.submit({ kind: "CreditsGranted", zone, agent, micros });
+    if (!answer.accepted) return refusal("credits", "the agent has as many credits as can be counted");
     return await this.#driver.read((state) => agentViewOf(state, zone, agent));
   }
 

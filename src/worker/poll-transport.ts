@@ -184,7 +184,11 @@ interface Request {
 
 async function request<Answer>(address: ServerAddress, request: Request): Promise<Answer> {
   const { path, body, limitMs, signal } = request;
-  const limit = AbortSignal.timeout(limitMs);
+  // Not `AbortSignal.any`: on Node 20 what is made from a signal that lives long is kept as long as that.
+  const ending = new AbortController();
+  const end = () => ending.abort(signal?.reason);
+  const timer = setTimeout(() => ending.abort(new Error("the server does not answer")), limitMs);
+  signal?.addEventListener("abort", end);
   let response: Response;
   let text: string;
   try {
@@ -192,11 +196,14 @@ async function request<Answer>(address: ServerAddress, request: Request): Promis
       method: "POST",
       headers: { ...authorization(address), "content-type": "application/json" },
       body: JSON.stringify(body),
-      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      signal: ending.signal,
     });
     text = await response.text();
   } catch (error) {
     throw unreachable(error as Error);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
   }
   if (!response.ok) throw declined(response.status, text);
   return answerIn(text);
@@ -212,7 +219,6 @@ function answerIn<Answer>(text: string): Answer {
 
 /** `fetch` says only that it failed, and its cause why. */
 function unreachable(error: Error): Error {
-  if (error.name === "TimeoutError") return new Error("the server does not answer", { cause: error });
   const cause = error.cause as (Error & { readonly code?: string }) | undefined;
   return new Error(cause?.message || cause?.code || error.message, { cause: error });
 }

@@ -16,7 +16,7 @@ import type { AgentView, LimitView } from "../api.ts";
 import { microsText, parseMicros } from "./amounts.ts";
 import { callerOf } from "./auth.ts";
 import { emptyIfMissing } from "./body-parsers.ts";
-import { invalid } from "./problems.ts";
+import { invalid, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
 
 const read = { config: { scopes: ["read"] } } as const;
@@ -162,7 +162,9 @@ function agentRoutes(app: App, api: Edge["api"]): void {
       const micros = parseMicros(request.body.amount);
       if (typeof micros !== "number")
         throw invalid([{ in: "body", pointer: "/amount", detail: micros.refusal }]);
-      return agentAnswer(await api.grantCredits(callerOf(request), agent, micros));
+      const granted = await api.grantCredits(callerOf(request), agent, micros);
+      if ("accepted" in granted) throw problemOfRefusal(granted);
+      return agentAnswer(granted);
     },
   );
 }
