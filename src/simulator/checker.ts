@@ -81,7 +81,7 @@ export class Checker {
     let at = 0;
     const take = () => {
       const event = events[at++] as LedgerEvent;
-      this.#noticer.before(event);
+      this.#noticer.before(event, turn.now);
       this.rows.before(model, event, turn.now);
       takeFact(model, event, turn.now);
     };

@@ -106,13 +106,20 @@ function compareTask(task: ModelTask, status: number, attempt: number): void {
 
 /** Whatever is counted as it goes equals what is there when it is counted anew. */
 function compareCounts(model: Model, state: State): void {
+  const agents = new Map<string, ModelTask>();
+  const limited = new Map<string, ModelTask>();
   for (const task of model.tasks()) {
-    const { zone, agent, spec } = task;
+    agents.set(ofZone(task.zone, task.agent), task);
+    if (task.spec.limits.length > 0) limited.set(task.groupKey, task);
+  }
+  for (const { zone, agent } of agents.values()) {
     const key = JSON.stringify([zone, agent]);
     equal("share-count", `running of ${key}`, state.shares.running(key), runningOf(model, zone, agent));
     const balance = model.credits.get(ofZone(zone, agent)) ?? 0;
     equal("credits", `credits of ${key}`, state.credits.balance(key), balance);
     equal("credits", `reserved of ${key}`, state.credits.reserved(key), reservedOf(model, zone, agent));
+  }
+  for (const { zone, spec } of limited.values()) {
     for (const name of spec.limits) {
       const running = state.limits.get(JSON.stringify([zone, name]))?.running ?? 0;
       equal("limit-count", `running under ${name} in ${zone}`, running, runningUnder(model, zone, name));

@@ -93,7 +93,8 @@ export interface Targets {
 
 export function randomIncidents(random: Random, targets: Targets): Incident[] {
   const count = random.chance(0.1) ? 0 : random.int(2, 40);
-  return Array.from({ length: count }, () => randomIncident(random, targets));
+  const incidents = Array.from({ length: count }, () => randomIncident(random, targets));
+  return [...randomSettings(random), ...incidents];
 }
 
 function randomIncident(random: Random, { stormMs, workers, runSizes, tasks, config }: Targets): Incident {
@@ -135,6 +136,18 @@ function randomIncident(random: Random, { stormMs, workers, runSizes, tasks, con
     case "order":
       return { atMs: random.chance(0.3) ? 0 : atMs, type, order: randomOrder(random) };
   }
+}
+
+/** What is set before anything happens. */
+function randomSettings(random: Random): Incident[] {
+  const orders: Order[] = Array.from({ length: random.int(0, 4) }, () => randomLimit(random));
+  if (random.chance(0.5)) {
+    for (const zone of ZONES) {
+      for (const agent of AGENTS)
+        orders.push({ kind: "CreditsGranted", zone, agent, micros: random.int(1, 90_000) });
+    }
+  }
+  return orders.map((order) => ({ atMs: random.int(0, 50), type: "order", order }));
 }
 
 function changed(random: Random, config: SchedulerConfig): SchedulerConfig {

@@ -1,17 +1,21 @@
 import type { LedgerEvent, ReportRefused } from "../ledger/index.ts";
 import type { Model } from "./model.ts";
+import { barriersOf } from "./model-admission.ts";
 import { isDue, isPlaced, type ModelTask } from "./model-tasks.ts";
+import { QueueNoticer } from "./queue-noticer.ts";
 import type { Tally } from "./tally.ts";
 
 /** Counts the branches that the ledger shows to have been taken. Looks at events before they are applied. */
 export class Noticer {
   readonly #model: Model;
   readonly #tally: Tally;
+  readonly #queueing: QueueNoticer;
   readonly #configured = { times: 0 };
 
   constructor(model: Model, tally: Tally) {
     this.#model = model;
     this.#tally = tally;
+    this.#queueing = new QueueNoticer(model, tally);
   }
 
   repeated(): void {
@@ -27,22 +31,24 @@ export class Noticer {
   }
 
   afterTurn(now: number): void {
+    const groups = new Set<string>();
     for (const task of this.#model.offered) {
-      if (!isDue(task, now)) continue;
-      this.#tally.count("passed over");
-      return;
+      if (!isDue(task, now) || groups.has(task.groupKey)) continue;
+      groups.add(task.groupKey);
+      for (const barrier of barriersOf(this.#model, task, now)) this.#tally.count(`waits for: ${barrier}`);
     }
+    if (groups.size > 0) this.#tally.count("passed over");
   }
 
-  before(event: LedgerEvent): void {
+  before(event: LedgerEvent, now: number): void {
     const tally = this.#tally;
+    this.#queueing.before(event, now);
     switch (event.kind) {
       case "SchedulerConfigured":
         if (this.#configured.times++ > 0) tally.count("reconfigured");
         break;
       case "SubmissionsRefused":
-        if (event.code === "backlog" || event.code === "backpressure")
-          tally.count(`submission refused: ${event.code}`, event.count);
+        tally.count(`submission refused: ${event.code}`, event.count);
         break;
       case "WorkerRegistered":
         this.#register(event.worker.id);
@@ -82,7 +88,7 @@ export class Noticer {
         tally.count("retried");
         break;
       case "TaskFailed":
-        tally.count("attempts exhausted");
+        if (event.code === "attempts") tally.count("attempts exhausted");
         if (this.#restIsStopped(event)) tally.count("rest cancelled after a failure");
         break;
       case "TaskCancelled":

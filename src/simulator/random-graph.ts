@@ -5,7 +5,7 @@ export const ZONES = ["north", "süd", "Ost"] as const;
 export const EXECUTORS = ["shell", "python", "Größe"] as const;
 export const CAPABILITIES = ["avx", "disk", "gpu", "Netz"] as const;
 /** Names that tasks may share a limit under. */
-export const LIMITS = ["openai", "Mieter 7", "db"] as const;
+export const LIMITS = ["openai", "Mieter 7"] as const;
 const TYPES = ["build", "test", "train", "Prüfung"] as const;
 
 /** No worker ever has one of these. */

@@ -49,6 +49,8 @@ export class ServerLife {
   #state: State | undefined;
   #dead = false;
   #waiting: Entry[] = [];
+  /** Keys that came to this process. */
+  readonly #ownKeys = new Set<string>();
   #taken: Entry[] | undefined;
   #turn: LiveTurn | undefined;
   #wakeAt: number | undefined;
@@ -57,6 +59,7 @@ export class ServerLife {
   /** How far the ledger's time was ahead of the clock when the driver looked at it first. */
   #aheadMs: number | undefined;
   readonly #agenda: Agenda;
+  readonly #tally: Tally;
   readonly #checker: Checker;
   readonly #events: LifeEvents;
   readonly #config: SchedulerConfig;
@@ -72,6 +75,7 @@ export class ServerLife {
     events: LifeEvents,
   ) {
     this.#agenda = agenda;
+    this.#tally = tally;
     this.#checker = checker;
     this.#events = events;
     this.#config = config;
@@ -255,9 +259,12 @@ export class ServerLife {
       const text = keyText(key);
       const known = this.#checker.keys.get(text);
       const first = firsts.get(text);
-      if (known !== undefined) entry.expected = { type: "repeats", taskId: known, first: undefined };
-      else if (first) entry.expected = { type: "repeats", taskId: first.key?.taskId ?? "", first };
+      if (known !== undefined) {
+        if (!this.#ownKeys.has(text)) this.#tally.count("key repeated after a restart");
+        entry.expected = { type: "repeats", taskId: known, first: undefined };
+      } else if (first) entry.expected = { type: "repeats", taskId: first.key?.taskId ?? "", first };
       else firsts.set(text, entry);
+      this.#ownKeys.add(text);
       return entry.expected === undefined;
     });
   }
