@@ -62,12 +62,11 @@ class Following {
     const watch = setInterval(() => void this.#watchStall(), STALL_MS / 3);
     try {
       for await (const told of this.#client.runEvents(this.#id, { signal: this.#left.signal })) {
-        if (told.type === "event") this.#view.event(told.event);
-        else {
-          // Whatever happened before the connection was made is in the tasks.
+        // Whatever happened before the connection was made, or was missed, is in the tasks.
+        if (told.type === "run" || told.event.kind === "EventsMissed")
           this.#view.tasks(await tasksOf(this.#client, this.#id, this.#left.signal));
-          if (told.run.status !== "running") return this.#ended(told.run);
-        }
+        if (told.type === "event") this.#view.event(told.event);
+        else if (told.run.status !== "running") return this.#ended(told.run);
       }
       return this.#ended(await this.#client.run(this.#id));
     } catch (error) {
