@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import type { StoreError } from "../store/index.ts";
 import { cancelCommand, retryCommand } from "./cancel.ts";
-import { demoCommand } from "./demo.ts";
 import { CliError } from "./errors.ts";
 import { exportCommand } from "./export.ts";
 import { workersCommand } from "./fleet.ts";
 import { ganttCommand } from "./gantt.ts";
 import { keysCommand } from "./keys.ts";
+import { ledgerCommand } from "./ledger.ts";
 import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
 import { runsCommand } from "./runs.ts";
@@ -38,7 +38,7 @@ const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
 
 /** What there is, as the help shows it. */
 const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
-  "Run graphs:": [runCommand, demoCommand],
+  "Run graphs:": [runCommand],
   "Serve and work:": [serveCommand, workerCommand, workersCommand, keysCommand],
   "Tasks of a server:": [submitCommand, tasksCommand, taskCommand, cancelCommand, retryCommand, runsCommand],
   "Ask and check:": [
@@ -48,6 +48,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     replayCommand,
     verifyCommand,
     exportCommand,
+    ledgerCommand,
     simulateCommand,
   ],
 };

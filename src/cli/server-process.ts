@@ -84,7 +84,7 @@ async function announce(server: RunningServer, options: ServeOptions): Promise<v
     `  key    ${devKey ?? "as you gave it, or made it"}`,
     `  store  ${storeDescription}`,
     `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
-    `       -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
+    `       -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
   ]);
 }
 

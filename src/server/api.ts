@@ -55,6 +55,8 @@ export interface Api {
   limits(caller: Caller): Promise<readonly LimitView[]>;
   setLimit(caller: Caller, limit: LimitSetting): Promise<LimitView>;
 
+  /** The committed blocks, a line each. They span all zones: who may see them is the caller's to know. */
+  ledger(): AsyncIterable<string>;
   /** What happens, from an opaque id on, or from now; ends with the signal. Only what the caller may see. */
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent>;
 }

@@ -295,6 +295,10 @@ export class Service implements Api {
     return await this.#driver.read((state) => limitView(state, zone, name));
   }
 
+  async *ledger(): AsyncGenerator<string> {
+    for await (const { line } of this.#store.blocks()) yield `${line}\n`;
+  }
+
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent> {
     return this.#stream.read(caller, from, signal);
   }

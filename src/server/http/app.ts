@@ -15,6 +15,7 @@ import { answerOnSocket, sendProblem, useProblems } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
+import { ledgerRoutes } from "./ledger-routes.ts";
 import { Instruments } from "./metrics.ts";
 import { docsRoutes, useOpenApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
@@ -108,6 +109,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   eventRoutes(scope, edge);
   adminRoutes(scope, edge);
   keyRoutes(scope, edge);
+  ledgerRoutes(scope, edge);
 }
 
 /** What finds an error, and no more: a database's own hold the values of the statement that failed. */

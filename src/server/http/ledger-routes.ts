@@ -1,0 +1,29 @@
+import { Readable } from "node:stream";
+import { Type } from "typebox";
+import { type App, answers, type Edge } from "./route.ts";
+
+/** A large ledger takes its time. */
+const LIMIT_MS = 3_600_000;
+
+/** The ledger spans all zones, so it is for operators. */
+export function ledgerRoutes(app: App, { api }: Edge): void {
+  app.get(
+    "/ledger",
+    {
+      config: { scopes: ["operator"] },
+      handlerTimeout: LIMIT_MS,
+      schema: {
+        summary: "The ledger, a block a line",
+        description: "For `orrery verify`, `replay`, `export` and the like.",
+        tags: ["ledger"],
+        produces: ["application/jsonl"],
+        response: answers({ 200: Type.String({ description: "JSON lines." }) }),
+      },
+    },
+    async (_, reply) => {
+      // The text that the schema names, as it comes.
+      const text = Readable.from(api.ledger()) as unknown as string;
+      return reply.type("application/jsonl").send(text);
+    },
+  );
+}
