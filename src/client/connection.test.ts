@@ -102,6 +102,18 @@ test("waiting ends at once where the task is not there, or the server never was"
   await expect(clientOf([broken], 0).client.waitForTask("t")).rejects.toMatchObject({ code: "broken" });
 });
 
+test("what a task prints is followed from line to line, until nothing comes after its end", async () => {
+  const ended = ok({ ...TASK, status: "completed" });
+  const lines = (...numbers: number[]) =>
+    ok({ lines: numbers.map((line) => ({ line, text: `line ${line}` })) });
+  const { client, requests } = clientOf([lines(7, 8), ended, lines(9), ended, lines()]);
+  const seen: string[] = [];
+  for await (const { text } of client.followLog("t")) seen.push(text);
+  expect(seen).toEqual(["line 7", "line 8", "line 9"]);
+  const asked = requests.map(({ url }) => new URL(url)).filter(({ pathname }) => pathname.endsWith("/log"));
+  expect(asked.map(({ searchParams }) => searchParams.get("after"))).toEqual(["-1", "8", "9"]);
+});
+
 describe("a stream of events", () => {
   const stream = (text: string) => (): Response => new Response(text);
   const event = (id: number) => `id: ${id}\nevent: E\ndata: {"kind":"E"}\n\n`;
