@@ -1,7 +1,7 @@
-// A ledger that an earlier build wrote, and that every later one must still read, replay and decide again.
+// Ledgers that earlier builds wrote, and that every later one must still read, replay and decide again.
 
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as core from "../src/core/index.ts";
 import * as graph from "../src/graph/index.ts";
 import * as ledger from "../src/ledger/index.ts";
@@ -9,43 +9,59 @@ import * as scheduler from "../src/scheduler/index.ts";
 import { EVENT_KINDS } from "./any-event.ts";
 import { tellGolden } from "./scenarios.mjs";
 
-const LINES = readGolden("v1.jsonl").split("\n").slice(0, -1);
-const KEPT = JSON.parse(readGolden("v1.json")) as { head: ledger.Head; stateHash: string };
+/** The last is what this build writes. */
+const NEWEST = "v2";
 
-function goldenBlocks(): ledger.Block[] {
+interface Golden {
+  readonly lines: readonly string[];
+  readonly head: ledger.Head;
+  readonly stateHash: string;
+}
+
+function golden(version: string): Golden {
+  const kept = JSON.parse(readGolden(`${version}.json`)) as Pick<Golden, "head" | "stateHash">;
+  return { lines: readGolden(`${version}.jsonl`).split("\n").slice(0, -1), ...kept };
+}
+
+function blocksOf({ lines }: Golden): ledger.Block[] {
   const verifier = new ledger.ChainVerifier();
-  return LINES.map((line) => {
+  return lines.map((line) => {
     const block = verifier.accept(line);
     if ("code" in block) throw new Error(`${block.seq}: ${block.detail}`);
     return block;
   });
 }
 
-test("[P-15] the golden ledger verifies up to its head", () => {
-  const last = goldenBlocks().at(-1);
-  expect(last && ledger.headOf(last)).toEqual(KEPT.head);
+describe.each(["v1", "v2"])("the golden ledger %s", (version) => {
+  const kept = golden(version);
+
+  test("[P-15] verifies up to its head", () => {
+    const last = blocksOf(kept).at(-1);
+    expect(last && ledger.headOf(last)).toEqual(kept.head);
+  });
+
+  test("[P-15] replays to the state hash that is kept with it", () => {
+    const state = new scheduler.State();
+    for (const block of blocksOf(kept)) scheduler.replayBlock(state, block);
+    expect(scheduler.stateHash(state)).toBe(kept.stateHash);
+  });
+
+  test("[P-15] is decided again, event by event", () => {
+    const redecider = new scheduler.Redecider();
+    expect(blocksOf(kept).map((block) => redecider.check(block))).toEqual(kept.lines.map(() => undefined));
+    expect(scheduler.stateHash(redecider.state)).toBe(kept.stateHash);
+  });
 });
 
-test("[P-15] the golden ledger replays to the state hash that was kept with it", () => {
-  const state = new scheduler.State();
-  for (const block of goldenBlocks()) scheduler.replayBlock(state, block);
-  expect(scheduler.stateHash(state)).toBe(KEPT.stateHash);
-});
-
-test("[P-15] the golden ledger is decided again, event by event", () => {
-  const redecider = new scheduler.Redecider();
-  expect(goldenBlocks().map((block) => redecider.check(block))).toEqual(LINES.map(() => undefined));
-  expect(scheduler.stateHash(redecider.state)).toBe(KEPT.stateHash);
-});
-
-test("[P-01] the story of the golden ledger is told again, to the byte", () => {
+test("[P-01] the story of the newest golden ledger is told again, to the byte", () => {
   const told = tellGolden({ core, graph, ledger, scheduler });
-  expect(told.lines).toEqual(LINES);
-  expect(told.head).toEqual(KEPT.head);
+  const { lines, head } = golden(NEWEST);
+  expect(told.lines).toEqual(lines);
+  expect(told.head).toEqual(head);
 });
 
-test("the golden ledger holds every kind of event and every reason", () => {
-  const events = goldenBlocks()
+test("the newest golden ledger holds every kind of event, every reason and every cause of failure", () => {
+  const events = blocksOf(golden(NEWEST))
     .flatMap(scheduler.eventsOf)
     .map(({ event }) => event);
   expect(new Set(events.map(({ kind }) => kind))).toEqual(new Set(EVENT_KINDS));
@@ -61,6 +77,10 @@ test("the golden ledger holds every kind of event and every reason", () => {
     "RoundRobin",
     "SameZone",
   ]);
+  const causes = events.flatMap((event) => (event.kind === "TaskFailed" ? [event.code] : []));
+  expect([...new Set(causes)].sort()).toEqual(["attempts", "expired", "fatal"]);
+  const refusals = events.flatMap((event) => (event.kind === "SubmissionsRefused" ? [event.code] : []));
+  expect([...new Set(refusals)].sort()).toEqual(["backlog", "credits", "fair-share"]);
 });
 
 function readGolden(name: string): string {

@@ -5,7 +5,7 @@
 //   node tests/scenarios.mjs --write    writes tests/golden anew, after decisions were changed on purpose
 
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -19,6 +19,7 @@ import { fileURLToPath } from "node:url";
  * @typedef {import("../src/scheduler/index.ts").Run} Run
  * @typedef {import("../src/ledger/index.ts").SchedulerConfig} SchedulerConfig
  * @typedef {import("../src/ledger/index.ts").Head} Head
+ * @typedef {import("../src/ledger/index.ts").TaskSubmitted} TaskSubmitted
  * @typedef {import("../src/graph/index.ts").NodeSpec} NodeSpec
  * @typedef {import("../src/graph/index.ts").TaskSpec} TaskSpec
  * @typedef {import("../src/placement/index.ts").WorkerSpec} WorkerSpec
@@ -74,6 +75,27 @@ class Teller {
   finished(runId, nodeId, resultBytes = 0) {
     const resultHash = resultBytes > 0 ? this.parts.core.sha256Hex(nodeId) : "";
     return { kind: "AttemptFinished", ...this.attempt(runId, nodeId), resultHash, resultBytes };
+  }
+
+  /** A task of no run. @param {string} id @param {NodeOptions} [options] @param {Partial<TaskSubmitted>} [more] @returns {TaskSubmitted} */
+  task(id, options = {}, more = {}) {
+    return {
+      ...{ kind: "TaskSubmitted", id, agent: "ann", zone: "here" },
+      spec: this.parts.graph.wireSpec(aNode(id, options).task),
+      ...{ requestState: "pending", boostMicros: 0, deadline: -1, runAt: -1, requestHash: "", attempts: 0 },
+      ...more,
+    };
+  }
+
+  /** The current attempt of a task of no run. @param {string} id */
+  attemptAt(id) {
+    const single = this.state.singles.byId(id);
+    return { run: -1, node: single?.number ?? -1, attempt: single?.attempt ?? 0, startedAt: this.now };
+  }
+
+  /** @param {string} id @param {number} [costMicros] @returns {Stimulus} */
+  ended(id, costMicros = 0) {
+    return { kind: "AttemptFinished", ...this.attemptAt(id), resultHash: "", resultBytes: 0, costMicros };
   }
 
   told() {
@@ -216,7 +238,74 @@ export function tellGolden(parts) {
   teller.turn(5, { kind: "CancelRequested", run, node });
   teller.turn(5, { kind: "AttemptCancelled", ...teller.attempt("chain", "c1") });
   teller.turn(5, { kind: "CancelRequested", run: teller.attempt(runId, emoji).run, node: -1 });
+  tellQueue(teller);
   return teller.told();
+}
+
+/**
+ * Tasks of no run: shares, limits, credits, pauses, deadlines, and all orders.
+ *
+ * @param {Teller} teller
+ */
+function tellQueue(teller) {
+  const zone = "queue";
+  const ofQueue = { zone };
+  teller.configure({
+    order: "hrrn",
+    fairShare: 3,
+    credits: true,
+    costThresholdMicros: 500,
+    backlogLimit: 100,
+  });
+  teller.turn(5, joins("queue-1", { zone, slots: 8 }), joins("queue-2", { zone, slots: 2 }));
+  teller.turn(5, { kind: "CreditsGranted", zone, agent: "ann", micros: 25_000 });
+  teller.turn(5, { kind: "AgentConfigured", zone, agent: "bob", max: 1 });
+  teller.turn(
+    5,
+    { kind: "AgentConfigured", zone, agent: "eve", max: null },
+    { kind: "ZoneConfigured", zone, max: 2 },
+  );
+  teller.turn(5, { kind: "ZoneConfigured", zone }, { kind: "AgentConfigured", zone, agent: "eve" });
+  const limit = /** @type {const} */ ({ kind: "LimitConfigured", zone, name: "openai" });
+  teller.turn(5, { ...limit, concurrency: 2, rateCount: 2, ratePeriodMs: 1_000 });
+  teller.turn(5, { kind: "QueuePaused", zone, executor: "shell" });
+  const named = { limits: ["openai"], maxAttempts: 2, backoffMs: 40 };
+  teller.turn(
+    5,
+    teller.task("boosted", { ...named, priority: 4 }, { ...ofQueue, boostMicros: 20_000 }),
+    teller.task("too dear", {}, { ...ofQueue, boostMicros: 10_000 }),
+    teller.task("plain", named, ofQueue),
+    teller.task("third", named, ofQueue),
+    teller.task("later", {}, { ...ofQueue, runAt: teller.now + 300 }),
+    teller.task("short", { estimateMs: 1 }, { ...ofQueue, agent: "bob", requestState: "io_wait" }),
+    teller.task("shorter", { estimateMs: 1, priority: 0 }, { ...ofQueue, agent: "bob" }),
+    teller.task("hopeless", { capabilities: ["none"] }, { ...ofQueue, deadline: teller.now + 200 }),
+  );
+  teller.turn(5, { kind: "QueueResumed", zone, executor: "shell" });
+  teller.turn(20, teller.ended("shorter", 900));
+  teller.turn(20, teller.ended("boosted"));
+  teller.turn(400);
+  const failed = { code: "exit", message: "exit code 1", costMicros: 7 };
+  teller.turn(5, { kind: "AttemptFailed", ...teller.attemptAt("plain"), ...failed });
+  teller.turn(1_000);
+  teller.turn(5, { kind: "AttemptFailed", ...teller.attemptAt("third"), ...failed, retry: false });
+  teller.turn(5, teller.task("third", named, { ...ofQueue, attempts: 1, requeued: true }));
+  teller.turn(5, { ...limit, concurrency: 1, rateCount: 7, ratePeriodMs: 60_000 });
+  teller.configure({ order: "classic", ageEveryMs: 100, ageStepMs: 50, overLimit: "reject" });
+  teller.turn(
+    5,
+    ...[3, 1, 4].map((priority) =>
+      teller.task(`p${priority}`, { priority: /** @type {3} */ (priority) }, ofQueue),
+    ),
+  );
+  teller.turn(5, { kind: "CancelRequested", run: -1, node: teller.attemptAt("later").node });
+  teller.turn(150, teller.ended("short", 1), teller.task("refused", {}, ofQueue));
+  teller.turn(5, { ...limit, concurrency: null, rateCount: null, ratePeriodMs: 1 });
+  teller.turn(5, {
+    kind: "WorkerLost",
+    worker: teller.state.fleet.byId("queue-1")?.number ?? -1,
+    code: "left",
+  });
 }
 
 /**
@@ -334,6 +423,63 @@ function reportOf(attempt, below) {
 }
 
 /**
+ * A long story of tasks of no run, in one of the orders.
+ *
+ * @param {Parts} parts
+ * @param {SchedulerConfig["order"]} order
+ */
+function tellTasks(parts, order) {
+  let drawn = order.length;
+  const below = (/** @type {number} */ limit) => {
+    drawn = parts.core.mix32(drawn + 0x9e3779b9);
+    return drawn % limit;
+  };
+  const teller = new Teller(parts, {
+    ...{ order, fairShare: 4, credits: true, costThresholdMicros: 300, costWindowMs: 900, ageEveryMs: 200 },
+    ...{
+      ageStepMs: 50,
+      starveBackgroundMs: 400,
+      starveBatchMs: 700,
+      reserveAfterMs: 250,
+      jitterPermille: 250,
+    },
+  });
+  const agent = () => `agent ${below(4)}`;
+  const limit = /** @type {const} */ ({ kind: "LimitConfigured", zone: "here", name: "db" });
+  teller.turn(1, { ...limit, concurrency: 3, rateCount: 2, ratePeriodMs: 70 });
+  for (let at = 0; at < 4; at++)
+    teller.turn(1, { kind: "CreditsGranted", zone: "here", agent: `agent ${at}`, micros: 200_000 });
+  for (let at = 0; at < 6; at++) teller.turn(1, joins(`wörker-${at}`, { slots: 2 }));
+  for (let turn = 0; turn < 200; turn++) {
+    const placed = [...teller.state.singles.all.values()].filter(({ status }) =>
+      parts.scheduler.isPlaced(status),
+    );
+    const reports = placed
+      .filter(() => below(3) === 0)
+      .map(({ id }) =>
+        below(5) === 0 ? reportOf(teller.attemptAt(id), below) : teller.ended(id, below(90)),
+      );
+    const tasks = Array.from({ length: below(4) }, (_, at) =>
+      teller.task(
+        `${below(10_000)} ${turn}.${at}`,
+        {
+          ...{ priority: /** @type {const} */ ([0, 1, 2, 3, 4])[below(5)] ?? 2, estimateMs: 1 + below(400) },
+          ...{ cpuMillicores: 100 + 300 * below(3), maxAttempts: 1 + below(3), backoffMs: 15 * below(3) },
+          limits: below(3) === 0 ? ["db"] : [],
+        },
+        {
+          ...{ agent: agent(), boostMicros: 10_000 * below(3) },
+          deadline: below(4) === 0 ? teller.now + below(900) : -1,
+          runAt: below(6) === 0 ? teller.now + below(300) : -1,
+        },
+      ),
+    );
+    teller.turn(below(60), ...reports, ...tasks);
+  }
+  return teller.told();
+}
+
+/**
  * The hashes of the ledgers and states of all stories, by name.
  *
  * @param {Parts} parts
@@ -349,7 +495,28 @@ export function hashStories(parts) {
   for (const strategy of /** @type {const} */ (["round-robin", "least-loaded", "random", "affinity"])) {
     for (const seed of [1, 2]) note(`${strategy} ${seed}`, tellSeeded(parts, strategy, seed));
   }
+  for (const order of /** @type {const} */ (["graph", "hrrn", "classic"]))
+    note(order, tellTasks(parts, order));
   return hashes;
+}
+
+/**
+ * Where an earlier ledger ends. Its lines stay as they were written; what a state holds, and so its hash, changes.
+ *
+ * @param {Parts} parts
+ * @param {string} name
+ */
+function replayed({ ledger, scheduler }, name) {
+  const verifier = new ledger.ChainVerifier();
+  const state = new scheduler.State();
+  for (const line of readFileSync(new URL(`golden/${name}`, import.meta.url), "utf8")
+    .split("\n")
+    .slice(0, -1)) {
+    const block = verifier.accept(line);
+    if ("code" in block) throw new Error(block.detail);
+    scheduler.replayBlock(state, block);
+  }
+  return { head: verifier.head, stateHash: scheduler.stateHash(state) };
 }
 
 async function main() {
@@ -364,9 +531,11 @@ async function main() {
     const { lines, head, stateHash } = tellGolden(parts);
     const write = (/** @type {string} */ name, /** @type {string} */ text) =>
       writeFileSync(new URL(`golden/${name}`, import.meta.url), text);
-    write("v1.jsonl", lines.map((line) => `${line}\n`).join(""));
-    write("v1.json", `${JSON.stringify({ head, stateHash }, null, 2)}\n`);
-    write("stories.json", `${JSON.stringify(hashes, null, 2)}\n`);
+    const json = (/** @type {unknown} */ value) => `${JSON.stringify(value, null, 2)}\n`;
+    write("v2.jsonl", lines.map((line) => `${line}\n`).join(""));
+    write("v2.json", json({ head, stateHash }));
+    write("v1.json", json(replayed(parts, "v1.jsonl")));
+    write("stories.json", json(hashes));
   } else {
     process.stdout.write(`${JSON.stringify(hashes)}\n`);
   }
