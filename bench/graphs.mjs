@@ -38,6 +38,7 @@ export const NO_OP = {
   estimateMs: 1,
   priority: 2,
   capabilities: [],
+  limits: [],
   maxAttempts: 1,
   backoffMs: 0,
   timeoutMs: 0,
