@@ -8,6 +8,8 @@ import { cpus, loadavg, totalmem } from "node:os";
  * @property {string} metric
  * @property {string} unit
  * @property {number} value
+ * @property {number} [min] Of the rounds whose median the value is.
+ * @property {number} [max]
  * @property {string} [goal] What the value is held to; an aim behind it is a wish.
  * @property {boolean} [met] Whether the value keeps to the goal.
  * @property {string} [peer]
@@ -25,6 +27,7 @@ import { cpus, loadavg, totalmem } from "node:os";
 /**
  * @typedef {object} Setting
  * @property {boolean} quick Small sizes: shows that everything works, measures nothing.
+ * @property {boolean} full The largest sizes too.
  * @property {(line: string) => void} say
  */
 
@@ -51,6 +54,9 @@ export function atLeast(value, limit) {
   return { value, goal: `>= ${limit}`, met: value >= limit };
 }
 
+/** Before anything is measured: work that others do shows here. */
+const loadAverage = Number((loadavg()[0] ?? 0).toFixed(2));
+
 function machine() {
   const [cpu] = cpus();
   return {
@@ -59,8 +65,7 @@ function machine() {
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     node: process.versions.node,
     platform: `${process.platform} ${process.arch}`,
-    /** Work that others did at the same time shows here. */
-    loadAverage: Number((loadavg()[0] ?? 0).toFixed(2)),
+    loadAverage,
   };
 }
 
@@ -77,41 +82,42 @@ export function asJson(bench, results) {
  * @param {readonly Row[]} rows
  */
 export function asTable(bench, rows) {
-  const { cpu, cores, memoryGiB, node, loadAverage } = machine();
-  const header = ["case", "metric", "value", "unit", "goal", "", "peer", "peer's", "times better"];
-  const cells = rows.map((row) => [
-    row.case,
-    row.metric,
-    formatNumber(row.value),
-    row.unit,
-    row.goal ?? "",
-    row.met === undefined ? "" : row.met ? "met" : "MISSED",
-    row.peer ?? "",
-    row.peerValue === undefined ? "" : formatNumber(row.peerValue),
-    row.ratio === undefined ? "" : formatNumber(row.ratio),
-  ]);
-  const widths = header.map((name, at) =>
-    Math.max(name.length, ...cells.map((line) => line[at]?.length ?? 0)),
-  );
-  const lines = [header, ...cells].map((line) =>
-    line
-      .map((cell, at) => (NUMERIC.has(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
+  const { cpu, cores, memoryGiB, node } = machine();
+  const columns = COLUMNS.map(({ title, isNumeric = false, cell }) => {
+    const cells = rows.map(cell);
+    const width = Math.max(title.length, ...cells.map(({ length }) => length));
+    const pad = (/** @type {string} */ text) => (isNumeric ? text.padStart(width) : text.padEnd(width));
+    return { title: pad(title), cells: cells.map(pad), isUsed: cells.some((text) => text !== "") };
+  }).filter(({ isUsed }) => isUsed);
+  const lines = [
+    columns.map(({ title }) => title),
+    ...rows.map((_, at) => columns.map(({ cells }) => cells[at] ?? "")),
+  ].map((line) => line.join("  ").trimEnd());
   const missed = rows.filter(({ met }) => met === false).length;
   const held = rows.filter(({ met }) => met !== undefined).length;
   return [
-    `${bench} on ${cores} x ${cpu}, ${memoryGiB} GiB, Node ${node}, load average ${loadAverage}`,
+    `${bench} on ${cores} x ${cpu}, ${memoryGiB} GiB, Node ${node}, load average ${loadAverage} at the start`,
     "",
     ...lines,
-    "",
-    missed === 0 ? `${held} of ${held} goals are met.` : `${missed} of ${held} goals are MISSED.`,
+    ...(held === 0
+      ? []
+      : ["", missed === 0 ? `${held} of ${held} goals are met.` : `${missed} of ${held} goals are MISSED.`]),
   ].join("\n");
 }
 
-/** The columns that are aligned to the right. */
-const NUMERIC = new Set([2, 7, 8]);
+/** Those that no row uses are left out. @type {readonly { title: string, isNumeric?: boolean, cell: (row: Row) => string }[]} */
+const COLUMNS = [
+  { title: "case", cell: (row) => row.case },
+  { title: "metric", cell: (row) => row.metric },
+  { title: "value", isNumeric: true, cell: ({ value }) => formatNumber(value) },
+  { title: "min - max", isNumeric: true, cell: ({ min, max }) => formatRange(min, max) },
+  { title: "unit", cell: (row) => row.unit },
+  { title: "goal", cell: ({ goal = "" }) => goal },
+  { title: "", cell: ({ met }) => (met === undefined ? "" : met ? "met" : "MISSED") },
+  { title: "peer", cell: ({ peer = "" }) => peer },
+  { title: "peer's", isNumeric: true, cell: ({ peerValue }) => formatOptional(peerValue) },
+  { title: "times better", isNumeric: true, cell: ({ ratio }) => formatOptional(ratio) },
+];
 
 /**
  * @param {Row} row
@@ -126,6 +132,19 @@ function rounded(row) {
       ]),
     )
   );
+}
+
+/** @param {number} [value] */
+function formatOptional(value) {
+  return value === undefined ? "" : formatNumber(value);
+}
+
+/**
+ * @param {number} [min]
+ * @param {number} [max]
+ */
+function formatRange(min, max) {
+  return min === undefined || max === undefined ? "" : `${formatNumber(min)} - ${formatNumber(max)}`;
 }
 
 /** @param {number} value */

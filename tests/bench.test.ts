@@ -1,6 +1,10 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 
 const main = fileURLToPath(new URL("../bench/main.mjs", import.meta.url));
 
@@ -10,9 +14,9 @@ interface Finished {
   readonly stderr: string;
 }
 
-function bench(...args: readonly string[]): Promise<Finished> {
+function bench(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Finished> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], (error, stdout, stderr) => {
+    execFile(process.execPath, [main, ...args], { env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });
@@ -21,7 +25,7 @@ function bench(...args: readonly string[]): Promise<Finished> {
 test("a small run of the benchmark of decisions gives figures, and its ledgers are decided again", {
   timeout: 180_000,
 }, async () => {
-  const { code, stdout, stderr } = await bench("decisions", "--quick", "--json");
+  const { code, stdout, stderr } = await bench(["decisions", "--quick", "--json"]);
   expect(stderr).not.toContain("FAILED");
   expect(code).toBe(0);
   const report = JSON.parse(stdout);
@@ -43,7 +47,90 @@ test("a small run of the benchmark of decisions gives figures, and its ledgers a
 });
 
 test("a benchmark that there is not is refused with a list of those that there are", async () => {
-  const { code, stdout, stderr } = await bench("nonsense");
+  const { code, stdout, stderr } = await bench(["nonsense"]);
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toMatch(/There is no benchmark nonsense\.\n(.*\n)* {2}decisions .*\n(.*\n)* {2}all /);
+  expect(stderr).toMatch(
+    /There is no benchmark nonsense\.\n(.*\n)* {2}decisions .*\n(.*\n)* {2}queue .*\n(.*\n)* {2}all /,
+  );
 });
+
+describe("the benchmark of queues", () => {
+  const temporary = mkdtempSync(join(tmpdir(), "orrery-bench-test-"));
+  // A database does not run as root; where we are, its user has to get in.
+  chmodSync(temporary, 0o711);
+  const env = { ...process.env, TMPDIR: temporary };
+  afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+
+  test("a small run gives figures, and leaves neither processes nor folders behind", {
+    timeout: 300_000,
+  }, async () => {
+    const { code, stdout, stderr } = await bench(["queue", "--quick", "--json"], env);
+    expect([code, stderr.replaceAll(/^queue: round .*\n/gm, "")]).toEqual([0, ""]);
+    const report = JSON.parse(stdout);
+    expect(report.bench).toBe("queue");
+    expect(report.machine.loadAverage).toBeGreaterThanOrEqual(0);
+    for (const row of report.results) {
+      expect(row).toEqual({
+        case: expect.any(String),
+        metric: expect.any(String),
+        unit: expect.stringMatching(/^(1\/s|ms|MiB|times)$/),
+        value: expect.any(Number),
+        min: expect.any(Number),
+        max: expect.any(Number),
+      });
+      expect(row.min).toBeGreaterThan(0);
+      expect(row.max).toBeGreaterThanOrEqual(row.value);
+      expect(row.value).toBeGreaterThanOrEqual(row.min);
+    }
+    const cases = new Set(report.results.map((row: { case: string }) => row.case));
+    expect([...cases]).toEqual(
+      expect.arrayContaining([
+        "disk: fdatasync of 8 KiB",
+        "Orrery on PostgreSQL: submit, library, 16 in flight : 1 in flight",
+        "Orrery on PostgreSQL: start, again on the same data",
+        "Orrery in memory: submit, http, 16 in flight",
+        "Orrery in memory: one task at a time, http, submit to result",
+        "Orrery in memory: claim, 200 waiting, 99% of one agent at its limit",
+        "Orrery in memory: 200 waiting",
+      ]),
+    );
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(processesIn(temporary)).toEqual([]);
+  });
+
+  test("an interrupted run ends by the signal, and leaves neither processes nor folders behind", {
+    timeout: 120_000,
+  }, async () => {
+    const running = spawn(process.execPath, [main, "queue", "--quick"], {
+      env,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const ended = once(running, "close");
+    // Once its database works, it has the most to end.
+    while (!processesIn(temporary).some((command) => /postgres.*checkpointer/.test(command))) {
+      expect(running.exitCode).toBeNull();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    running.kill("SIGINT");
+    expect(await ended).toEqual([null, "SIGINT"]);
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(processesIn(temporary)).toEqual([]);
+  });
+});
+
+/** What runs with a folder in its arguments, in its environment, or as its working directory. */
+function processesIn(folder: string): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+        const isIn = `${command}${environment}${readlinkSync(`/proc/${pid}/cwd`)}`.includes(folder);
+        return isIn ? [command] : [];
+      } catch {
+        // It has ended meanwhile, or is another user's.
+        return [];
+      }
+    });
+}

@@ -1,0 +1,21 @@
+// One measurement in a process of its own, with a fresh heap: reads its job from the first argument and sends the
+// figures to who started it.
+
+import { endWhenTold } from "./apart.mjs";
+import { Closers } from "./closers.mjs";
+import { measure } from "./measures.mjs";
+
+const closers = new Closers();
+const told = endWhenTold(closers);
+try {
+  const figures = await measure(JSON.parse(process.argv[2] ?? ""), closers);
+  await closers.closeAll();
+  process.send?.(figures, () => process.exit(0));
+} catch (error) {
+  // What is closed under a measurement makes it fail; that is no news.
+  if (!told.isEnding) {
+    process.stderr.write(`${/** @type {Error} */ (error).stack}\n`);
+    await closers.closeAll();
+    process.exit(1);
+  }
+}

@@ -1,0 +1,38 @@
+// A server in a process of its own. Says where it listens, and how large it is when asked.
+
+import { startServer } from "../../dist/server/index.js";
+import { endWhenTold } from "./apart.mjs";
+import { Closers } from "./closers.mjs";
+import { warn } from "./warn.mjs";
+
+/**
+ * @typedef {object} ServerJob
+ * @property {string} [store]
+ * @property {string} dataDir
+ * @property {string} key
+ * @property {import("../../dist/server/index.js").ServiceSettings["config"]} config
+ */
+
+const closers = new Closers();
+endWhenTold(closers);
+const { store, dataDir, key, config } = /** @type {ServerJob} */ (JSON.parse(process.argv[2] ?? ""));
+const { url } = await closers.use(
+  startServer({
+    host: "127.0.0.1",
+    port: 0,
+    strictPort: true,
+    store,
+    dataDir,
+    apiKey: key,
+    version: "bench",
+    settings: { config },
+    logLevel: "error",
+    warn,
+    onFailed: (error) => {
+      process.stderr.write(`${error.stack}\n`);
+      void closers.closeAll().then(() => process.exit(1));
+    },
+  }),
+);
+process.on("message", () => process.send?.(process.memoryUsage.rss()));
+process.send?.(url);
