@@ -3,8 +3,8 @@ export {
   type OpenOptions,
   type Orrery,
   open,
-  RefusedError,
-  TaskFailedError,
+  Refused,
+  TaskFailed,
   type TaskOptions,
 } from "./embedded/index.ts";
 export {

@@ -289,7 +289,7 @@ describe.each(BACKENDS)("on %s", (backend) => {
     const hang = task(
       (_, { signal }) =>
         new Promise((_resolve, reject) => {
-          signal.addEventListener("abort", () => reject(signal.reason));
+          signal.addEventListener("abort", () => reject(new Error("stopped")));
         }),
     );
     await using _worker = service.worker({ hang });

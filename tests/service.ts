@@ -11,7 +11,7 @@ import { testDatabase } from "./postgres.ts";
 export const BACKENDS = ["memory", "postgresql"] as const;
 export type Backend = (typeof BACKENDS)[number];
 
-export const ADMIN_KEY = "sk-test-admin-0123456789";
+const ADMIN_KEY = "sk-test-admin-0123456789";
 
 export interface Answer {
   readonly status: number;
@@ -85,7 +85,8 @@ export class TestService implements AsyncDisposable {
     );
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json") ?? false;
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const answered: unknown = isJson ? JSON.parse(text) : text;
+    return { status: response.status, headers: response.headers, body: answered };
   }
 
   get(path: string, options?: RequestOptions): Promise<Answer> {

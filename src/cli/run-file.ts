@@ -1,17 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, rename } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { canonicalJson, derivedUuid, sha256Hex } from "../core/index.ts";
 import type { RunOutcome } from "../ledger/index.ts";
 import { LocalRun, localWorkers, thisMachine } from "../local/index.ts";
 import { couldEverRun, Worker, type WorkerSpec } from "../placement/index.ts";
-import { type FileNode, type GraphFile, readGraphFile } from "../protocol/index.ts";
+import type { FileNode, GraphFile } from "../protocol/index.ts";
 import { DEFAULT_CONFIG, type Run, Status, stateHash } from "../scheduler/index.ts";
 import { FileStore, headPath, StoreError, snapshotPath } from "../store/index.ts";
 import { formatBytes, formatCores } from "../words/index.ts";
 import { BUILT_IN } from "../worker/index.ts";
-import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
+import { CheckFailed, UsageError } from "./errors.ts";
+import { readGraphText } from "./graph-text.ts";
 import type { RunOptions } from "./run.ts";
 import { RunView } from "./run-view.ts";
 import { neutralise } from "./terminal-text.ts";
@@ -27,7 +28,7 @@ export interface RunResult {
 
 /** The whole of `orrery run`. */
 export async function runFile(file: string, options: RunOptions): Promise<RunResult> {
-  const graph = await loadGraph(file);
+  const { graph } = await readGraphText(file);
   const specs = graph.nodes.map((node) => node.spec);
   const workers = localWorkers(thisMachine(), options.workers, specs);
   refuseImpossible(file, graph, workers);
@@ -75,24 +76,6 @@ export async function runFile(file: string, options: RunOptions): Promise<RunRes
   } finally {
     signals.stop();
   }
-}
-
-async function loadGraph(file: string): Promise<GraphFile> {
-  let source: Buffer;
-  try {
-    source = await readFile(file);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw new NotFoundError(`${file}: no such file`);
-    throw new UsageError(
-      `${file}: ${code === "EISDIR" ? "is a directory; name the graph file in it" : message}`,
-    );
-  }
-  const result = readGraphFile(source, file);
-  if (result.ok) return result.graph;
-  throw new UsageError(
-    result.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`).join("\n"),
-  );
 }
 
 /** What no worker here could ever run is said before anything is started. */

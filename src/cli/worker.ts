@@ -33,7 +33,7 @@ export function workerCommand(): Command {
     .option("--tasks <file>", "a module (.js, .mjs, .ts, .mts) that exports handlers")
     .option("--id <id>", "its name (default: made of the host, the process and a few random characters)")
     .option("--zone <name>", "its home zone (default: that of the key)")
-    .option("--executor <name...>", "the executors that it serves", ["default"])
+    .option("--executor <name...>", "the executors that it serves", ["default", "local"])
     .option("--capability <name...>", "what it can do beyond that", [])
     .option("--slots <n>", "how many tasks at once (default: the number of cores)", wholeNumber(1, 10_000))
     .option("--cpu <cores>", "such as 2, 0.5 or 500m (default: all cores)")

@@ -274,3 +274,10 @@ describe("administration", () => {
     expect(() => new OrreryClient({ url: server.url, key: "a b" })).toThrow(TypeError);
   });
 });
+
+test("what a task prints can be followed until it has ended", async () => {
+  const { id } = await client.submit({ task_type: "chat" });
+  const lines = await all(client.followLog(id));
+  expect(lines.map(({ text }) => text)).toEqual(["first", "second"]);
+  expect(await client.log(id, { after: lines[0]?.line, limit: 5 })).toEqual(lines.slice(1));
+});

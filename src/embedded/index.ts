@@ -3,7 +3,7 @@ export {
   type OpenOptions,
   type Orrery,
   open,
-  RefusedError,
-  TaskFailedError,
+  Refused,
+  TaskFailed,
   type TaskOptions,
 } from "./open.ts";

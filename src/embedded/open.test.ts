@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { command, PermanentError, task } from "../worker/index.ts";
-import { open, RefusedError, TaskFailedError } from "./index.ts";
+import { open, Refused, TaskFailed } from "./index.ts";
 
 test("scheduler, store and worker in one process: submit, wait, and be told what went wrong", async () => {
   const orrery = await open({
@@ -19,7 +19,7 @@ test("scheduler, store and worker in one process: submit, wait, and be told what
     expect(await orrery.result(await orrery.submit("upper", { x: "y" }))).toEqual({ X: "Y" });
     expect((await orrery.why(id))?.placed?.text).toMatch(/^Attempt 1 went to .* because/);
     const failed = orrery.result(await orrery.submit("fail"));
-    await expect(failed).rejects.toThrow(TaskFailedError);
+    await expect(failed).rejects.toThrow(TaskFailed);
     await expect(failed).rejects.toThrow("no use");
     await expect(orrery.result("00000000-0000-4000-8000-000000000000")).rejects.toThrow(RangeError);
   } finally {
@@ -33,7 +33,7 @@ test("the same key is the same task, and what is refused says why", async () => 
     const first = await orrery.submit("later", {}, { idempotencyKey: "k" });
     expect(await orrery.submit("later", {}, { idempotencyKey: "k" })).toBe(first);
     await orrery.submit("later");
-    await expect(orrery.submit("later")).rejects.toThrow(RefusedError);
+    await expect(orrery.submit("later")).rejects.toThrow(Refused);
     expect(await orrery.cancel(first)).toBe(true);
     expect((await orrery.task(first))?.status).toBe("cancelled");
   } finally {

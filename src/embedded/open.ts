@@ -42,8 +42,8 @@ export interface TaskOptions {
 }
 
 /** The task did not complete. */
-export class TaskFailedError extends Error {
-  override readonly name = "TaskFailedError";
+export class TaskFailed extends Error {
+  override readonly name = "TaskFailed";
   readonly task: TaskView;
 
   constructor(task: TaskView) {
@@ -53,8 +53,8 @@ export class TaskFailedError extends Error {
 }
 
 /** The submission was refused; `code` says why. */
-export class RefusedError extends Error {
-  override readonly name = "RefusedError";
+export class Refused extends Error {
+  override readonly name = "Refused";
   readonly code: string;
 
   constructor({ code, message }: Refusal) {
@@ -66,7 +66,7 @@ export class RefusedError extends Error {
 export interface Orrery extends AsyncDisposable {
   /** Resolves when the task is stored, with its id. */
   submit(type: string, payload?: unknown, options?: TaskOptions): Promise<string>;
-  /** Resolves with the task's result; throws `TaskFailedError`. */
+  /** Resolves with the task's result; throws `TaskFailed`. */
   result(id: string): Promise<unknown>;
   task(id: string): Promise<TaskView | undefined>;
   why(id: string): Promise<Explanation | undefined>;
@@ -114,7 +114,7 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
     api,
     async submit(type, payload = {}, task = {}) {
       const [submitted] = await api.submit(caller, [submissionOf(type, payload, task)]);
-      if (!submitted?.accepted) throw new RefusedError(submitted as Refusal);
+      if (!submitted?.accepted) throw new Refused(submitted as Refusal);
       return submitted.task.id;
     },
     async result(id) {
@@ -122,7 +122,7 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
         const task = await api.waitForTask(caller, id, WAIT_MS, gone.signal);
         if (!task) throw new RangeError(`there is no task ${id}`);
         if (task.status === "completed") return JSON.parse(task.result ?? "null") as unknown;
-        if (task.status === "failed" || task.status === "cancelled") throw new TaskFailedError(task);
+        if (task.status === "failed" || task.status === "cancelled") throw new TaskFailed(task);
         gone.signal.throwIfAborted();
       }
     },

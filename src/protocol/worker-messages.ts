@@ -8,7 +8,7 @@ import { type Static, Type } from "typebox";
  * A report is repeated until it is acknowledged; the server accepts it once.
  */
 
-export const WORKER_PROTOCOL = 1;
+const WORKER_PROTOCOL = 1;
 
 const Name = Type.String({ minLength: 1, maxLength: 256 });
 const Names = Type.Array(Name, { maxItems: 1000 });

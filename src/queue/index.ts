@@ -19,4 +19,4 @@ export type { Entry } from "./entry.ts";
 export { FairShare, type FairShareSnapshot } from "./fair-share.ts";
 export { Line } from "./line.ts";
 export { goesBefore } from "./rank.ts";
-export { Limit, type LimitConfig, type LimitSnapshot } from "./rate-limit.ts";
+export { Limit, type LimitSnapshot } from "./rate-limit.ts";

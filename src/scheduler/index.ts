@@ -1,6 +1,5 @@
-export type { Barrier } from "./admission.ts";
 export { apply } from "./apply.ts";
-export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
+export { type AgentCensus, agentCensus, agentsOf, census } from "./census.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export { type WaitReason, whyHere, whyNotYet } from "./explain.ts";
 export { zonedKey } from "./group.ts";

@@ -31,7 +31,7 @@ export class EventStream {
   publish(facts: readonly Fact[], state: State): void {
     for (const fact of facts) {
       this.#lastSeq = fact.seq;
-      if (fact.about) this.#kept.push({ ...fact, data: dataOf(state, fact.event) });
+      if (fact.about) this.#kept.push({ ...fact, data: { ...nodeOf(fact), ...dataOf(state, fact.event) } });
     }
     if (this.#kept.length > 2 * KEPT) {
       const dropped = this.#kept.splice(0, this.#kept.length - KEPT);
@@ -116,6 +116,11 @@ function isVisible({ zone, agent, isZoneAdmin }: Caller, { about }: Seen): boole
   return about !== undefined && about.zone === zone && (isZoneAdmin || about.agent === agent);
 }
 
+function nodeOf({ about }: Fact): { readonly node?: string } {
+  const node = about?.task?.node;
+  return node === undefined ? {} : { node };
+}
+
 /** What of an event is for its task's owner: names in place of numbers, and nothing about other zones. */
 function dataOf(state: State, event: LedgerEvent): Readonly<Record<string, unknown>> {
   switch (event.kind) {
@@ -138,6 +143,8 @@ function dataOf(state: State, event: LedgerEvent): Readonly<Record<string, unkno
       return { due_at: event.dueAt };
     case "TaskFailed":
       return { code: event.code };
+    case "TasksSkipped":
+      return { nodes: event.nodes.map((node) => state.runs.get(event.run)?.graph.idOf(node)) };
     case "RunSubmitted":
       return { name: event.name, nodes: event.graph.ids.length };
     case "RunEnded":

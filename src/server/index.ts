@@ -3,8 +3,6 @@ export type {
   Caller,
   Explanation,
   Refusal,
-  RunView,
-  Submitted,
   TaskSubmission,
   TaskView,
   WorkerGateway,
@@ -13,5 +11,4 @@ export type {
 } from "./api.ts";
 export { Driver } from "./driver.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
-export { Projection } from "./projection.ts";
-export { type RunningServer, StartError, type StartOptions, startServer } from "./start.ts";
+export { type RunningServer, StartError, startServer } from "./start.ts";

@@ -26,7 +26,7 @@ export interface ServiceSettings {
 
 const DAY_MS = 86_400_000;
 
-export const STANDARD_SETTINGS: ServiceSettings = {
+const STANDARD_SETTINGS: ServiceSettings = {
   config: {},
   leaseMs: 15_000,
   graceMs: 30_000,

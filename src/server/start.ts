@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
@@ -212,6 +213,7 @@ function answerStarting(url: string, response: Parameters<RequestListener>[1]): 
     status: 503,
     code: "unavailable",
     detail: "the server opens its store and recovers; try again in a moment",
+    request_id: randomUUID(),
   };
   response.writeHead(isAlive ? 200 : 503, {
     "content-type": isAlive ? "application/json" : "application/problem+json",

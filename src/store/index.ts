@@ -2,7 +2,7 @@ export { type SavedSnapshot, type ServiceStore, type Store, StoreError } from ".
 export { FileStore } from "./file.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
 export { MemoryStore } from "./memory.ts";
-export { type OpenedStore, type OpenOptions, openServiceStore } from "./open.ts";
+export { openServiceStore } from "./open.ts";
 export {
   type ApiKeyRow,
   type IdempotencyKey,
@@ -12,12 +12,10 @@ export {
   NO_CHANGES,
   QUEUED,
   type Retention,
-  ROW_STATUSES,
   type RowChanges,
   type RowStatus,
   type RunRow,
   type SubmittedTask,
-  type TaskFilter,
   type TaskLine,
   type TaskProgress,
   type TaskRow,

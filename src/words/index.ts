@@ -20,6 +20,5 @@ export {
   describeRejection,
   describeWait,
   OUTCOME_WORDS,
-  type RejectionFacts,
   STATUS_WORDS,
 } from "./sentences.ts";

@@ -218,7 +218,7 @@ function convertTexts(schema: Node, given: unknown): Record<string, unknown> {
   for (const [name, { type }] of Object.entries(schema.properties ?? {})) {
     const text = converted[name];
     if (typeof text !== "string") continue;
-    if ((type === "integer" || type === "number") && /^-?\d{1,15}(\.\d{1,9})?$/.test(text))
+    if ((type === "integer" || type === "number") && /^-?\d{1,16}(\.\d{1,32})?$/.test(text))
       converted[name] = Number(text);
     if (type === "boolean" && (text === "true" || text === "false")) converted[name] = text === "true";
   }
