@@ -40,3 +40,15 @@ test("[Q-08] the sum lies between that of the window and that of a step more, an
     { seed: 1, numRuns: 100 },
   );
 });
+
+test("a window that is given another length counts what was added before, by the step that it was in", () => {
+  const window = new CostWindow(60_000);
+  window.add(500, 3);
+  window.add(30_000, 4);
+  const longer = window.resized(120_000);
+  expect(longer.sum(120_000)).toBe(7);
+  expect(longer.sum(121_999)).toBe(4);
+  const shorter = window.resized(6_000);
+  expect(shorter.sum(31_000)).toBe(4);
+  expect(shorter.sum(40_000)).toBe(0);
+});

@@ -46,6 +46,13 @@ export class CostWindow {
     return sum;
   }
 
+  /** The same costs in a window of another length, each as if it came at the last moment of its step. */
+  resized(windowMs: number): CostWindow {
+    const window = new CostWindow(windowMs);
+    for (const [step, micros] of this.#steps) window.add((step + 1) * this.#stepMs - 1, micros);
+    return window;
+  }
+
   toSnapshot(): CostWindowSnapshot {
     return { windowMs: this.#windowMs, steps: this.#steps.map(([step, micros]) => [step, micros]) };
   }

@@ -85,3 +85,12 @@ test("a configuration takes effect in the turn that brings it", () => {
     "TaskAssigned b#1 w",
   ]);
 });
+
+test("[Q-08] another window of costs counts for agents that had costs before", () => {
+  const loop = new Loop({ order: "hrrn", costThresholdMicros: 5, costWindowMs: 60_000 });
+  loop.turn(1, joins("w"), submits("r1", [aNode("a")]));
+  loop.turn(2, { ...loop.finished("r1", "a"), costMicros: 9 });
+  loop.turn(3, { kind: "SchedulerConfigured", config: { ...loop.state.config, costWindowMs: 600 } });
+  expect(loop.state.costs.get(JSON.stringify(["here", "ann"]))?.sum(3)).toBe(9);
+  expect(loop.state.costs.get(JSON.stringify(["here", "ann"]))?.sum(5_000)).toBe(0);
+});

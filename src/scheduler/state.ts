@@ -133,8 +133,12 @@ export class State {
   }
 
   configure(config: SchedulerConfig): void {
+    const { costWindowMs } = this.config;
     // A ledger from before there was a queue does not say how it is ordered.
     this.config = { ...DEFAULT_CONFIG, ...config };
+    if (this.config.costWindowMs !== costWindowMs) {
+      for (const [key, cost] of this.costs) this.costs.set(key, cost.resized(this.config.costWindowMs));
+    }
     this.fleet.configure(this.config);
     this.shares.configure(this.config.fairShare);
     for (const pool of this.pools.values()) {
