@@ -7,13 +7,14 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { GRAPH_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { SERVICE_BUGS } from "./planted-bugs-service.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 /** Inside the checkout, where packages are found. */
 const COPIES = join(ROOT, ".cache", "planted-bugs");
-const PARTS = ["core", "graph", "ledger", "placement", "scheduler", "simulator"];
+const PARTS = ["core", "graph", "ledger", "placement", "queue", "scheduler", "server", "simulator", "store"];
 const AT_ONCE = 2;
 const TIMEOUT_MS = 170_000;
 
@@ -36,7 +37,7 @@ test("[P-18] the copy without a bug holds every invariant", { timeout: TIMEOUT_M
 });
 
 describe("[P-18] the simulator finds that", () => {
-  test.concurrent.each(PLANTED_BUGS.map((bug) => [bug.name, bug] as const))(
+  test.concurrent.each([...GRAPH_BUGS, ...SERVICE_BUGS].map((bug) => [bug.name, bug] as const))(
     "%s",
     { timeout: TIMEOUT_MS },
     async (name, bug) => {
@@ -60,7 +61,7 @@ async function simulateCopy(folder: string, bug: PlantedBug | undefined): Promis
   if (bug) plant(copy, bug);
   const door = JSON.stringify(pathToFileURL(join(copy, "simulator", "index.js")).href);
   const program = `import { simulateSeeds } from ${door};
-    const { seeds, failure } = simulateSeeds(1, ${bug ? 200 : 30});
+    const { seeds, failure } = await simulateSeeds(1, ${bug ? 200 : 30});
     process.stdout.write(JSON.stringify({ seeds, invariant: failure?.invariant ?? null }));`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
   return JSON.parse(stdout) as Found;

@@ -10,7 +10,8 @@ export interface PlantedBug {
   readonly replace: string;
 }
 
-export const PLANTED_BUGS: readonly PlantedBug[] = [
+/** In the scheduling of graphs. */
+export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a task is ready when one of its needs has completed",
     file: "scheduler/apply",
@@ -20,26 +21,28 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a failed attempt keeps its resources",
     file: "scheduler/apply",
-    find: "state.fleet.release(state.worker(run.worker[event.node]), taskKey(event.run, event.node));",
-    replace: `{ const worker = state.worker(run.worker[event.node]);
+    find: "release(state, tasks, event.node);",
+    replace: `{ const worker = state.worker(tasks.workerOf(event.node));
       const { freeCpu } = worker;
-      state.fleet.release(worker, taskKey(event.run, event.node));
+      release(state, tasks, event.node);
       if (event.kind === "AttemptFailed") worker.freeCpu = freeCpu; }`,
   },
   {
     name: "a cancelled attempt keeps its resources",
     file: "scheduler/apply",
-    find: "state.fleet.release(state.worker(run.worker[event.node]), taskKey(event.run, event.node));",
-    replace: `{ const worker = state.worker(run.worker[event.node]);
+    find: "release(state, tasks, event.node);",
+    replace: `{ const worker = state.worker(tasks.workerOf(event.node));
       const { freeMemory } = worker;
-      state.fleet.release(worker, taskKey(event.run, event.node));
+      release(state, tasks, event.node);
       if (event.kind === "AttemptCancelled") worker.freeMemory = freeMemory; }`,
   },
   {
     name: "a lost worker keeps the resources of what it held",
     file: "scheduler/apply",
-    find: "state.fleet.release(worker, key);",
-    replace: "worker.held.delete(key); state.fleet.heldTotal--;",
+    find: "release(state, tasks, nodeOfKey(key));",
+    replace: `{ const { freeCpu, freeMemory } = worker;
+      release(state, tasks, nodeOfKey(key));
+      Object.assign(worker, { freeCpu, freeMemory }); }`,
   },
   {
     name: "ties between workers fall to the one that registered first",
@@ -56,20 +59,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a retry falls due by the wall clock",
     file: "scheduler/step",
-    find: "const dueAt = this.#now +",
-    replace: "const dueAt = Date.now() +",
+    find: "dueAt: this.#now + waitMs",
+    replace: "dueAt: Date.now() + waitMs",
   },
   {
     name: "the step draws a random number",
     file: "scheduler/step",
-    find: "const dueAt = this.#now +",
-    replace: "const dueAt = this.#now + (Math.random() < 0.5 ? 1 : 0) +",
+    find: "dueAt: this.#now + waitMs",
+    replace: "dueAt: this.#now + waitMs + (Math.random() < 0.5 ? 1 : 0)",
   },
   {
     name: "a report of an earlier attempt is accepted",
     file: "scheduler/step",
-    find: "run.attempt[report.node] !== report.attempt",
-    replace: "run.attempt[report.node] < report.attempt",
+    find: "tasks.attemptOf(report.node) !== report.attempt",
+    replace: "tasks.attemptOf(report.node) < report.attempt",
   },
   {
     name: "a second start of an attempt is accepted",
@@ -117,8 +120,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "what does not fit blocks what stands behind it",
     file: "scheduler/dispatch",
-    find: "if (placed && group.ready > 0)",
-    replace: "if (!placed)\n            break;\n        else if (group.ready > 0)",
+    find: "if (state.fleet.relief !== relief)",
+    replace: "if (!placed || state.fleet.relief !== relief)",
   },
   {
     name: "a worker that is kept free takes other work",
@@ -129,13 +132,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "reservations are made in the order of groups",
     file: "scheduler/dispatch",
-    find: "blocked.sort((a, b) => (goesFirst(a, b) ? -1 : 1))",
-    replace: "blocked",
+    find: "overdue.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1))",
+    replace: "overdue",
   },
   {
     name: "the reservation of a cancelled task stays",
     file: "scheduler/apply",
-    find: "state.fleet.unreserve(taskKey(run.number, node));",
+    find: "state.fleet.unreserve(taskKey(tasks.number, node));",
     replace: "",
   },
   {
@@ -159,8 +162,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a task gets one attempt too many",
     file: "scheduler/step",
-    find: "else if (attempt < task.maxAttempts)",
-    replace: "else if (attempt <= task.maxAttempts)",
+    find: "attempt >= maxAttempts ||",
+    replace: "attempt > maxAttempts ||",
   },
   {
     name: "only direct dependents of a failed task are skipped",
@@ -171,9 +174,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "dependents of a cancelled task are forgotten",
     file: "scheduler/step",
-    find: 'this.emit({ kind: "TaskCancelled", run: run.number, node });\n            this.#skipDependents(run, node);\n        }\n        else if (run.statusOf(node)',
-    replace:
-      'this.emit({ kind: "TaskCancelled", run: run.number, node });\n        }\n        else if (run.statusOf(node)',
+    find: 'this.emit({ kind: "TaskCancelled", run: tasks.number, node });\n            this.#skipDependents(tasks, node);',
+    replace: 'this.emit({ kind: "TaskCancelled", run: tasks.number, node });',
   },
   {
     name: "what runs is not told to stop when its run is cancelled",
@@ -196,8 +198,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a run does not end with its last task",
     file: "scheduler/step",
-    find: 'if (report.kind === "AttemptFinished")\n            this.#endIfDone(run);\n        else if',
-    replace: 'if (report.kind === "AttemptFinished")\n            void run;\n        else if',
+    find: 'if (report.kind === "AttemptFinished")\n            this.#endIfDone(tasks);\n        else if',
+    replace: 'if (report.kind === "AttemptFinished")\n            void tasks;\n        else if',
   },
   {
     name: "results that a worker lost in a restart count as held by it",
@@ -226,8 +228,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a full backlog takes one more",
     file: "scheduler/step",
-    find: "backlog + size > config.backlogLimit",
-    replace: "backlog + size > config.backlogLimit + 1",
+    find: "backlog + tasks > config.backlogLimit",
+    replace: "backlog + tasks > config.backlogLimit + 1",
   },
   {
     name: "what is settling is told to stop",
@@ -238,21 +240,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "the scheduler wants to be woken in the past",
     file: "scheduler/dispatch",
-    find: "overdueAt > after",
-    replace: "overdueAt > state.now",
+    find: "if (at > after)",
+    replace: "if (at > state.now)",
   },
   {
     name: "the scheduler is not woken to keep a worker free",
     file: "scheduler/dispatch",
-    find: "Math.min(wake, overdueAt)",
+    find: "Math.min(wake, at)",
     replace: "Math.min(wake, Number.POSITIVE_INFINITY)",
   },
   {
     name: "a new worker is not noticed where a reserved task was tried before",
     file: "scheduler/dispatch",
-    find: "group.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
+    find: "pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
     replace:
-      "if (!fleet.reservations.has(taskKey(run.number, node))) group.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
+      "if (!fleet.reservations.has(taskKey(tasks.number, node))) pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
   },
   {
     name: "a restored state miscounts what waits",

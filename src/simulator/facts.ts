@@ -1,7 +1,7 @@
-import type { EventOf, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
+import type { EventOf, LedgerEvent, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { type Model, ofZone } from "./model.ts";
-import { setLimit } from "./model-admission.ts";
+import { lastOfStep, setLimit } from "./model-admission.ts";
 import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { checkReservation } from "./reservations.ts";
 import {
@@ -24,7 +24,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
   model.now = now;
   switch (event.kind) {
     case "SchedulerConfigured":
-      model.config = event.config;
+      configure(model, event.config);
       break;
     case "RunSubmitted":
       submit(model, event, now);
@@ -105,6 +105,17 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "RunEnded":
       end(model, model.runAt(event.run), event);
       break;
+  }
+}
+
+/** Where the window of costs changes, each cost counts from the last moment of the step that it was kept in. */
+function configure(model: Model, config: SchedulerConfig): void {
+  const before = model.config;
+  model.config = config;
+  if (!before || before.costWindowMs === config.costWindowMs) return;
+  for (const [key, costs] of model.costs) {
+    const moved = costs.map(({ at, micros }) => ({ at: lastOfStep(at, before.costWindowMs), micros }));
+    model.costs.set(key, moved);
   }
 }
 

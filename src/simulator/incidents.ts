@@ -94,7 +94,7 @@ export interface Targets {
 export function randomIncidents(random: Random, targets: Targets): Incident[] {
   const count = random.chance(0.1) ? 0 : random.int(2, 40);
   const incidents = Array.from({ length: count }, () => randomIncident(random, targets));
-  return [...randomSettings(random), ...incidents];
+  return [...randomSettings(random, targets.stormMs), ...incidents];
 }
 
 function randomIncident(random: Random, { stormMs, workers, runSizes, tasks, config }: Targets): Incident {
@@ -139,7 +139,7 @@ function randomIncident(random: Random, { stormMs, workers, runSizes, tasks, con
 }
 
 /** What is set before anything happens. */
-function randomSettings(random: Random): Incident[] {
+function randomSettings(random: Random, stormMs: number): Incident[] {
   const orders: Order[] = Array.from({ length: random.int(0, 4) }, () => randomLimit(random));
   if (random.chance(0.5)) {
     for (const zone of ZONES) {
@@ -147,7 +147,18 @@ function randomSettings(random: Random): Incident[] {
         orders.push({ kind: "CreditsGranted", zone, agent, micros: random.int(1, 90_000) });
     }
   }
-  return orders.map((order) => ({ atMs: random.int(0, 50), type: "order", order }));
+  const settings = orders.map((order): Incident => ({ atMs: random.int(0, 50), type: "order", order }));
+  return random.chance(0.3) ? [...settings, ...restlessLimit(random, stormMs)] : settings;
+}
+
+/** A rate that is set again and again, also while it is used up. */
+function restlessLimit(random: Random, stormMs: number): Incident[] {
+  const { kind, zone, name } = randomLimit(random);
+  return Array.from({ length: 12 }, () => {
+    const rate = { rateCount: random.int(1, 3), ratePeriodMs: random.pick([900, 9_000, 40_000]) };
+    const order = { kind, zone, name, concurrency: null, ...rate };
+    return { atMs: random.int(0, stormMs), type: "order", order };
+  });
 }
 
 function changed(random: Random, config: SchedulerConfig): SchedulerConfig {

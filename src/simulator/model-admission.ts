@@ -134,14 +134,18 @@ export function reservedOf(model: Model, zone: string, agent: string): number {
 /** How many steps a window of costs is cut into: a cost counts until all of its step is a window old. */
 const COST_STEPS = 60;
 
+/** The last moment of the step that a cost is kept in. */
+export function lastOfStep(at: number, windowMs: number): number {
+  const stepMs = Math.ceil(windowMs / COST_STEPS);
+  return (Math.floor(at / stepMs) + 1) * stepMs - 1;
+}
+
 export function isDemoted(model: Model, task: ModelTask, now: number): boolean {
   const { costThresholdMicros, costWindowMs } = model.settings;
   if (costThresholdMicros === null) return false;
-  const stepMs = Math.ceil(costWindowMs / COST_STEPS);
   let sum = 0;
   for (const { at, micros } of model.costs.get(ofZone(task.zone, task.agent)) ?? []) {
-    const lastOfStep = (Math.floor(at / stepMs) + 1) * stepMs - 1;
-    if (lastOfStep > now - costWindowMs) sum += micros;
+    if (lastOfStep(at, costWindowMs) > now - costWindowMs) sum += micros;
   }
   return sum > costThresholdMicros;
 }

@@ -89,7 +89,7 @@ export function randomSpec(random: Random): TaskSpec {
     backoffMs: random.pick([0, 50, 1_000, 7_000]),
     timeoutMs: timed ? random.pick([500, 3_000, 9_000]) : 0,
     held: false,
-    limits: random.chance(0.3) ? random.some(LIMITS, 0.5).sort() : [],
+    limits: random.chance(0.4) ? random.some(LIMITS, 0.6).sort() : [],
   };
 }
 

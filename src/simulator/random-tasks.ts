@@ -28,6 +28,7 @@ export function randomQueueConfig(random: Random): Partial<SchedulerConfig> {
     starveBackgroundMs: random.pick([400, 6_000, 900_000]),
     starveBatchMs: random.pick([null, 900, 12_000]),
     deadlineLift: random.pick([0, 0.5, 2, 10]),
+    costWindowMs: random.pick([600, 9_000, 3_600_000]),
     costThresholdMicros: random.pick([null, 0, 500, 20_000]),
     fairShare: random.pick([null, null, 1, 2, 5]),
     overLimit: random.chance(0.2) ? "reject" : "wait",

@@ -82,7 +82,6 @@ function randomConfig(random: Random): SchedulerConfig {
   return {
     ...DEFAULT_CONFIG,
     ...randomQueueConfig(random),
-    costWindowMs: random.pick([600, 9_000, 3_600_000]),
     strategy: random.pick(STRATEGIES),
     preferLocality: random.chance(0.4),
     maxQueuePerWorker: random.chance(0.3) ? 0 : random.int(0, 10),

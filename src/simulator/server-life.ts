@@ -289,7 +289,7 @@ export class ServerLife {
 
   #letOut(events: readonly LedgerEvent[]): void {
     demand(
-      this.#turn?.phase !== "recorded",
+      this.#turn?.phase === "checked",
       "commit-before-effect",
       () => `${events.length} events were let out before they were stored`,
     );

@@ -269,7 +269,7 @@ function endingOf(event: Report): ModelTask["ending"] {
 function noteCost(model: Model, { zone, agent }: ModelTask, at: number, micros: number): void {
   const key = ofZone(zone, agent);
   const costs = model.costs.get(key) ?? [];
-  costs.push({ at, micros });
+  costs.push({ at: Math.max(at, costs.at(-1)?.at ?? 0), micros });
   model.costs.set(key, costs);
 }
 
