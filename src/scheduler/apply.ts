@@ -1,6 +1,7 @@
 import type {
   AttemptFinished,
   LedgerEvent,
+  QueuePaused,
   Report,
   RunSubmitted,
   TaskAssigned,
@@ -74,7 +75,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       state.credits.grant(zonedKey(event.zone, event.agent), event.micros);
       break;
     case "QueuePaused":
-      state.paused.add(placeKey(event.zone, event.executor));
+      pause(state, event);
       break;
     case "QueueResumed":
       state.paused.delete(placeKey(event.zone, event.executor));
@@ -138,6 +139,15 @@ function submitTask(state: State, event: TaskSubmitted, now: number): void {
   if (single.reservedMicros > 0) state.credits.reserve(single.group.shareKey, single.reservedMicros);
   if (single.status === Status.ready) state.singles.offer(single.number);
   else state.delay(state.singles, single.number, single.since);
+}
+
+/** A worker that was kept free for what is paused would stand idle for as long as that lasts. */
+function pause(state: State, { zone, executor }: QueuePaused): void {
+  state.paused.add(placeKey(zone, executor));
+  for (const key of [...state.fleet.reservations.keys()]) {
+    const { needs } = state.tasks(runOfKey(key)).groupOf(nodeOfKey(key)).pool.demand;
+    if (needs.zone === zone && (executor === "" || needs.executor === executor)) state.fleet.unreserve(key);
+  }
 }
 
 function registerWorker(state: State, event: WorkerRegistered, now: number): void {

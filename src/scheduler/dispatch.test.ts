@@ -356,3 +356,16 @@ test("[Q-11] what was passed over goes first as soon as a worker is no longer ke
     "TaskAssigned third#1 plain",
   ]);
 });
+
+test("a worker that is kept free for what is then paused takes other work", () => {
+  const loop = new Loop({ reserveAfterMs: 0 });
+  loop.turn(1, joins("w", { executors: ["shell", "wasm"], slots: 4 }));
+  loop.turn(2, submits("busy", [aNode("small", { cpuMillicores: 500 })]));
+  loop.turn(3, submits("kept", [aNode("whole", { cpuMillicores: 1_000 })]));
+  const other = submits("other", [aNode("wasm", { executor: "wasm" })]);
+  expect(loop.turn(4, other).texts).toEqual(["RunSubmitted"]);
+  expect(loop.turn(5, { kind: "QueuePaused", zone: "here", executor: "shell" }).texts).toEqual([
+    "QueuePaused",
+    "TaskAssigned wasm#1 w",
+  ]);
+});

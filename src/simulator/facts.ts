@@ -1,7 +1,7 @@
 import type { EventOf, LedgerEvent, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { type Model, ofZone } from "./model.ts";
-import { lastOfStep, setLimit } from "./model-admission.ts";
+import { barriersOf, lastOfStep, setLimit } from "./model-admission.ts";
 import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { checkReservation } from "./reservations.ts";
 import {
@@ -76,6 +76,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       break;
     case "QueuePaused":
       model.paused.add(ofZone(event.zone, event.executor));
+      dropPaused(model);
       break;
     case "QueueResumed":
       model.paused.delete(ofZone(event.zone, event.executor));
@@ -123,6 +124,14 @@ function submit(model: Model, event: RunSubmitted, now: number): void {
   const run = modelRun(model.nextRun++, event, model.seq, now);
   model.runs.set(run.number, run);
   for (const task of run.tasks) offerIfReady(model, task, now);
+}
+
+/** No worker is kept free for what is paused. */
+function dropPaused(model: Model): void {
+  for (const worker of model.workers) {
+    const { reservedFor } = worker;
+    if (reservedFor && barriersOf(model, reservedFor, model.now).has("pause")) worker.reservedFor = undefined;
+  }
 }
 
 function submitTask(model: Model, event: TaskSubmitted, now: number): void {
