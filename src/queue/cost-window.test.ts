@@ -45,10 +45,11 @@ test("a window that is given another length counts what was added before, by the
   const window = new CostWindow(60_000);
   window.add(500, 3);
   window.add(30_000, 4);
-  const longer = window.resized(120_000);
+  const longer = window.resized(120_000, 30_000);
   expect(longer.sum(120_000)).toBe(7);
   expect(longer.sum(121_999)).toBe(4);
-  const shorter = window.resized(6_000);
+  expect(window.resized(120_000, 61_000).sum(61_000)).toBe(4);
+  const shorter = window.resized(6_000, 30_000);
   expect(shorter.sum(31_000)).toBe(4);
   expect(shorter.sum(40_000)).toBe(0);
 });

@@ -46,10 +46,12 @@ export class CostWindow {
     return sum;
   }
 
-  /** The same costs in a window of another length, each as if it came at the last moment of its step. */
-  resized(windowMs: number): CostWindow {
+  /** What counts now, in a window of another length, each as if it came at the last moment of its step. */
+  resized(windowMs: number, now: number): CostWindow {
     const window = new CostWindow(windowMs);
-    for (const [step, micros] of this.#steps) window.add((step + 1) * this.#stepMs - 1, micros);
+    for (const [step, micros] of this.#steps) {
+      if (!this.#isOver(step, now)) window.add((step + 1) * this.#stepMs - 1, micros);
+    }
     return window;
   }
 

@@ -137,7 +137,8 @@ export class State {
     // A ledger from before there was a queue does not say how it is ordered.
     this.config = { ...DEFAULT_CONFIG, ...config };
     if (this.config.costWindowMs !== costWindowMs) {
-      for (const [key, cost] of this.costs) this.costs.set(key, cost.resized(this.config.costWindowMs));
+      for (const [key, cost] of this.costs)
+        this.costs.set(key, cost.resized(this.config.costWindowMs, this.now));
     }
     this.fleet.configure(this.config);
     this.shares.configure(this.config.fairShare);
@@ -200,6 +201,7 @@ export class State {
       node: number,
       status: isLater ? Status.delayed : Status.ready,
       attempt: event.attempts,
+      excused: 0,
       worker: -1,
       since: isLater ? event.runAt : now,
       lastSeq: seq,
