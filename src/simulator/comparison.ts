@@ -1,7 +1,7 @@
 import { NO_RUN } from "../placement/index.ts";
 import { STATUS_NAMES, type State } from "../scheduler/index.ts";
 import { type Model, ofZone } from "./model.ts";
-import { reservedOf, runningOf, runningUnder } from "./model-admission.ts";
+import { costOf, reservedOf, runningOf, runningUnder } from "./model-admission.ts";
 import { aboutTask, describeTask, type ModelRun, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { demand } from "./violation.ts";
 
@@ -118,6 +118,8 @@ function compareCounts(model: Model, state: State): void {
     const balance = model.credits.get(ofZone(zone, agent)) ?? 0;
     equal("credits", `credits of ${key}`, state.credits.balance(key), balance);
     equal("credits", `reserved of ${key}`, state.credits.reserved(key), reservedOf(model, zone, agent));
+    const cost = state.costs.get(key)?.sum(model.now) ?? 0;
+    equal("cost", `cost of ${key}`, cost, costOf(model, zone, agent, model.now));
   }
   for (const { zone, spec } of limited.values()) {
     for (const name of spec.limits) {
@@ -125,6 +127,8 @@ function compareCounts(model: Model, state: State): void {
       equal("limit-count", `running under ${name} in ${zone}`, running, runningUnder(model, zone, name));
     }
   }
+  const counted = state.shares.toSnapshot().running.reduce((sum, [, running]) => sum + running, 0);
+  equal("share-count", "running in all", counted, [...model.placed()].length);
   for (const [zone, totals] of model.totals) {
     const counted = state.totals.get(zone);
     for (const how of ["completed", "failed", "cancelled"] as const) {

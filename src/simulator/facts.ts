@@ -46,7 +46,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       model.workerAt(event.worker).reservedFor = undefined;
       break;
     case "WorkerLost":
-      lose(model.workerAt(event.worker));
+      lose(model.workerAt(event.worker), event.code);
       break;
     case "AttemptStarted":
     case "AttemptFinished":
@@ -109,14 +109,18 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
   }
 }
 
-/** Where the window of costs changes, each cost counts from the last moment of the step that it was kept in. */
+/**
+ * Where the window of costs changes, what has left the old one stays out, and the rest counts from the last moment of
+ * the step that it was kept in.
+ */
 function configure(model: Model, config: SchedulerConfig): void {
   const before = model.config;
   model.config = config;
   if (!before || before.costWindowMs === config.costWindowMs) return;
   for (const [key, costs] of model.costs) {
     const moved = costs.map(({ at, micros }) => ({ at: lastOfStep(at, before.costWindowMs), micros }));
-    model.costs.set(key, moved);
+    const kept = moved.filter(({ at }) => at > model.now - before.costWindowMs);
+    model.costs.set(key, kept);
   }
 }
 
@@ -154,7 +158,7 @@ function set(settings: Map<string, number | null>, key: string, max: number | nu
 
 function register(model: Model, spec: WorkerSpec): void {
   let worker = model.workers.find((one) => one.spec.id === spec.id);
-  if (worker) lose(worker);
+  if (worker) lose(worker, "restart");
   else {
     worker = {
       number: model.workers.length,
@@ -191,8 +195,11 @@ export function isOverloaded(
   return saysOverloaded || loadPermille >= (limit ?? 0);
 }
 
-function lose(worker: ModelWorker): void {
-  for (const task of worker.held) endAttempt(task, "lost");
+function lose(worker: ModelWorker, code: EventOf<"WorkerLost">["code"]): void {
+  for (const task of worker.held) {
+    if (code === "left" && task.status === "assigned") task.uncounted++;
+    endAttempt(task, "lost");
+  }
   worker.standing = "unreachable";
   worker.reservedFor = undefined;
 }

@@ -140,12 +140,17 @@ export function lastOfStep(at: number, windowMs: number): number {
   return (Math.floor(at / stepMs) + 1) * stepMs - 1;
 }
 
-export function isDemoted(model: Model, task: ModelTask, now: number): boolean {
-  const { costThresholdMicros, costWindowMs } = model.settings;
-  if (costThresholdMicros === null) return false;
+/** What an agent cost within the window. */
+export function costOf(model: Model, zone: string, agent: string, now: number): number {
+  const { costWindowMs } = model.settings;
   let sum = 0;
-  for (const { at, micros } of model.costs.get(ofZone(task.zone, task.agent)) ?? []) {
+  for (const { at, micros } of model.costs.get(ofZone(zone, agent)) ?? []) {
     if (lastOfStep(at, costWindowMs) > now - costWindowMs) sum += micros;
   }
-  return sum > costThresholdMicros;
+  return sum;
+}
+
+export function isDemoted(model: Model, { zone, agent }: ModelTask, now: number): boolean {
+  const { costThresholdMicros } = model.settings;
+  return costThresholdMicros !== null && costOf(model, zone, agent, now) > costThresholdMicros;
 }

@@ -38,7 +38,8 @@ export interface ModelTask {
   readonly tier: number;
   readonly startClass: number;
   readonly deadline: number;
-  readonly attemptsBefore: number;
+  /** Attempts that do not count: from before it came, and those that ended before they began. */
+  uncounted: number;
   readonly reservedMicros: number;
   readonly submission: TaskSubmitted | undefined;
   holdsUpMs: number;
@@ -133,7 +134,7 @@ export function modelSingle(
     tier,
     startClass: classOf(tier, event.requestState === "io_wait"),
     deadline: event.deadline,
-    attemptsBefore: event.attempts,
+    uncounted: event.attempts,
     reservedMicros: config.credits ? bought * config.boostTierMicros : 0,
     submission: event,
     holdsUpMs: spec.estimateMs,
@@ -179,7 +180,7 @@ function blank(
     laneKey: isAlone ? `alone ${node}` : JSON.stringify([run.number, groupKey, priority]),
     place: JSON.stringify([executor, zone]),
     deadline: -1,
-    attemptsBefore: 0,
+    uncounted: 0,
     reservedMicros: 0,
     submission: undefined,
     holdsUpMs: -1,

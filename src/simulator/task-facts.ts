@@ -72,6 +72,7 @@ export function takeReport(model: Model, event: Report, now: number): void {
   }
   if (event.kind !== "AttemptLost" && event.kind !== "AttemptTimedOut") task.reported.add(event.attempt);
   endAttempt(task, endingOf(event));
+  if (event.kind === "AttemptLost" && event.startedAt === -1) task.uncounted++;
   if ("costMicros" in event && event.costMicros) noteCost(model, task, now, event.costMicros);
   if (event.kind !== "AttemptFinished") return;
   task.status = "completed";
@@ -258,7 +259,7 @@ export function signalTask(task: ModelTask, attempt: number): void {
 
 /** Attempts since it was submitted, or put back. */
 function made(task: ModelTask): number {
-  return task.attempt - task.attemptsBefore;
+  return task.attempt - task.uncounted;
 }
 
 function endingOf(event: Report): ModelTask["ending"] {
