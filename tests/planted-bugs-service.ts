@@ -12,12 +12,14 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a boost is charged when its task is cancelled",
+    seed: 22,
     file: "scheduler/apply",
     find: "if (charge)",
     replace: "if (charge || single.status === Status.cancelled)",
   },
   {
     name: "a boost is charged at the price of today",
+    seed: 22,
     file: "scheduler/apply",
     find: "state.credits.charge(group.shareKey, reservedMicros);",
     replace: "state.credits.charge(group.shareKey, Math.min(reservedMicros, state.config.boostTierMicros));",
@@ -36,6 +38,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a task that came back forgets its deadline",
+    seed: 10,
     file: "scheduler/apply",
     find: "state.watchDeadline(state.singles.get(node));",
     replace: "void state;",
@@ -60,18 +63,21 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an agent is demoted at its threshold",
+    seed: 26,
     file: "scheduler/admission",
     find: "cost.sum(now) > costThresholdMicros",
     replace: "cost.sum(now) >= costThresholdMicros",
   },
   {
     name: "a paused executor goes on",
+    seed: 33,
     file: "scheduler/admission",
     find: "return state.paused.has(pool.place) || state",
     replace: "return state",
   },
   {
     name: "setting a limit again forgives what was used of it",
+    seed: 40,
     file: "queue/rate-limit",
     find: "rateCount === null ? 0 : converted(debt, this.#periodMs, ratePeriodMs, rateCount)",
     replace: "0",
@@ -84,6 +90,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a task that is put back has used up its attempts before",
+    seed: 12,
     file: "scheduler/state",
     find: "attemptsBefore: event.attempts,",
     replace: "attemptsBefore: 0,",

@@ -8,6 +8,8 @@ export interface PlantedBug {
   /** Stands in the file exactly once. */
   readonly find: string;
   readonly replace: string;
+  /** One that is known to show it, to be tried first; the search is long for some. */
+  readonly seed?: number;
 }
 
 /** In the scheduling of graphs. */
@@ -131,6 +133,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "reservations are made in the order of groups",
+    seed: 10,
     file: "scheduler/dispatch",
     find: "overdue.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1))",
     replace: "overdue",
@@ -185,6 +188,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "round robin stays where it is",
+    seed: 10,
     file: "scheduler/apply",
     find: "state.fleet.cursor = worker;",
     replace: "",
@@ -203,6 +207,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "results that a worker lost in a restart count as held by it",
+    seed: 15,
     file: "scheduler/locality",
     find: "run.lastSeq[input] < holder.registeredSeq",
     replace: "run.lastSeq[input] < 0",
@@ -215,6 +220,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a snapshot forgets where round robin stands",
+    seed: 12,
     file: "scheduler/snapshot",
     find: "state.fleet.cursor = state.fleet.workers[snapshot.cursor];",
     replace: "",
@@ -227,12 +233,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a full backlog takes one more",
+    seed: 14,
     file: "scheduler/step",
     find: "backlog + tasks > config.backlogLimit",
     replace: "backlog + tasks > config.backlogLimit + 1",
   },
   {
     name: "what is settling is told to stop",
+    seed: 57,
     file: "scheduler/step",
     find: "else if (isPlaced(run.statusOf(node)))",
     replace: "else if (!isEnded(run.statusOf(node)))",
@@ -245,12 +253,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the scheduler is not woken to keep a worker free",
+    seed: 8,
     file: "scheduler/dispatch",
     find: "Math.min(wake, at)",
     replace: "Math.min(wake, Number.POSITIVE_INFINITY)",
   },
   {
     name: "a new worker is not noticed where a reserved task was tried before",
+    seed: 42,
     file: "scheduler/dispatch",
     find: "pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
     replace:
