@@ -6,6 +6,7 @@ import type {
   RunSubmitted,
   TaskAssigned,
   TaskSubmitted,
+  WorkerLost,
   WorkerRegistered,
 } from "../ledger/index.ts";
 import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
@@ -43,7 +44,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       state.fleet.drain(state.worker(event.worker));
       break;
     case "WorkerLost":
-      loseWorker(state, state.worker(event.worker), now);
+      loseWorker(state, state.worker(event.worker), event.code, now);
       break;
     case "AttemptStarted":
       state.tasks(event.run).move(event.node, Status.running, state.seq, event.startedAt);
@@ -152,14 +153,16 @@ function pause(state: State, { zone, executor }: QueuePaused): void {
 
 function registerWorker(state: State, event: WorkerRegistered, now: number): void {
   const known = state.fleet.byId(event.worker.id);
-  if (known) loseWorker(state, known, now);
+  if (known) loseWorker(state, known, "restart", now);
   state.fleet.register(event.worker, state.seq);
 }
 
-function loseWorker(state: State, worker: Worker, now: number): void {
+function loseWorker(state: State, worker: Worker, code: WorkerLost["code"], now: number): void {
   for (const key of worker.held.keys()) {
     const tasks = state.tasks(runOfKey(key));
     release(state, tasks, nodeOfKey(key));
+    // Who leaves in order has ended what it began.
+    if (code === "left" && tasks.statusOf(nodeOfKey(key)) === Status.assigned) excuse(tasks, nodeOfKey(key));
     settle(state, tasks, nodeOfKey(key), now);
   }
   state.fleet.lose(worker);
@@ -232,8 +235,16 @@ function noteCost(state: State, tasks: Tasks, node: number, micros: number | und
 function endAttempt(state: State, event: Report, now: number): void {
   const tasks = state.tasks(event.run);
   release(state, tasks, event.node);
+  if (event.kind === "AttemptLost" && event.startedAt === -1) excuse(tasks, event.node);
   if (event.kind === "AttemptFailed") noteCost(state, tasks, event.node, event.costMicros, now);
   settle(state, tasks, event.node, now);
+}
+
+/** Beyond this many, attempts count again: a worker that drops all that it gets must not keep a task going for ever. */
+const MAX_EXCUSED = 100;
+
+function excuse(tasks: Tasks, node: number): void {
+  if (tasks.uncountedOf(node) < MAX_EXCUSED) tasks.excuse(node);
 }
 
 function settle(state: State, tasks: Tasks, node: number, now: number): void {

@@ -239,3 +239,47 @@ test.each([
   const [reply] = step(loop.state, 2, [report], () => expect.unreachable());
   expect(reply).toEqual({ accepted: false, code: "unknown" });
 });
+
+describe("[Q-19] an attempt that never began does not count:", () => {
+  const once = [aNode("only", { maxAttempts: 1 })];
+
+  test("a worker that leaves gives back what waited in its queue", () => {
+    const loop = new Loop();
+    loop.turn(1, joins("w"), submits("r", once));
+    const told = loop.turn(2, { kind: "WorkerLost", worker: 0, code: "left" });
+    expect(told.texts).toContain("TaskRetried only");
+    loop.turn(3, joins("w"));
+    expect(loop.attempt("r", "only").attempt).toBe(2);
+    expect(loop.turn(4, loop.failed("r", "only")).texts).toContain("TaskFailed only");
+  });
+
+  test("what a worker that lives no longer lists is given to others", () => {
+    const loop = new Loop();
+    loop.turn(1, joins("w"), submits("r", once));
+    const lost = { kind: "AttemptLost", ...loop.attempt("r", "only"), startedAt: -1 } as const;
+    expect(loop.turn(2, lost).texts).toContain("TaskRetried only");
+  });
+
+  test("but one that had begun counts, and so does one of a worker that fell silent", () => {
+    const begun = new Loop();
+    begun.turn(1, joins("w"), submits("r", once));
+    begun.turn(2, begun.started("r", "only"));
+    expect(begun.turn(3, { kind: "WorkerLost", worker: 0, code: "left" }).texts).toContain("TaskFailed only");
+    const silent = new Loop();
+    silent.turn(1, joins("w"), submits("r", once));
+    expect(silent.turn(3, { kind: "WorkerLost", worker: 0, code: "lease" }).texts).toContain(
+      "TaskFailed only",
+    );
+  });
+
+  test("a task that every worker drops is given up in the end", () => {
+    const loop = new Loop();
+    loop.turn(1, joins("w"), submits("r", once));
+    let turns = 1;
+    while (loop.status("r", "only") === "assigned" && turns < 1000) {
+      loop.turn(++turns, { kind: "AttemptLost", ...loop.attempt("r", "only"), startedAt: -1 });
+    }
+    expect(loop.status("r", "only")).toBe("failed");
+    expect(turns).toBeLessThan(200);
+  });
+});

@@ -31,6 +31,8 @@ export class Run implements Tasks {
   /** The last event about the node, or the one that made it ready: the cause of the next. */
   readonly lastSeq: Float64Array;
   readonly resultBytes: Float64Array;
+  /** For some nodes, how many of their attempts ended before they began. */
+  readonly excused: Map<number, number> = new Map();
   /** How many nodes have each status. */
   readonly counts: Uint32Array = new Uint32Array(STATUS_NAMES.length);
   /** Nodes completed in earlier runs. */
@@ -129,6 +131,10 @@ export class Run implements Tasks {
     return this.attempt[node] as number;
   }
 
+  uncountedOf(node: number): number {
+    return this.excused.get(node) ?? 0;
+  }
+
   workerOf(node: number): number {
     return this.worker[node] as number;
   }
@@ -147,6 +153,10 @@ export class Run implements Tasks {
 
   groupOf(node: number): Group {
     return this.laneOf(node).group;
+  }
+
+  excuse(node: number): void {
+    this.excused.set(node, this.uncountedOf(node) + 1);
   }
 
   assignTo(node: number, attempt: number, worker: number): void {

@@ -29,6 +29,8 @@ export interface Single extends Entry {
   readonly attemptsBefore: number;
   status: Status;
   attempt: number;
+  /** Attempts that ended before they began. */
+  excused: number;
   worker: number;
   since: number;
   lastSeq: number;
@@ -93,6 +95,11 @@ export class Singles implements Tasks {
     return this.get(node).attempt;
   }
 
+  uncountedOf(node: number): number {
+    const { attemptsBefore, excused } = this.get(node);
+    return attemptsBefore + excused;
+  }
+
   workerOf(node: number): number {
     return this.get(node).worker;
   }
@@ -119,6 +126,10 @@ export class Singles implements Tasks {
     single.status = to;
     single.since = since;
     single.lastSeq = seq;
+  }
+
+  excuse(node: number): void {
+    this.get(node).excused++;
   }
 
   assignTo(node: number, attempt: number, worker: number): void {

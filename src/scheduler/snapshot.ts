@@ -78,6 +78,7 @@ interface RunSnapshot {
   readonly readyAt: readonly number[];
   readonly lastSeq: readonly number[];
   readonly resultBytes: readonly number[];
+  readonly excused: readonly (readonly [node: number, attempts: number])[];
 }
 
 export function takeSnapshot(state: State): Snapshot {
@@ -209,6 +210,7 @@ function ofRun(run: Run): RunSnapshot {
     readyAt: [...run.readyAt],
     lastSeq: [...run.lastSeq],
     resultBytes: [...run.resultBytes],
+    excused: [...run.excused].sort(([a], [b]) => a - b),
   };
 }
 
@@ -228,6 +230,7 @@ function restoreRun(state: State, saved: RunSnapshot): void {
   run.readyAt.set(saved.readyAt);
   run.lastSeq.set(saved.lastSeq);
   run.resultBytes.set(saved.resultBytes);
+  for (const [node, attempts] of saved.excused) run.excused.set(node, attempts);
   run.counts.fill(0);
   for (const status of run.status) (run.counts[status] as number)++;
   if (run.outcome !== undefined) {

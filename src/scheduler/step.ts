@@ -277,7 +277,7 @@ class Turn {
   /** An attempt has ended without a result: try again, or give up. */
   #settle(tasks: Tasks, node: number, cause: Cause): void {
     const { maxAttempts, backoffMs } = tasks.taskOf(node);
-    const attempt = this.#attemptsMade(tasks, node);
+    const attempt = tasks.attemptOf(node) - tasks.uncountedOf(node);
     const isLast = attempt >= maxAttempts || cause === "fatal";
     const run = tasks.number;
     if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.#hasFailed(tasks))) {
@@ -293,12 +293,6 @@ class Turn {
       if (ofRun?.onFailure === "cancel") this.#cancelRest(ofRun);
     }
     this.#endIfDone(tasks);
-  }
-
-  /** Since it was submitted, or put back into the queue. */
-  #attemptsMade(tasks: Tasks, node: number): number {
-    const before = tasks.number === NO_RUN ? this.#state.singles.get(node).attemptsBefore : 0;
-    return tasks.attemptOf(node) - before;
   }
 
   /** Doubles with each attempt; a little longer for some than for others, so that they do not all come at once. */

@@ -19,6 +19,8 @@ export interface Tasks {
   requestHashOf(node: number): string;
   statusOf(node: number): Status;
   attemptOf(node: number): number;
+  /** Attempts that do not count towards those that it may have. */
+  uncountedOf(node: number): number;
   /** The number of the worker of the last attempt; -1 before the first. */
   workerOf(node: number): number;
   /** When the status began; for a delayed task, when it is due. */
@@ -30,6 +32,8 @@ export interface Tasks {
   groupOf(node: number): Group;
 
   move(node: number, to: Status, seq: number, since: number): void;
+  /** Its attempt ended before it began, through no fault of its own. */
+  excuse(node: number): void;
   assignTo(node: number, attempt: number, worker: number): void;
   /** Puts it among those that its group may give out. */
   offer(node: number): void;

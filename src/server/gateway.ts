@@ -170,14 +170,14 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   heartbeat(session: Session, { attempts, load, overloaded }: Heartbeat): void {
     this.#touch(session);
     const now = this.#options.clock();
-    const listed = new Set<string>();
+    const listed = new Map<string, number>();
     for (const attempt of attempts) {
       const key = attemptKey(attempt);
-      listed.add(key);
+      listed.set(key, attempt.started_at);
       if (attempt.started_at >= 0 && now - attempt.started_at >= STARTED_AFTER_MS)
         this.#noteStarted(session, attempt, key);
     }
-    for (const key of session.listed) if (!listed.has(key)) this.#noteMissing(session, key);
+    for (const [key, at] of session.listed) if (!listed.has(key)) this.#noteMissing(session, key, at);
     session.listed = listed;
     if (load !== undefined || overloaded !== undefined) {
       this.#submit({
@@ -311,13 +311,13 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   }
 
   /** It was there in an earlier heartbeat, and its end was never acknowledged. */
-  #noteMissing(session: Session, key: string): void {
+  #noteMissing(session: Session, key: string, startedAt: number): void {
     session.started.delete(key);
     const [task = "", attempt = ""] = key.split("#");
     const placed = this.#placed.live(task);
     if (!placed || !this.isHeld(session, { task, attempt: Number(attempt) })) return;
     const { run, node } = placed;
-    this.#submit({ kind: "AttemptLost", run, node, attempt: placed.attempt, startedAt: -1 });
+    this.#submit({ kind: "AttemptLost", run, node, attempt: placed.attempt, startedAt });
   }
 
   #stimulusOf({ run, node }: PlacedTask, report: Report): { event: ReportEvent; attached?: unknown } {

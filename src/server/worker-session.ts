@@ -46,8 +46,8 @@ export class Session implements WorkerSession {
   readonly number: number;
   readonly leaseMs: number;
   readonly heartbeatMs: number;
-  /** Attempts that a heartbeat has listed. */
-  listed: ReadonlySet<string> = new Set();
+  /** Attempts that the last heartbeat listed, and when they began; -1: they had not. */
+  listed: ReadonlyMap<string, number> = new Map();
   /** Those of which it is recorded that they have started. */
   readonly started: Set<string> = new Set();
   readonly #host: SessionHost;
