@@ -15,10 +15,22 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ledger: ["core", "queue", "graph", "placement"],
   scheduler: ["core", "ledger", "queue", "graph", "placement"],
   store: ["core", "ledger"],
+  driver: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store"],
   protocol: ["core", "ledger", "graph"],
   words: ["ledger", "placement", "scheduler"],
-  server: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "protocol", "words"],
-  simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "server"],
+  server: [
+    "core",
+    "ledger",
+    "queue",
+    "graph",
+    "placement",
+    "scheduler",
+    "store",
+    "driver",
+    "protocol",
+    "words",
+  ],
+  simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],
   worker: ["core", "protocol", "graph"],
   client: ["core", "protocol"],
   embedded: ["core", "graph", "protocol", "server", "store", "worker"],
@@ -45,7 +57,7 @@ const PURE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Entrances beside `index.ts`, where entering there would load what most callers never use. */
-const SECOND_DOORS = ["protocol/api-schemas.ts", "server/driving.ts"];
+const SECOND_DOORS = ["protocol/api-schemas.ts"];
 
 /** Names that say nothing, so that anything fits in. */
 const EMPTY_NAMES = ["util", "utils", "helper", "helpers", "common", "type", "types", "manager", "managers"];

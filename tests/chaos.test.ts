@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { Projection } from "../src/driver/index.ts";
 import type { LedgerEvent } from "../src/ledger/index.ts";
 import { apply, eventsOf, Redecider, State } from "../src/scheduler/index.ts";
-import { Projection } from "../src/server/projection.ts";
 import { PostgresStore } from "../src/store/postgres/store.ts";
 import { type ChaosReport, runChaos } from "./chaos.ts";
 

@@ -1,11 +1,11 @@
 import { dirname, resolve } from "node:path";
 import { invariant, sha256Hex } from "../core/index.ts";
+import { Driver, steadyClock } from "../driver/index.ts";
 import { type NodeSpec, wireGraph } from "../graph/index.ts";
 import type { LedgerEvent, Report, RunOutcome, SchedulerConfig } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import type { FileNode, GraphFile, Work } from "../protocol/index.ts";
 import { type Run, type State, Status } from "../scheduler/index.ts";
-import { Driver } from "../server/index.ts";
 import type { Store } from "../store/index.ts";
 import { type RunningCommand, startWork } from "../worker/index.ts";
 import { alreadyDone, lastRun } from "./resume.ts";
@@ -214,12 +214,6 @@ export class LocalRun {
   #submitted(reply: Promise<unknown>): void {
     reply.catch(() => {});
   }
-}
-
-/** The time of day when it was made, going on evenly from there, whatever becomes of the machine's clock. */
-function steadyClock(): () => number {
-  const origin = Date.now() - performance.now();
-  return () => Math.trunc(origin + performance.now());
 }
 
 type Outcome = Awaited<RunningCommand["done"]>;

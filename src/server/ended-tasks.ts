@@ -1,4 +1,4 @@
-import type { Fact } from "./attachment.ts";
+import type { Fact } from "../driver/index.ts";
 
 const ENDS: ReadonlySet<string> = new Set(["AttemptFinished", "TaskFailed", "TaskCancelled"]);
 

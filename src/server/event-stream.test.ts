@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { Fact } from "../driver/index.ts";
 import { State } from "../scheduler/index.ts";
 import type { Caller, StreamEvent } from "./api.ts";
-import type { Fact } from "./attachment.ts";
 import { EventStream } from "./event-stream.ts";
 import { StreamIds } from "./stream-ids.ts";
 

@@ -1,7 +1,7 @@
+import type { Fact } from "../driver/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { Caller, EventsFrom, StreamEvent } from "./api.ts";
-import type { Fact } from "./attachment.ts";
 import type { StreamIds } from "./stream-ids.ts";
 
 /** Events that can be resumed from; who was away for longer is told that some are missing. */

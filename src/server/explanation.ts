@@ -1,9 +1,9 @@
+import type { Fact } from "../driver/index.ts";
 import type { TaskAssigned } from "../ledger/index.ts";
 import { REJECTIONS } from "../placement/index.ts";
 import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
 import { describeReason, describeRejected, describeWait } from "../words/index.ts";
 import type { Caller, Explanation, TaskView } from "./api.ts";
-import type { Fact } from "./attachment.ts";
 import { isOpen, isVisible, locate } from "./live-task.ts";
 
 /** Tasks whose last assignment is remembered; beyond it the oldest is found only in the ledger. */

@@ -1,4 +1,5 @@
 import { sha256Hex } from "../core/index.ts";
+import type { Driver, Fact } from "../driver/index.ts";
 import type { Report as ReportEvent } from "../ledger/index.ts";
 import { nodeOfKey, runOfKey, type Worker, type WorkerSpec } from "../placement/index.ts";
 import type {
@@ -13,8 +14,6 @@ import type {
 import { type State, Status } from "../scheduler/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
-import type { Fact } from "./attachment.ts";
-import type { Driver } from "./driver.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { isHeld, type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";

@@ -9,6 +9,5 @@ export type {
   WorkerSession,
   WorkerSink,
 } from "./api.ts";
-export { Driver } from "./driver.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 export { type RunningServer, StartError, startServer } from "./start.ts";

@@ -1,14 +1,13 @@
+import type { Fact } from "../driver/index.ts";
+import { Driver, Projection, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import { census, DEFAULT_CONFIG, type State } from "../scheduler/index.ts";
 import type { Retention, ServiceStore } from "../store/index.ts";
 import type { Api } from "./api.ts";
-import type { Fact } from "./attachment.ts";
-import { Driver } from "./driver.ts";
 import { EventStream } from "./event-stream.ts";
 import { LastAssignments } from "./explanation.ts";
 import { Gateway } from "./gateway.ts";
 import type { Instruments, Levels } from "./http/metrics.ts";
-import { Projection } from "./projection.ts";
 import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
 
@@ -147,10 +146,4 @@ function count(instruments: Instruments, facts: readonly Fact[]): void {
       default:
     }
   }
-}
-
-/** The time of day when it was made, going on evenly from there, whatever becomes of the machine's clock. */
-function steadyClock(): () => number {
-  const origin = Date.now() - performance.now();
-  return () => Math.trunc(origin + performance.now());
 }

@@ -1,6 +1,6 @@
+import type { Fact } from "../driver/index.ts";
 import { nodeOfKey, runOfKey, taskKey } from "../placement/index.ts";
 import type { State } from "../scheduler/index.ts";
-import type { Fact } from "./attachment.ts";
 
 /** A task that was given to a worker, by the numbers that the scheduler knows it by. */
 export interface PlacedTask {

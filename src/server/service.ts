@@ -1,5 +1,6 @@
 import { uuidv7 } from "uuidv7";
 import { sha256Hex } from "../core/index.ts";
+import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph, wireSpec } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
@@ -34,8 +35,6 @@ import type {
   TaskView,
   WorkerView,
 } from "./api.ts";
-import type { Attachment, Fact } from "./attachment.ts";
-import type { Answer, Driver } from "./driver.ts";
 import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";

@@ -1,6 +1,6 @@
+import type { Answer } from "../driver/index.ts";
 import { isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
 import { eventsOf, nextWakeAt, type State } from "../scheduler/index.ts";
-import type { Answer } from "../server/driving.ts";
 import type { KeyedTask } from "../store/index.ts";
 import { compareStates } from "./comparison.ts";
 import { checkDuties, checkWake } from "./duties.ts";

@@ -1,7 +1,7 @@
 import { sha256Hex } from "../core/index.ts";
+import type { Attachment } from "../driver/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import type { Stimulus } from "../scheduler/index.ts";
-import type { Attachment } from "../server/driving.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Host } from "./host.ts";
 import type { Model } from "./model.ts";

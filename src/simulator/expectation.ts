@@ -1,3 +1,4 @@
+import type { Answer } from "../driver/index.ts";
 import type {
   LedgerEvent,
   Report,
@@ -6,7 +7,6 @@ import type {
   TaskSubmitted,
 } from "../ledger/index.ts";
 import type { Stimulus } from "../scheduler/index.ts";
-import type { Answer } from "../server/driving.ts";
 import { isOverloaded } from "./facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { maxOf, reservedOf, runningOf } from "./model-admission.ts";

@@ -1,6 +1,6 @@
+import type { Attachment } from "../driver/index.ts";
 import type { LedgerEvent, SchedulerConfig } from "../ledger/index.ts";
 import type { State, Stimulus } from "../scheduler/index.ts";
-import type { Attachment } from "../server/driving.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Checker } from "./checker.ts";
 import type { Random } from "./random.ts";

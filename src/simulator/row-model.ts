@@ -1,7 +1,7 @@
 import { taskIdOf } from "../core/index.ts";
+import { Projection } from "../driver/index.ts";
 import type { Block, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { apply, eventsOf, State } from "../scheduler/index.ts";
-import { Projection } from "../server/driving.ts";
 import { type KeyedTask, MemoryStore, type RowChanges, type TaskProgress } from "../store/index.ts";
 import type { Model } from "./model.ts";
 import type { ModelTask } from "./model-tasks.ts";

@@ -1,6 +1,6 @@
+import { type Answer, type Attachment, Driver, Projection, type Recorder } from "../driver/index.ts";
 import type { LedgerEvent, SchedulerConfig } from "../ledger/index.ts";
 import { nextWakeAt, type State, type Stimulus } from "../scheduler/index.ts";
-import { type Answer, type Attachment, Driver, Projection, type Recorder } from "../server/driving.ts";
 import type { KeyedTask, RowChanges } from "../store/index.ts";
 import type { Agenda } from "./agenda.ts";
 import { type Checker, keyText } from "./checker.ts";

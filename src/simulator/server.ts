@@ -1,7 +1,7 @@
+import type { Answer, Attachment } from "../driver/index.ts";
 import type { Block, LedgerEvent, Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { eventsOf } from "../scheduler/index.ts";
-import type { Answer, Attachment } from "../server/driving.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Host } from "./host.ts";
 import { LiveAttempts } from "./live-attempts.ts";

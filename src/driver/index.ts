@@ -1,0 +1,4 @@
+export type { Attachment, Fact } from "./attachment.ts";
+export { steadyClock } from "./clock.ts";
+export { type Answer, Driver, type Recorder } from "./driver.ts";
+export { Projection } from "./projection.ts";
