@@ -33,10 +33,11 @@ export const queue = {
 
 const STANDARD = {
   rounds: 3,
-  submit: { inFlight: [1, 16, 256], warmUpMs: 500, forMs: 2_000, batch: 10_000 },
+  submit: { inFlight: [1, 16, 256], warmUpMs: 1_000, forMs: 2_000, batch: 10_000 },
   drain: { tasks: 20_000, agents: 8, slots: 64 },
   latency: { warmUp: 200, samples: 1_000 },
-  claims: { backlogs: [10_000, 100_000], warmUp: 50, samples: 300 },
+  // Enough to warm up: the smallest backlog comes first, on code that nothing has run before.
+  claims: { backlogs: [10_000, 100_000], warmUp: 500, samples: 300 },
   memory: { waiting: 100_000 },
   syncs: 200,
 };
@@ -108,9 +109,9 @@ async function run({ quick, full, say }, folder, signal) {
 function casesOf(system, scale) {
   /** @type {[title: string, task: (round: number) => Task][]} */
   const tasks = [
-    ...system.doors.map((door) => submitCase(door, scale)),
+    ...system.submitDoors.map((door) => submitCase(door, scale)),
     ["drain", () => ({ measure: "drain", ...scale.drain })],
-    ...system.doors.map((door) => latencyCase(door, scale)),
+    ...system.latencyDoors.map((door) => latencyCase(door, scale)),
   ];
   if (system.claims) {
     tasks.push(
@@ -119,7 +120,8 @@ function casesOf(system, scale) {
     );
   }
   if (system.start) tasks.push(["start", () => ({ measure: "start" })]);
-  if (system.doors.includes("http")) tasks.push(["memory", () => ({ measure: "memory", ...scale.memory })]);
+  if (system.latencyDoors.includes("http"))
+    tasks.push(["memory", () => ({ measure: "memory", ...scale.memory })]);
   return tasks.map(([title, task]) => ({ system, title, task }));
 }
 

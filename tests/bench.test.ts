@@ -73,7 +73,7 @@ describe("the benchmark of queues", () => {
       expect(row).toEqual({
         case: expect.any(String),
         metric: expect.any(String),
-        unit: expect.stringMatching(/^(1\/s|ms|MiB|times)$/),
+        unit: expect.stringMatching(/^(1\/s|µs|ms|MiB|times)$/),
         value: expect.any(Number),
         min: expect.any(Number),
         max: expect.any(Number),

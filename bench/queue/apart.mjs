@@ -20,6 +20,8 @@ export class Apart {
   /** @type {unknown[]} */
   #messages = [];
   #arrived = () => {};
+  /** @type {Promise<void> | undefined} */
+  #ending;
 
   /**
    * @param {string} file A program for Node.
@@ -84,7 +86,13 @@ export class Apart {
     this.#child.send(message);
   }
 
-  async [Symbol.asyncDispose]() {
+  /** Asked once only: asked twice, a server ends at once and leaves its database behind. */
+  [Symbol.asyncDispose]() {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end() {
     if (!this.#hasEnded) this.#child.kill("SIGTERM");
     const late = setTimeout(() => this.#child.kill("SIGKILL"), END_WITHIN_MS);
     await this.#ended;

@@ -8,7 +8,8 @@ import { measure } from "./measures.mjs";
 const closers = new Closers();
 const told = endWhenTold(closers);
 try {
-  const figures = await measure(JSON.parse(process.argv[2] ?? ""), closers);
+  const job = /** @type {import("./measures.mjs").Job} */ (JSON.parse(process.argv[2] ?? ""));
+  const figures = await measure(job, closers);
   await closers.closeAll();
   process.send?.(figures, () => process.exit(0));
 } catch (error) {

@@ -91,22 +91,57 @@ export function measure(job, closers) {
  */
 async function measureSubmit(system, { door, folder, inFlight, warmUpMs, forMs, batch }, closers) {
   const queue = await system.open({ door, folder }, closers);
-  /** @type {Map<number, number>} */
+  /** @type {Map<number, Rate>} */
   const rates = new Map();
   for (const width of inFlight) {
     await submitFor(queue, width, warmUpMs);
     rates.set(width, await submitFor(queue, width, forMs));
   }
-  const startedAt = performance.now();
-  await queue.submitBatch(batch, "batch");
-  const batchPerSecond = (batch / (performance.now() - startedAt)) * 1000;
-  const ratio = (rates.get(16) ?? Number.NaN) / (rates.get(1) ?? Number.NaN);
+  const perSecond = (/** @type {number} */ width) => rates.get(width)?.perSecond ?? Number.NaN;
+  const inBatch = async () => {
+    await queue.submitBatch(batch, "batch");
+    return batch;
+  };
+  const inOne = `submit, ${door}, ${batch} in one request`;
   return [
     ...[...rates]
       .sort(([one], [other]) => one - other)
-      .map(([width, value]) => figure(`submit, ${door}, ${width} in flight`, "submissions", "1/s", value)),
-    figure(`submit, ${door}, 16 in flight : 1 in flight`, "ratio", "times", ratio),
-    figure(`submit, ${door}, ${batch} in one request`, "submissions", "1/s", batchPerSecond),
+      .flatMap(([width, rate]) => rateFigures(`submit, ${door}, ${width} in flight`, "submissions", rate)),
+    figure(`submit, ${door}, 16 in flight : 1 in flight`, "ratio", "times", perSecond(16) / perSecond(1)),
+    // One request is as plain as another.
+    ...(door === "plain http" ? [] : rateFigures(inOne, "submissions", await rateOf(queue, inBatch))),
+  ];
+}
+
+/**
+ * @typedef {object} Rate
+ * @property {number} perSecond
+ * @property {number} cpuMicros Of the process that holds the queue, for each.
+ */
+
+/**
+ * @param {Queue} queue
+ * @param {() => Promise<number>} work How many it has done.
+ * @returns {Promise<Rate>}
+ */
+async function rateOf(queue, work) {
+  const before = await queue.usage();
+  const startedAt = performance.now();
+  const count = await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const after = await queue.usage();
+  return { perSecond: count / seconds, cpuMicros: (after.cpuMicros - before.cpuMicros) / count };
+}
+
+/**
+ * @param {string} title
+ * @param {string} what
+ * @param {Rate} rate
+ */
+function rateFigures(title, what, { perSecond, cpuMicros }) {
+  return [
+    figure(title, what, "1/s", perSecond),
+    figure(title, "CPU of the process for each", "µs", cpuMicros),
   ];
 }
 
@@ -117,18 +152,20 @@ async function measureSubmit(system, { door, folder, inFlight, warmUpMs, forMs, 
  * @param {number} inFlight
  * @param {number} forMs
  */
-async function submitFor(queue, inFlight, forMs) {
-  const startedAt = performance.now();
-  let count = 0;
-  await Promise.all(
-    Array.from({ length: inFlight }, async () => {
-      do {
-        await queue.submit();
-        count++;
-      } while (performance.now() - startedAt < forMs);
-    }),
-  );
-  return (count / (performance.now() - startedAt)) * 1000;
+function submitFor(queue, inFlight, forMs) {
+  return rateOf(queue, async () => {
+    const startedAt = performance.now();
+    let count = 0;
+    await Promise.all(
+      Array.from({ length: inFlight }, async () => {
+        do {
+          await queue.submit();
+          count++;
+        } while (performance.now() - startedAt < forMs);
+      }),
+    );
+    return count;
+  });
 }
 
 /**
@@ -137,7 +174,7 @@ async function submitFor(queue, inFlight, forMs) {
  * @param {Closers} closers
  */
 async function measureDrain(system, { folder, tasks, agents, slots }, closers) {
-  const queue = await system.open({ door: system.drains, folder }, closers);
+  const queue = await system.open({ door: system.drainDoor, folder }, closers);
   const letGo = await queue.drainApart?.(tasks, slots);
   if (!letGo) throw new Error(`${system.name} has no worker of another process`);
   for (let agent = 0; agent < agents; agent++) {
@@ -145,11 +182,12 @@ async function measureDrain(system, { folder, tasks, agents, slots }, closers) {
     await queue.submitBatch(count, `agent-${agent}`);
   }
   await sleep(SETTLE_MS);
-  const startedAt = performance.now();
-  await letGo();
-  const perSecond = (tasks / (performance.now() - startedAt)) * 1000;
+  const rate = await rateOf(queue, async () => {
+    await letGo();
+    return tasks;
+  });
   const title = `drain, ${tasks} tasks, ${slots} slots, ${system.drainsWith}`;
-  return [figure(title, "tasks", "1/s", perSecond)];
+  return rateFigures(title, "tasks", rate);
 }
 
 /**
@@ -224,11 +262,10 @@ async function measureStart(system, { folder }, closers) {
  */
 async function measureMemory(system, { folder, waiting }, closers) {
   const queue = await system.open({ door: "http", folder }, closers);
-  if (!queue.rssBytes) return [];
-  const emptyBytes = await queue.rssBytes();
+  const { rssBytes: emptyBytes } = await queue.usage();
   for (let left = waiting; left > 0; left -= FILL) await queue.submitBatch(Math.min(left, FILL), "agent");
   await sleep(SETTLE_MS);
-  const fullBytes = await queue.rssBytes();
+  const { rssBytes: fullBytes } = await queue.usage();
   const name = `${waiting} waiting`;
   const figures = [
     figure("none waiting", "server's memory", "MiB", emptyBytes / 2 ** 20),
@@ -239,7 +276,7 @@ async function measureMemory(system, { folder, waiting }, closers) {
   const startedAt = performance.now();
   const again = await system.open({ door: "http", folder }, closers);
   figures.push(figure(name, "restart to ready", "ms", performance.now() - startedAt));
-  const againBytes = (await again.rssBytes?.()) ?? Number.NaN;
+  const { rssBytes: againBytes } = await again.usage();
   figures.push(figure(name, "server's memory after a restart", "MiB", againBytes / 2 ** 20));
   return figures;
 }

@@ -1,12 +1,14 @@
 // Orrery as the benchmark of queues meets it: through the library's door, and over HTTP.
 
 import { randomUUID } from "node:crypto";
+import { Agent, request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { OrreryClient } from "../../dist/client/index.js";
 import { localCaller, open } from "../../dist/embedded/index.js";
 import { task, WebSocketTransport, Worker } from "../../dist/worker/index.js";
 import { Apart } from "./apart.mjs";
 import { measureClaims, taskOf } from "./claims.mjs";
+import { usageOfThis } from "./usage.mjs";
 import { warn } from "./warn.mjs";
 
 /** @typedef {import("./closers.mjs").Closers} Closers */
@@ -42,8 +44,9 @@ function orrery(name, store) {
   const stored = store === undefined ? {} : { store };
   return {
     name,
-    doors: ["library", "http"],
-    drains: "http",
+    submitDoors: ["library", "http", "plain http"],
+    latencyDoors: ["library", "http"],
+    drainDoor: "http",
     drainsWith: `prefetch ${PREFETCH}`,
     isKept: store === undefined,
     open: (options, closers) =>
@@ -82,6 +85,7 @@ async function openLibrary(stored, { folder, onStart }, closers) {
     async result(id) {
       await library.result(id);
     },
+    usage: async () => usageOfThis(),
   };
 }
 
@@ -91,16 +95,20 @@ async function openLibrary(stored, { folder, onStart }, closers) {
  * @param {Closers} closers
  * @returns {Promise<Queue>}
  */
-async function openServer(stored, { folder, onStart }, closers) {
+async function openServer(stored, { door, folder, onStart }, closers) {
   const job = { ...stored, dataDir: folder, key, config };
   const server = await closers.use(Promise.resolve(new Apart(serverFile, [JSON.stringify(job)])));
   const url = String(await server.message());
   const client = new OrreryClient({ url, key });
   if (onStart) await startWorker(url, onStart, closers);
+  const plain = new PlainRequests(`${url}/api/v2/scheduler/submit`);
+  await closers.use(Promise.resolve(plain));
   let count = 0;
   return {
     async submit() {
-      const { id } = await client.submit({ task_type: "noop", payload: { n: count++ } });
+      const submission = { task_type: "noop", payload: { n: count++ } };
+      if (door === "plain http") return await plain.submit(submission);
+      const { id } = await client.submit(submission);
       return id;
     },
     async submitBatch(size, agent) {
@@ -127,11 +135,56 @@ async function openServer(stored, { folder, onStart }, closers) {
         await worker.message();
       };
     },
-    async rssBytes() {
-      server.send("rss");
-      return Number(await server.message());
+    async usage() {
+      server.send("usage");
+      return /** @type {import("./system.mjs").Usage} */ (await server.message());
     },
   };
+}
+
+/** Sends what the client sends, with as little as possible around it. */
+class PlainRequests {
+  #agent = new Agent({ keepAlive: true });
+  #url;
+
+  /** @param {string} url */
+  constructor(url) {
+    this.#url = url;
+  }
+
+  /**
+   * @param {Readonly<Record<string, unknown>>} submission
+   * @returns {Promise<string>}
+   */
+  submit(submission) {
+    const body = JSON.stringify({ executor: "default", ...submission, idempotency_key: randomUUID() });
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    };
+    return new Promise((resolve, reject) => {
+      request(this.#url, { method: "POST", agent: this.#agent, headers }, (response) => {
+        let text = "";
+        response
+          .setEncoding("utf8")
+          .on("data", (chunk) => {
+            text += chunk;
+          })
+          .on("end", () => {
+            if (response.statusCode !== 201) return reject(new Error(text));
+            const { id } = /** @type {{ id: string }} */ (JSON.parse(text));
+            resolve(id);
+          });
+      })
+        .on("error", reject)
+        .end(body);
+    });
+  }
+
+  async [Symbol.asyncDispose]() {
+    this.#agent.destroy();
+  }
 }
 
 /**

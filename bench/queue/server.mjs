@@ -1,8 +1,9 @@
-// A server in a process of its own. Says where it listens, and how large it is when asked.
+// A server in a process of its own. Says where it listens, and what it uses when asked.
 
 import { startServer } from "../../dist/server/index.js";
 import { endWhenTold } from "./apart.mjs";
 import { Closers } from "./closers.mjs";
+import { usageOfThis } from "./usage.mjs";
 import { warn } from "./warn.mjs";
 
 /**
@@ -34,5 +35,5 @@ const { url } = await closers.use(
     },
   }),
 );
-process.on("message", () => process.send?.(process.memoryUsage.rss()));
+process.on("message", () => process.send?.(usageOfThis()));
 process.send?.(url);

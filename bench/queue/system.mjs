@@ -3,17 +3,19 @@
 /** @typedef {import("./closers.mjs").Closers} Closers */
 
 /**
- * How the system is reached: as a library in the process that measures, or over HTTP as a server of its own.
+ * How the system is reached: as a library in the process that measures, or over HTTP as a server of its own, by its
+ * client or by plain requests. A client may cost more than the server that it asks.
  *
- * @typedef {"library" | "http"} Door
+ * @typedef {"library" | "http" | "plain http"} Door
  */
 
 /**
  * @typedef {object} System
  * @property {string} name
- * @property {readonly Door[]} doors
+ * @property {readonly Door[]} submitDoors
+ * @property {readonly Door[]} latencyDoors
  * @property {(options: OpenOptions, closers: Closers) => Promise<Queue>} open
- * @property {Door} drains The door through which a worker of another process comes.
+ * @property {Door} drainDoor The door through which a worker of another process comes.
  * @property {string} drainsWith The settings that matter for it.
  * @property {((job: ClaimJob, closers: Closers) => Promise<Claim[]>) | undefined} claims
  * @property {((folder: string, closers: Closers) => Promise<Start>) | undefined} start Cold, or again on the same data.
@@ -34,7 +36,16 @@
  * @property {(id: string) => Promise<void>} result Resolves when the task has completed and this process knows.
  * @property {(count: number, slots: number) => Promise<() => Promise<void>>} [drainApart] Makes a worker process
  *   ready to run what is submitted from now on. The answer lets it go, and resolves when `count` ends are committed.
- * @property {() => Promise<number>} [rssBytes] Of the server's process.
+ * @property {() => Promise<Usage>} usage
+ */
+
+/**
+ * Of the process that holds the queue: the server's, or with a library that which measures. CPU time hardly depends on
+ * what else the machine does.
+ *
+ * @typedef {object} Usage
+ * @property {number} rssBytes
+ * @property {number} cpuMicros Since its start.
  */
 
 /**
