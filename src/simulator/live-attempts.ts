@@ -6,6 +6,8 @@ export interface LiveAttempt {
   readonly name: AttemptName;
   readonly worker: number;
   readonly sentAtMs: number;
+  /** On its worker's word; -1 before that. */
+  startedAt: number;
   cancelling: boolean;
   timed: boolean;
   reportedLost: boolean;
@@ -36,7 +38,7 @@ export class LiveAttempts {
       case "TaskAssigned": {
         const { run, node, attempt, worker } = event;
         const name = { run, node, attempt };
-        const untouched = { cancelling: false, timed: false, reportedLost: false };
+        const untouched = { startedAt: -1, cancelling: false, timed: false, reportedLost: false };
         this.#attempts.set(nameOf(name), { name, worker, sentAtMs: nowMs, ...untouched });
         break;
       }
@@ -48,7 +50,11 @@ export class LiveAttempts {
       case "WorkerLost":
         this.forgetWorker(event.worker);
         break;
-      case "AttemptStarted":
+      case "AttemptStarted": {
+        const live = this.get(event);
+        if (live) live.startedAt = event.startedAt;
+        break;
+      }
       case "ReportRefused":
         break;
       default:

@@ -57,11 +57,14 @@ export class Noticer {
         if (this.#model.workers[event.worker]?.standing === "overloaded") tally.count("worker relieved");
         break;
       case "WorkerLost":
+        if (event.code === "left" && this.#hasQueue(event.worker)) tally.count("queue given back");
+        if (this.#model.workers[event.worker]?.reservedFor) tally.count("reservation dropped");
+        break;
       case "DrainRequested":
         if (this.#model.workers[event.worker]?.reservedFor) tally.count("reservation dropped");
         break;
       case "AttemptLost":
-        tally.count("attempt lost");
+        tally.count(event.startedAt === -1 ? "attempt lost before it began" : "attempt lost");
         break;
       case "AttemptTimedOut":
         tally.count("attempt timed out");
@@ -115,6 +118,10 @@ export class Noticer {
     if (!known) return;
     this.#tally.count("worker came back");
     if (known.standing !== "unreachable") this.#tally.count("worker came back before its lease ended");
+  }
+
+  #hasQueue(worker: number): boolean {
+    return [...(this.#model.workers[worker]?.held ?? [])].some(({ status }) => status === "assigned");
   }
 
   #refuse(event: ReportRefused): void {

@@ -170,7 +170,7 @@ export class Server implements ServerDoor {
       if (live.reportedLost || told.has(nameOf(live.name))) continue;
       if (beat.sentAtMs - live.sentAtMs < GRACE_MS) continue;
       live.reportedLost = true;
-      this.#host.receive({ kind: "AttemptLost", ...live.name, startedAt: -1 });
+      this.#host.receive({ kind: "AttemptLost", ...live.name, startedAt: live.startedAt });
     }
     for (const told of beat.attempts) {
       const live = this.#live.get(told);

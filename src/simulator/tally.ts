@@ -33,6 +33,8 @@ export const BRANCHES = [
   "worker relieved",
   "lease expired",
   "attempt lost",
+  "attempt lost before it began",
+  "queue given back",
   "attempt timed out",
   "late return refused",
   "double return refused",
