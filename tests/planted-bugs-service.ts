@@ -32,13 +32,14 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a deadline counts as passed a millisecond late",
+    seed: 4,
     file: "scheduler/step",
     find: "at <= this.#now;",
     replace: "at < this.#now;",
   },
   {
     name: "a task that came back forgets its deadline",
-    seed: 10,
+    seed: 24,
     file: "scheduler/apply",
     find: "state.watchDeadline(state.singles.get(node));",
     replace: "void state;",
@@ -63,7 +64,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an agent is demoted at its threshold",
-    seed: 26,
+    seed: 98,
     file: "scheduler/admission",
     find: "cost.sum(now) > costThresholdMicros",
     replace: "cost.sum(now) >= costThresholdMicros",
@@ -84,19 +85,21 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a limit that is used up does not wake the scheduler",
+    seed: 4,
     file: "scheduler/dispatch",
     find: "Math.min(wake, admittedAt)",
     replace: "Math.min(wake, Number.POSITIVE_INFINITY)",
   },
   {
     name: "a task that is put back has used up its attempts before",
-    seed: 12,
+    seed: 24,
     file: "scheduler/state",
     find: "attemptsBefore: event.attempts,",
     replace: "attemptsBefore: 0,",
   },
   {
     name: "the first task of no run shares its key with none",
+    seed: 4,
     file: "placement/worker",
     find: "return run === NO_RUN ? -2 - node : run * NODES_PER_RUN + node;",
     replace: "return run === NO_RUN ? (node === 0 ? -1 : -2 - node) : run * NODES_PER_RUN + node;",
@@ -110,6 +113,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a refused commit goes unnoticed",
+    seed: 4,
     file: "driver/driver",
     find: "if (!committed)",
     replace: "if (!committed && store.never)",
@@ -128,6 +132,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a turn goes back behind the last",
+    seed: 94,
     file: "driver/driver",
     find: "Math.max(this.#turnAt, this.#time())",
     replace: "Math.max(this.#state.now, this.#time())",
@@ -146,6 +151,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a row keeps the first progress of a turn",
+    seed: 6,
     file: "driver/projection",
     find: "this.#progressed.set(id, progress);",
     replace: "if (!this.#progressed.has(id)) this.#progressed.set(id, progress);",

@@ -22,6 +22,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a failed attempt keeps its resources",
+    seed: 4,
     file: "scheduler/apply",
     find: "release(state, tasks, event.node);",
     replace: `{ const worker = state.worker(tasks.workerOf(event.node));
@@ -31,6 +32,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a cancelled attempt keeps its resources",
+    seed: 4,
     file: "scheduler/apply",
     find: "release(state, tasks, event.node);",
     replace: `{ const worker = state.worker(tasks.workerOf(event.node));
@@ -48,12 +50,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "ties between workers fall to the one that registered first",
+    seed: 4,
     file: "placement/worker",
     find: "return compareText(a.id, b.id);",
     replace: "return a.number - b.number;",
   },
   {
     name: "ids are compared by locale",
+    seed: 4,
     file: "core/ids",
     find: "return a < b ? -1 : a > b ? 1 : 0;",
     replace: "return a.localeCompare(b);",
@@ -97,6 +101,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an overloaded worker that is relieved is not looked at again",
+    seed: 5,
     file: "placement/fleet",
     find: "if (wasOverloaded)",
     replace: "if (!wasOverloaded && wasOverloaded)",
@@ -115,6 +120,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a worker's queue takes one too many",
+    seed: 4,
     file: "placement/fleet",
     find: "worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker",
     replace: "worker.held.size <= worker.spec.slots + this.config.maxQueuePerWorker",
@@ -127,6 +133,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a worker that is kept free takes other work",
+    seed: 4,
     file: "placement/candidates",
     find: "const free = roomy & ~fleet.reserved[word];",
     replace: "const free = roomy;",
@@ -140,6 +147,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the reservation of a cancelled task stays",
+    seed: 4,
     file: "scheduler/apply",
     find: "state.fleet.unreserve(taskKey(tasks.number, node));",
     replace: "",
@@ -182,6 +190,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what runs is not told to stop when its run is cancelled",
+    seed: 4,
     file: "scheduler/step",
     find: "else if (isPlaced(run.statusOf(node)))",
     replace: "else if (isPlaced(run.statusOf(node)) && run.number < 0)",
@@ -268,6 +277,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a restored state miscounts what waits",
+    seed: 4,
     file: "scheduler/snapshot",
     find: "if (status <= Status.delayed)",
     replace: "if (status < Status.delayed)",

@@ -37,10 +37,17 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const tally = new Tally();
   const world = new World(new Random(seed, "root"), tally);
   let failure: Failure | undefined;
+  // What the driver throws where nobody waits for it would end the process, without a word about the seed.
+  const onUnhandled = (error: unknown) => {
+    world.host.failure ??= error;
+  };
+  process.on("unhandledRejection", onUnhandled);
   try {
     await play(world, tally);
   } catch (error) {
     failure = failureOf(error, world);
+  } finally {
+    process.off("unhandledRejection", onUnhandled);
   }
   const { blocks } = world.host.disk;
   if (options.onEvent) tell(blocks, options.onEvent);
