@@ -21,6 +21,7 @@ const anyConfig: fc.Arbitrary<SchedulerConfig> = fc.record({
   strategy: fc.constantFrom(...STRATEGIES),
   preferLocality: fc.boolean(),
   maxQueuePerWorker: fc.nat(20),
+  keepLostWorkers: fc.nat(2_000),
   seed: fc.integer(),
   overloadedAtPermille: fc.nat(1_000),
   relievedBelowPermille: fc.nat(1_000),

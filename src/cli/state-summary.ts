@@ -126,7 +126,7 @@ export function summarize(state: State, withNodes: boolean): StateSummary {
     strategy: state.config.strategy,
     backlog: state.backlog,
     refusedSubmissions: state.refused,
-    workers: state.fleet.workers.map((worker) => ofWorker(state, worker)),
+    workers: state.fleet.known().map((worker) => ofWorker(state, worker)),
     runs: [...state.runs.values()].map((run) => ofRun(state, run, withNodes)),
     reservations: [...state.fleet.reservations].map(([key, worker]) => ({
       ...taskName(state, key),

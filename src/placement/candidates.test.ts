@@ -40,7 +40,7 @@ describe("[P-07] a worker is no candidate", () => {
     ["executor", "when it serves another executor", { executors: ["wasm"] }, () => {}],
     ["zone", "when it serves another zone", { zone: "there", zones: ["far"] }, () => {}],
     ["capability", "when it lacks a capability", { capabilities: ["net"] }, () => {}],
-    ["unreachable", "when it is unreachable", {}, (fleet) => fleet.lose(workerOf(fleet))],
+    ["unreachable", "when it is unreachable", {}, (fleet) => fleet.lose(workerOf(fleet), 1)],
     ["draining", "when it drains", {}, (fleet) => fleet.drain(workerOf(fleet))],
     ["overloaded", "when it is overloaded", {}, (fleet) => fleet.reportLoad(workerOf(fleet), 0, true)],
     [

@@ -223,7 +223,7 @@ describe("[P-11] the reason is the true cause under every strategy:", () => {
   test.each(STRATEGIES)("the only worker that was available, %s", (strategy) => {
     const fleet = fleetOf(strategy, ["a", "b", "c"]);
     fleet.drain(named(fleet, "a"));
-    fleet.lose(named(fleet, "c"));
+    fleet.lose(named(fleet, "c"), 1);
     const { worker, runnerUp, reason } = place(fleet, { locality: held(fleet, { b: 1 }) });
     expect([worker.id, runnerUp, reason]).toEqual(["b", undefined, { type: "OnlyWorkerAvailable" }]);
   });

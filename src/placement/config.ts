@@ -9,6 +9,8 @@ export interface PlacementConfig {
   readonly preferLocality: boolean;
   /** How many tasks a worker may be given beyond those that it can run at once. */
   readonly maxQueuePerWorker: number;
+  /** Lost workers that are remembered; beyond that the one that was lost first is forgotten. */
+  readonly keepLostWorkers: number;
   /** Salt of the random strategy. */
   readonly seed: number;
   /** A worker whose load (per mille) reaches the first is overloaded until it falls below the second. */

@@ -121,7 +121,7 @@ test("[P-08] a worker that registers again begins anew under its number", () => 
   const worker = first(fleet);
   fleet.reportLoad(worker, 950, false);
   fleet.noteExecuted(worker, "build");
-  fleet.lose(worker);
+  fleet.lose(worker, 1);
   const again = fleet.register(aWorker("w0", { cpuMillicores: 5, slots: 3 }), 9);
   expect(again).toBe(worker);
   expect([worker.number, worker.status, worker.freeCpu, worker.loadPermille, worker.registeredSeq]).toEqual([
@@ -144,7 +144,7 @@ test("[P-12] a worker is kept free for one task at a time, and no longer when it
   const fleet = fleetWith(2);
   fleet.reserve(first(fleet), 1);
   expect(() => fleet.reserve(first(fleet), 2)).toThrow(InvariantError);
-  fleet.lose(first(fleet));
+  fleet.lose(first(fleet), 1);
   expect([...fleet.reservations.keys()]).toEqual([]);
   const [, second] = fleet.workers as [Worker, Worker];
   fleet.reserve(second, 3);
@@ -189,9 +189,9 @@ test("[P-05] without workers, or without queues, usage is a number", () => {
 test("[P-05] an unreachable worker gives no room, one that came back does", () => {
   const fleet = fleetWith(2, 2);
   fleet.take(first(fleet), 1, SMALL);
-  fleet.lose(fleet.workers[1] as Worker);
+  fleet.lose(fleet.workers[1] as Worker, 1);
   expect(fleet.usage).toBe(0.5);
-  fleet.lose(fleet.workers[1] as Worker);
+  fleet.lose(fleet.workers[1] as Worker, 1);
   expect(fleet.usage).toBe(0.5);
   fleet.register(aWorker("w1"), 9);
   expect(fleet.usage).toBe(0.25);
@@ -214,7 +214,7 @@ test("[P-05] the counters are at any time the sums over the workers", () => {
         if (what === "drain" && worker && isUp) fleet.drain(worker);
         if ((what === "lose" || what === "register") && worker) {
           for (const held of worker.held.keys()) fleet.release(worker, held);
-          fleet.lose(worker);
+          fleet.lose(worker, 1);
         }
         if (what === "register") fleet.register(aWorker(`w${pick}`), 1);
         const held = fleet.workers.reduce((sum, { queueDepth }) => sum + queueDepth, 0);
@@ -225,4 +225,21 @@ test("[P-05] the counters are at any time the sums over the workers", () => {
     }),
     { seed: 1, numRuns: 250 },
   );
+});
+
+test("of workers that were lost only so many are remembered, and the first lost is the first forgotten", () => {
+  const fleet = new Fleet(aConfig({ keepLostWorkers: 2 }));
+  for (const [at, id] of ["a", "b", "c", "d", "e"].entries()) fleet.register(aWorker(id), at);
+  fleet.lose(fleet.byId("c") as Worker, 11);
+  fleet.lose(fleet.byId("a") as Worker, 12);
+  fleet.lose(fleet.byId("d") as Worker, 13);
+  expect(fleet.known()).toHaveLength(5);
+  fleet.register(aWorker("f"), 14);
+  expect(fleet.known().map(({ id }) => id)).toEqual(["a", "b", "d", "e", "f"]);
+  fleet.settle();
+  expect(fleet.sorted.map(({ id }) => id)).toEqual(["a", "b", "d", "e", "f"]);
+  expect(fleet.workers[2]?.id).toBe("c");
+  const again = fleet.register(aWorker("c"), 15);
+  expect(again.number).toBe(6);
+  expect(fleet.reachable).toBe(4);
 });

@@ -42,6 +42,7 @@ export class Fleet {
   /** Workers by queue depth. */
   byDepth: Uint32Array[] = [];
   readonly #byId = new Map<string, Worker>();
+  #known = 0;
   readonly #executed = new Map<string, Uint32Array>();
   readonly #homes = new Map<string, Uint32Array>();
   #ordinals: Int32Array = new Int32Array(0);
@@ -93,23 +94,32 @@ export class Fleet {
     }
     worker.registeredSeq = seq;
     this.#stale = true;
+    this.#forgetLost();
     return worker;
+  }
+
+  /** Those that something may still look at. */
+  known(): Worker[] {
+    return this.workers.filter(({ isForgotten }) => !isForgotten);
   }
 
   /** Takes in a worker as it is, for instance from a snapshot. */
   adopt(worker: Worker): void {
     invariant(worker.number === this.workers.length, "workers are numbered in order");
     this.workers.push(worker);
+    if (worker.isForgotten) return;
     this.#byId.set(worker.id, worker);
+    this.#known++;
     if (worker.status !== "Unreachable") this.reachable++;
     this.heldTotal += worker.held.size;
     if (worker.reservedFor !== undefined) this.reservations.set(worker.reservedFor, worker);
     this.#stale = true;
   }
 
-  lose(worker: Worker): void {
+  lose(worker: Worker, seq: number): void {
     if (worker.status === "Unreachable") return;
     worker.moveTo("Unreachable");
+    worker.lostSeq = seq;
     this.unreserve(worker.reservedFor);
     this.reachable--;
     this.#reindex(worker);
@@ -229,6 +239,20 @@ export class Fleet {
     return false;
   }
 
+  /** Workers come and go under new names for as long as a service lives. */
+  #forgetLost(): void {
+    if (this.#known - this.reachable <= this.config.keepLostWorkers) return;
+    let first: Worker | undefined;
+    for (const worker of this.#byId.values()) {
+      if (worker.status === "Unreachable" && (!first || worker.lostSeq < first.lostSeq)) first = worker;
+    }
+    invariant(first, "of many lost workers one was lost first");
+    first.isForgotten = true;
+    first.executed.clear();
+    this.#byId.delete(first.id);
+    this.#known--;
+  }
+
   #relieve(worker: Worker): void {
     this.#relieved[this.relief++ % CHANGES] = worker.number;
     this.#reindex(worker);
@@ -258,9 +282,9 @@ export class Fleet {
   #rebuild(): void {
     this.#stale = false;
     this.membership++;
-    this.sorted = this.workers.toSorted(byId);
+    this.sorted = this.known().sort(byId);
     const size = this.sorted.length;
-    this.#ordinals = new Int32Array(size);
+    this.#ordinals = new Int32Array(this.workers.length).fill(-1);
     for (const [ordinal, worker] of this.sorted.entries()) this.#ordinals[worker.number] = ordinal;
     this.#freeCpu = new Float64Array(size);
     this.#freeMemory = new Float64Array(size);

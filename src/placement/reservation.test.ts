@@ -72,7 +72,7 @@ test("[P-12] a worker that could never run it, takes no work or is kept for anot
   const named = (id: string) => fleet.byId(id) as Worker;
   give(fleet, "z", 1, 200, 500);
   fleet.drain(named("drains"));
-  fleet.lose(named("lost"));
+  fleet.lose(named("lost"), 1);
   fleet.reportLoad(named("overloaded"), 1_000, true);
   fleet.reserve(named("kept"), 7);
   expect(opening(fleet)).toEqual(["z", 500]);

@@ -29,6 +29,7 @@ const NEEDS: readonly Needs[] = [
 const anyConfig: fc.Arbitrary<PlacementConfig> = fc.record({
   strategy: fc.constantFrom(...STRATEGIES),
   preferLocality: fc.boolean(),
+  keepLostWorkers: fc.constant(1_000),
   maxQueuePerWorker: fc.nat(2),
   seed: fc.nat(3),
   overloadedAtPermille: fc.constant(900),
@@ -204,7 +205,7 @@ function change(fleet: Fleet, one: Change): void {
 
 function lose(fleet: Fleet, worker: Worker): void {
   for (const key of worker.held.keys()) fleet.release(worker, key);
-  fleet.lose(worker);
+  fleet.lose(worker, 1);
 }
 
 function localityFor(

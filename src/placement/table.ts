@@ -28,7 +28,7 @@ export interface CandidateRow {
  * and a property test holds them together.
  */
 export function candidateTable(fleet: Fleet, needs: Needs, key: TaskKey, subject: Subject): CandidateRow[] {
-  const workers = fleet.workers.toSorted(byId);
+  const workers = fleet.known().sort(byId);
   const rejections = new Map(workers.map((worker) => [worker, rejectionOf(fleet, worker, needs, key)]));
   const accepted = workers.filter((worker) => rejections.get(worker) === undefined);
   const ranked = accepted.toSorted(comparator(fleet, workers, subject));

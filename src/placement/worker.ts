@@ -69,6 +69,10 @@ export class Worker {
   /** The event of its last registration: what it completed before that, it no longer has. */
   registeredSeq = 0;
   status: WorkerStatus = "Idle";
+  /** The event by which it was lost last. */
+  lostSeq = 0;
+  /** It was lost so long ago that nothing looks at it any more; only its name is kept, for what it once ran. */
+  isForgotten = false;
   freeCpu: number;
   freeMemory: number;
   loadPermille = 0;

@@ -165,7 +165,7 @@ function loseWorker(state: State, worker: Worker, code: WorkerLost["code"], now:
     if (code === "left" && tasks.statusOf(nodeOfKey(key)) === Status.assigned) excuse(tasks, nodeOfKey(key));
     settle(state, tasks, nodeOfKey(key), now);
   }
-  state.fleet.lose(worker);
+  state.fleet.lose(worker, state.seq);
 }
 
 function assign(state: State, event: TaskAssigned, now: number): void {

@@ -174,3 +174,24 @@ function played(story: Play) {
 function copied(snapshot: Snapshot): Snapshot {
   return JSON.parse(JSON.stringify(snapshot)) as Snapshot;
 }
+
+test("[P-15] forgotten workers stay so in a snapshot, and their names are there for what they ran", () => {
+  const loop = new Loop({ keepLostWorkers: 1 });
+  loop.turn(1, joins("a"), submits("r", [aNode("x")]));
+  loop.turn(2, loop.finished("r", "x"));
+  loop.turn(3, joins("b"), joins("c"));
+  loop.turn(
+    4,
+    { kind: "WorkerLost", worker: 0, code: "left" },
+    { kind: "WorkerLost", worker: 1, code: "left" },
+  );
+  loop.turn(5, joins("d"));
+  expect(loop.state.fleet.known().map(({ id }) => id)).toEqual(["b", "c", "d"]);
+  const restored = restore(takeSnapshot(loop.state));
+  expect(stateHash(restored)).toBe(stateHash(loop.state));
+  expect(restored.fleet.known().map(({ id }) => id)).toEqual(["b", "c", "d"]);
+  expect(restored.worker(0).id).toBe("a");
+  const replayed = new State();
+  for (const block of loop.blocks) replayBlock(replayed, block);
+  expect(stateHash(replayed)).toBe(stateHash(loop.state));
+});

@@ -54,6 +54,8 @@ interface WorkerSnapshot {
   readonly held: readonly (readonly [TaskKey, Held])[];
   readonly executed: readonly string[];
   readonly reservedFor: TaskKey;
+  readonly lostSeq: number;
+  readonly isForgotten: boolean;
 }
 
 interface RunSnapshot {
@@ -168,6 +170,8 @@ function ofWorker(worker: Worker): WorkerSnapshot {
     held: [...worker.held],
     executed: [...worker.executed].sort(compareText),
     reservedFor: worker.reservedFor ?? -1,
+    lostSeq: worker.lostSeq,
+    isForgotten: worker.isForgotten,
   };
 }
 
@@ -177,6 +181,8 @@ function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
   worker.status = saved.status;
   worker.loadPermille = saved.loadPermille;
   worker.saysOverloaded = saved.saysOverloaded;
+  worker.lostSeq = saved.lostSeq;
+  worker.isForgotten = saved.isForgotten;
   for (const [key, held] of saved.held) {
     worker.held.set(key, held);
     worker.freeCpu -= held.cpuMillicores;

@@ -39,6 +39,7 @@ export const DEFAULT_CONFIG: SchedulerConfig = {
   strategy: "least-loaded",
   preferLocality: false,
   maxQueuePerWorker: 10,
+  keepLostWorkers: 1000,
   seed: 0,
   overloadedAtPermille: 950,
   relievedBelowPermille: 800,

@@ -65,7 +65,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.#placed = new PlacedTasks(state);
     this.#logs = new LogBuffer(options.store, options.maxLogBytes, options.warn);
     // Whoever was here before we came gets a whole lease to come back.
-    for (const worker of state.fleet.workers) {
+    for (const worker of state.fleet.known()) {
       if (worker.status !== "Unreachable") this.#lastSeen.set(worker.number, performance.now());
     }
     this.#timer = setInterval(() => void this.#tick(), TICK_MS);

@@ -115,7 +115,7 @@ export function levelsOf(state: State): Levels {
       queued[at] = (queued[at] ?? 0) + count;
   }
   const workersByStatus: Record<string, number> = {};
-  for (const { status } of state.fleet.workers) workersByStatus[status] = (workersByStatus[status] ?? 0) + 1;
+  for (const { status } of state.fleet.known()) workersByStatus[status] = (workersByStatus[status] ?? 0) + 1;
   return { queued, running: state.fleet.heldTotal, workersByStatus };
 }
 

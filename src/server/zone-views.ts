@@ -59,7 +59,8 @@ export function limitView(state: State, zone: string, name: string): LimitView {
 
 /** Workers of the zone, and those from elsewhere that serve it; of these only what concerns the zone. */
 export function workersOf(state: State, zone: string): WorkerView[] {
-  return state.fleet.workers
+  return state.fleet
+    .known()
     .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone))
     .map((worker) => workerView(worker, zone))
     .sort((a, b) => compareText(a.id, b.id));
