@@ -26,7 +26,7 @@ const ZOMBIE_MS = 8_000;
 export class Host {
   readonly disk: Disk = new Disk();
   /** The first thing that went wrong. */
-  failure: unknown;
+  failure: Error | undefined;
   #wallOffsetMs = 0;
   #life: ServerLife | undefined;
   #config: SchedulerConfig;
@@ -123,7 +123,7 @@ export class Host {
     try {
       act();
     } catch (error) {
-      this.failure ??= error;
+      this.failure ??= error as Error;
     }
   }
 

@@ -84,7 +84,7 @@ export class ServerLife {
       onCrash: () => this.kill(),
     });
     this.#projection = new Projection(this.store);
-    this.#open(random);
+    void this.#open(random);
   }
 
   get isOpen(): boolean {

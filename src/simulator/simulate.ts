@@ -39,7 +39,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   let failure: Failure | undefined;
   // What the driver throws where nobody waits for it would end the process, without a word about the seed.
   const onUnhandled = (error: unknown) => {
-    world.host.failure ??= error;
+    world.host.failure ??= error as Error;
   };
   process.on("unhandledRejection", onUnhandled);
   try {
