@@ -18,12 +18,18 @@ export function compareStates(model: Model, state: State): void {
     "no-work-lost",
     () => `the state has ${state.singles.all.size} tasks of no run, ${model.singles.size} are open`,
   );
+  const known = state.fleet.known().length;
+  demand(
+    known === model.sortedWorkers().length,
+    "workers-remembered",
+    () => `the state knows ${known} workers, should know ${model.sortedWorkers().length}`,
+  );
   demand(
     state.backlog === model.backlog,
     "backlog-count",
     () => `the state counts ${state.backlog} waiting, there are ${model.backlog}`,
   );
-  for (const worker of model.workers) compareWorker(state, worker);
+  for (const worker of model.sortedWorkers()) compareWorker(state, worker);
   for (const run of model.runs.values()) compareRun(state, run);
   for (const task of model.singles.values()) compareSingle(state, task);
   compareCounts(model, state);

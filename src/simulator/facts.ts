@@ -46,7 +46,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       model.workerAt(event.worker).reservedFor = undefined;
       break;
     case "WorkerLost":
-      lose(model.workerAt(event.worker), event.code);
+      lose(model, model.workerAt(event.worker), event.code);
       break;
     case "AttemptStarted":
     case "AttemptFinished":
@@ -157,14 +157,16 @@ function set(settings: Map<string, number | null>, key: string, max: number | nu
 }
 
 function register(model: Model, spec: WorkerSpec): void {
-  let worker = model.workers.find((one) => one.spec.id === spec.id);
-  if (worker) lose(worker, "restart");
+  let worker = model.workerById(spec.id);
+  if (worker) lose(model, worker, "restart");
   else {
     worker = {
       number: model.workers.length,
       spec,
       standing: "open",
       registeredSeq: 0,
+      lostSeq: 0,
+      isForgotten: false,
       freeCpu: 0,
       freeMemory: 0,
       held: new Set(),
@@ -179,6 +181,17 @@ function register(model: Model, spec: WorkerSpec): void {
   worker.freeCpu = spec.cpuMillicores;
   worker.freeMemory = spec.memoryBytes;
   worker.executed.clear();
+  forgetLost(model);
+}
+
+/** Beyond so many lost workers the one that was lost first is forgotten, one whenever another comes. */
+function forgetLost(model: Model): void {
+  const lost = model.workers.filter(
+    ({ standing, isForgotten }) => standing === "unreachable" && !isForgotten,
+  );
+  if (lost.length <= model.settings.keepLostWorkers) return;
+  const first = lost.reduce((one, other) => (other.lostSeq < one.lostSeq ? other : one));
+  first.isForgotten = true;
 }
 
 function reportLoad(model: Model, worker: ModelWorker, event: EventOf<"WorkerLoadReported">): void {
@@ -195,11 +208,12 @@ export function isOverloaded(
   return saysOverloaded || loadPermille >= (limit ?? 0);
 }
 
-function lose(worker: ModelWorker, code: EventOf<"WorkerLost">["code"]): void {
+function lose(model: Model, worker: ModelWorker, code: EventOf<"WorkerLost">["code"]): void {
   for (const task of worker.held) {
     if (code === "left" && task.status === "assigned") task.uncounted++;
     endAttempt(task, "lost");
   }
+  if (worker.standing !== "unreachable") worker.lostSeq = model.seq;
   worker.standing = "unreachable";
   worker.reservedFor = undefined;
 }

@@ -66,6 +66,9 @@ export interface ModelWorker {
   spec: WorkerSpec;
   standing: "open" | "overloaded" | "draining" | "unreachable";
   registeredSeq: number;
+  lostSeq: number;
+  /** Lost so long ago that it is as if it had never been; under its name comes a new one. */
+  isForgotten: boolean;
   freeCpu: number;
   freeMemory: number;
   readonly held: Set<ModelTask>;

@@ -54,8 +54,9 @@ export class Model {
 
   /** In the order of ids by code unit. */
   sortedWorkers(): readonly ModelWorker[] {
-    if (this.#sorted.length < this.workers.length) {
-      this.#sorted = this.workers.toSorted((a, b) => (a.spec.id < b.spec.id ? -1 : 1));
+    const known = this.workers.filter(({ isForgotten }) => !isForgotten);
+    if (this.#sorted.length !== known.length || this.#sorted.some(({ isForgotten }) => isForgotten)) {
+      this.#sorted = known.sort((a, b) => (a.spec.id < b.spec.id ? -1 : 1));
     }
     return this.#sorted;
   }
@@ -68,6 +69,10 @@ export class Model {
   singleById(id: string): ModelTask | undefined {
     for (const task of this.singles.values()) if (task.publicId === id) return task;
     return undefined;
+  }
+
+  workerById(id: string): ModelWorker | undefined {
+    return this.workers.find(({ spec, isForgotten }) => spec.id === id && !isForgotten);
   }
 
   runAt(number: number): ModelRun {

@@ -114,7 +114,12 @@ export class Noticer {
   }
 
   #register(id: string): void {
-    const known = this.#model.workers.find(({ spec }) => spec.id === id);
+    const lost = this.#model.sortedWorkers().filter(({ standing }) => standing === "unreachable");
+    const known = this.#model.workerById(id);
+    const left = lost.filter((worker) => worker !== known).length;
+    if (left > this.#model.settings.keepLostWorkers) this.#tally.count("worker forgotten");
+    if (!known && this.#model.workers.some(({ spec }) => spec.id === id))
+      this.#tally.count("forgotten worker came back");
     if (!known) return;
     this.#tally.count("worker came back");
     if (known.standing !== "unreachable") this.#tally.count("worker came back before its lease ended");

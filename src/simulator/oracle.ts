@@ -63,7 +63,9 @@ export function checkAssignment(model: Model, task: ModelTask, event: TaskAssign
   const about = { ...aboutTask(task), worker: event.worker };
   const chosen = model.workers[event.worker];
   demand(chosen !== undefined, "known-worker", () => `worker ${event.worker} never registered`, about);
-  const obstacles = model.workers.map((worker) => obstacleOf(model, worker, task));
+  const obstacles = model.workers.map((worker) =>
+    worker.isForgotten ? "forgotten" : obstacleOf(model, worker, task),
+  );
   const obstacle = obstacles[event.worker];
   demand(
     obstacle === undefined,

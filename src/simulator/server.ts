@@ -139,14 +139,14 @@ export class Server implements ServerDoor {
     this.#registering.clear();
     this.#live.clear();
     for (const block of blocks) for (const { event } of eventsOf(block)) this.#follow(event);
-    for (const { spec, standing } of this.#model.workers) {
+    for (const { spec, standing } of this.#model.sortedWorkers()) {
       const session = this.#sessions.get(spec.id);
       if (session) session.open = standing !== "unreachable";
     }
   }
 
   #numberOf(id: string): number {
-    return this.#model.workers.find(({ spec }) => spec.id === id)?.number ?? -1;
+    return this.#model.workerById(id)?.number ?? -1;
   }
 
   #openSession(spec: WorkerSpec): void {

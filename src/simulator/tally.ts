@@ -31,6 +31,8 @@ export const BRANCHES = [
   "worker came back",
   "worker came back before its lease ended",
   "worker relieved",
+  "worker forgotten",
+  "forgotten worker came back",
   "lease expired",
   "attempt lost",
   "attempt lost before it began",

@@ -215,7 +215,7 @@ export class World {
       worker.setCut(false);
       worker.setLoad(0, false);
       worker.resume();
-      const known = this.checker.model.workers.find(({ spec }) => spec.id === worker.spec.id);
+      const known = this.checker.model.workerById(worker.spec.id);
       const draining = known?.standing === "draining";
       if (!worker.isUp || draining || worker.isLeaving) worker.start();
     }
