@@ -97,10 +97,10 @@ async function call(
     status: statusCode,
     headers: answered,
     text,
-    body: isJson(text) ? (JSON.parse(text) as unknown) : undefined,
+    body: isJson(answered) ? (JSON.parse(text) as unknown) : undefined,
   };
 }
 
-function isJson(text: string): boolean {
-  return text.startsWith("{") || text.startsWith("[");
+function isJson(headers: Answer["headers"]): boolean {
+  return /\bjson\b/.test(String(headers["content-type"] ?? ""));
 }
