@@ -33,7 +33,7 @@ async function checkLedger({ acknowledged, storeUrl, completions }: ChaosReport)
   await using store = await PostgresStore.open({ url: storeUrl });
   const redecider = new Redecider();
   const shadow = new State();
-  const projection = new Projection({ keyed: async () => [] });
+  const projection = new Projection({ keyed: async () => [], task: async () => undefined });
   const finished = new Map<string, number>();
   const rows = new Map<string, Record<string, unknown>>();
   for await (const block of store.blocks()) {

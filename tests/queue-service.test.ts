@@ -435,3 +435,28 @@ function isAnn({ agent }: { agent: string }): boolean {
 function isTry({ text }: { text: string }): boolean {
   return text === "trying";
 }
+
+test("[Q-19] two who put the same task back at once start one attempt, and each attempt has its own number", async () => {
+  await using service = await TestService.start("postgresql");
+  const fail = task(() => {
+    throw new PermanentError("again");
+  });
+  await using _worker = service.worker({ fail });
+  const { body } = await service.post("submit", { executor: "default", task_type: "fail" });
+  await ended(service, body.id);
+  for (let round = 2; round < 6; round++) {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => service.post(`task/${body.id}/retry`)));
+    expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
+    const { body: now } = await ended(service, body.id);
+    expect(now.attempt).toBeGreaterThanOrEqual(round);
+  }
+  const attempts = new Set<number>();
+  for (const line of (await service.get("ledger")).body.trim().split("\n") as string[]) {
+    const { events } = JSON.parse(line) as { events: unknown[][] };
+    for (const [kind, , , attempt] of events) {
+      if (kind !== "TaskAssigned") continue;
+      expect(attempts.has(attempt as number)).toBe(false);
+      attempts.add(attempt as number);
+    }
+  }
+});

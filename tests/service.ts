@@ -84,7 +84,7 @@ export class TestService implements AsyncDisposable {
       },
     );
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+    const isJson = /\bjson\b/.test(response.headers.get("content-type") ?? "");
     const answered: unknown = isJson ? JSON.parse(text) : text;
     return { status: response.status, headers: response.headers, body: answered };
   }

@@ -11,7 +11,9 @@ export type Attachment =
       readonly key: KeyedTask | undefined;
     }
   | { readonly type: "run"; readonly payloads: readonly string[]; readonly settings: readonly string[] }
-  | { readonly type: "result"; readonly result: string };
+  | { readonly type: "result"; readonly result: string }
+  /** To put back a task that ended as of that event. If it is another by now, it was put back already. */
+  | { readonly type: "requeue"; readonly taskId: string; readonly seq: number };
 
 /** An event with what was known of its task before it; a task of no run is forgotten when it ends. */
 export interface Fact {

@@ -119,6 +119,11 @@ export class Driver implements AsyncDisposable {
     return this.#state;
   }
 
+  /** The ledger's time as it is now; the state only knows that of its last event. */
+  now(): number {
+    return Math.max(this.#turnAt, this.#state.now, this.#time());
+  }
+
   /** Looks at the state when all of it is committed: at once, or after the commit that is under way. */
   read<Seen>(look: (state: State) => Seen): Promise<Seen> {
     if (this.#failure) return Promise.reject(this.#failure);

@@ -22,7 +22,7 @@ type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: num
  * the ledger alone, but for what is attached; so replaying a ledger through this gives the same rows.
  */
 export class Projection implements Recorder {
-  readonly #store: Pick<ServiceStore, "keyed">;
+  readonly #store: Pick<ServiceStore, "keyed" | "task">;
   #submitted = new Map<string, { task: SubmittedTask; progress: TaskProgress }>();
   #progressed = new Map<string, TaskProgress>();
   #keys: KeyedTask[] = [];
@@ -32,27 +32,35 @@ export class Projection implements Recorder {
   #endings = new Map<string, Pick<TaskProgress, "startedAt" | "errorCode" | "errorMessage" | "costMicros">>();
   #facts: Fact[] = [];
 
-  constructor(store: Pick<ServiceStore, "keyed">) {
+  constructor(store: Pick<ServiceStore, "keyed" | "task">) {
     this.#store = store;
   }
 
   async repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]> {
-    const keys = (attached as readonly (Attachment | undefined)[]).map((one) =>
-      one?.type === "task" ? one.key : undefined,
-    );
-    const asked = keys.filter((key) => key !== undefined);
-    if (asked.length === 0) return [];
+    const all = attached as readonly (Attachment | undefined)[];
+    if (!all.some(mayRepeat)) return [];
+    const known = await this.#knownKeys(all);
+    const repeats: (Repeat | undefined)[] = [];
+    for (const [of, one] of all.entries()) {
+      if (one?.type === "requeue") repeats.push(await this.#requeuedBefore(one.taskId, one.seq));
+      else repeats.push(one?.type === "task" && one.key ? repeatOf(known, one.key, of) : undefined);
+    }
+    return repeats;
+  }
+
+  async #knownKeys(attached: readonly (Attachment | undefined)[]): Promise<Map<string, Repeat>> {
+    const keys = attached.flatMap((one) => (one?.type === "task" && one.key ? [one.key] : []));
     const known = new Map<string, Repeat>();
-    for (const found of await this.#store.keyed(asked)) {
+    for (const found of keys.length > 0 ? await this.#store.keyed(keys) : []) {
       known.set(textOf(found), { taskId: found.taskId, bodyHash: found.bodyHash, of: undefined });
     }
-    return keys.map((key, of) => {
-      if (!key) return undefined;
-      const text = textOf(key);
-      const repeat = known.get(text);
-      if (!repeat) known.set(text, { taskId: key.taskId, bodyHash: key.bodyHash, of });
-      return repeat;
-    });
+    return known;
+  }
+
+  /** Looked at between two turns: a task that ended again meanwhile has had attempts that the request does not know of. */
+  async #requeuedBefore(taskId: string, seq: number): Promise<Repeat | undefined> {
+    const row = await this.#store.task(taskId);
+    return row?.seq === seq ? undefined : { taskId, bodyHash: "", of: undefined };
   }
 
   note(state: State, event: LedgerEvent, now: number, attached: unknown): void {
@@ -318,6 +326,18 @@ function nodeRow(
 
 function specOf(graph: WireGraph, node: number): WireSpec {
   return graph.specs[graph.spec[node] as number] as WireSpec;
+}
+
+function mayRepeat(attached: Attachment | undefined): boolean {
+  return attached?.type === "requeue" || (attached?.type === "task" && attached.key !== undefined);
+}
+
+/** The first of a key in a turn is what the others repeat. */
+function repeatOf(known: Map<string, Repeat>, key: KeyedTask, of: number): Repeat | undefined {
+  const text = textOf(key);
+  const repeat = known.get(text);
+  if (!repeat) known.set(text, { taskId: key.taskId, bodyHash: key.bodyHash, of });
+  return repeat;
 }
 
 function keyOf(run: number, node: number): string {

@@ -226,10 +226,18 @@ function noteCost(state: State, tasks: Tasks, node: number, micros: number | und
   const { shareKey } = tasks.groupOf(node);
   let window = state.costs.get(shareKey);
   if (!window) {
+    if (state.costs.size >= MAX_COSTS) forgetCosts(state, now);
     window = new CostWindow(state.config.costWindowMs);
     state.costs.set(shareKey, window);
   }
   window.add(now, micros);
+}
+
+/** Agents whose costs are remembered before those without any in the window are let go. */
+const MAX_COSTS = 10_000;
+
+function forgetCosts(state: State, now: number): void {
+  for (const [key, window] of state.costs) if (window.sum(now) === 0) state.costs.delete(key);
 }
 
 function endAttempt(state: State, event: Report, now: number): void {

@@ -28,14 +28,14 @@ export interface AgentCensus {
   readonly costMicros: number;
 }
 
-export function census(state: State, zone: string): Census {
+export function census(state: State, zone: string, now: number): Census {
   const classes = CLASS_NAMES.map(() => ({ count: 0, sumWaitMs: 0, maxWaitMs: 0 }));
   for (const group of groupsOf(state, zone)) {
-    const demoted = isDemoted(state, group, state.now);
+    const demoted = isDemoted(state, group, now);
     for (const entry of group.line.entries()) {
-      const ofClass = classes[classAt(entry, state.now, demoted, state.config)] as (typeof classes)[number];
+      const ofClass = classes[classAt(entry, now, demoted, state.config)] as (typeof classes)[number];
       for (const readyAt of readyTimes(entry)) {
-        const waitMs = Math.max(0, state.now - readyAt);
+        const waitMs = Math.max(0, now - readyAt);
         ofClass.count++;
         ofClass.sumWaitMs += waitMs;
         ofClass.maxWaitMs = Math.max(ofClass.maxWaitMs, waitMs);
@@ -46,7 +46,7 @@ export function census(state: State, zone: string): Census {
 }
 
 /** Agents of a zone that have work, a limit of their own, credits, or a cost within the window. */
-export function agentsOf(state: State, zone: string): AgentCensus[] {
+export function agentsOf(state: State, zone: string, now: number): AgentCensus[] {
   const names = new Set<string>();
   for (const group of groupsOf(state, zone)) names.add(group.agent);
   const { own, running } = state.shares.toSnapshot();
@@ -57,10 +57,10 @@ export function agentsOf(state: State, zone: string): AgentCensus[] {
     const [ofZone, agent] = JSON.parse(key) as [string, string];
     if (ofZone === zone) names.add(agent);
   }
-  return [...names].sort().map((agent) => agentCensus(state, zone, agent));
+  return [...names].sort().map((agent) => agentCensus(state, zone, agent, now));
 }
 
-export function agentCensus(state: State, zone: string, agent: string): AgentCensus {
+export function agentCensus(state: State, zone: string, agent: string, now: number): AgentCensus {
   const key = zonedKey(zone, agent);
   return {
     agent,
@@ -68,7 +68,7 @@ export function agentCensus(state: State, zone: string, agent: string): AgentCen
     max: state.shares.maxOf(zone, key),
     creditsMicros: state.credits.balance(key),
     reservedMicros: state.credits.reserved(key),
-    costMicros: state.costs.get(key)?.sum(state.now) ?? 0,
+    costMicros: state.costs.get(key)?.sum(now) ?? 0,
   };
 }
 

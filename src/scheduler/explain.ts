@@ -51,7 +51,7 @@ export interface OpenDependency {
 const LISTED = 20;
 
 /** All reasons that apply, the primary one first; empty for a task that does not wait. */
-export function whyNotYet(state: State, tasks: Tasks, node: number): WaitReason[] {
+export function whyNotYet(state: State, tasks: Tasks, node: number, now: number = state.now): WaitReason[] {
   const status = tasks.statusOf(node);
   if (status > Status.delayed) return [];
   const reasons: WaitReason[] = [];
@@ -62,13 +62,13 @@ export function whyNotYet(state: State, tasks: Tasks, node: number): WaitReason[
     reasons.push({ code: "Unsatisfiable", workers: state.fleet.known().length, rejected });
   }
   if (status === Status.held) reasons.push({ code: "Held", by: "person" });
-  const stopped = barriers(state, group, state.now);
+  const stopped = barriers(state, group, now);
   if (stopped.some(({ by }) => by === "pause")) reasons.push({ code: "Held", by: "paused" });
   if (able.length > 0 && able.every((worker) => worker.status === "Draining")) {
     reasons.push({ code: "Held", by: "draining" });
   }
   const dueAt = tasks.sinceOf(node);
-  if (status === Status.delayed && dueAt > state.now) {
+  if (status === Status.delayed && dueAt > now) {
     reasons.push({ code: "NotDue", dueAt, attempt: tasks.attemptOf(node) + 1 });
   }
   const open = openDependencies(state.runs.get(tasks.number), node);
@@ -81,8 +81,8 @@ export function whyNotYet(state: State, tasks: Tasks, node: number): WaitReason[
     const reservedWorker = state.fleet.reservations.get(taskKey(tasks.number, node))?.id;
     reasons.push({ code: "Capacity", rejected, reservedWorker });
   }
-  if (status === Status.ready || (status === Status.delayed && dueAt <= state.now)) {
-    reasons.push(...outranking(state, tasks, node));
+  if (status === Status.ready || (status === Status.delayed && dueAt <= now)) {
+    reasons.push(...outranking(state, tasks, node, now));
     if (reasons.length === 0) reasons.push({ code: "Pending" });
   }
   return reasons;
@@ -120,8 +120,8 @@ function openDependencies(run: Run | undefined, node: number): OpenDependency[] 
 }
 
 /** What is ready, could run, and goes before this task. */
-function outranking(state: State, tasks: Tasks, node: number): WaitReason[] {
-  const { config, now } = state;
+function outranking(state: State, tasks: Tasks, node: number, now: number): WaitReason[] {
+  const { config } = state;
   const own = entryOf(state, tasks, node);
   const ownDemoted = isDemoted(state, tasks.groupOf(node), now);
   let ahead = 0;

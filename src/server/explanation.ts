@@ -33,15 +33,16 @@ export function explanationOf(
   caller: Caller,
   task: TaskView,
   assignments: LastAssignments,
+  now: number,
 ): Explanation {
   const place = isOpen(task.status) ? locate(state, task) : undefined;
-  const waiting = place ? whyNotYet(state, place.tasks, place.node) : [];
+  const waiting = place ? whyNotYet(state, place.tasks, place.node, now) : [];
   return {
     id: task.id,
     status: task.status,
     waiting: waiting
       .map((reason) => withoutOthers(reason, caller))
-      .map((reason) => ({ ...reason, text: describeWait(reason, state.now) })),
+      .map((reason) => ({ ...reason, text: describeWait(reason, now) })),
     placed: placedOf(state, assignments.of(task.id)),
   };
 }

@@ -86,10 +86,11 @@ export function tierOf(
     | "endedAt"
     | "runAt"
   >,
+  now: number,
 ): number {
   const { config } = state;
   const tier = startTier(row.priority as Tier, row.boostMicros, config);
-  const until = row.status === "queued" ? state.now : row.startedAt >= 0 ? row.startedAt : row.endedAt;
+  const until = row.status === "queued" ? now : row.startedAt >= 0 ? row.startedAt : row.endedAt;
   const readyAt = Math.max(row.enqueuedAt, row.runAt);
   const { estimateMs, deadline } = row;
   const entry = {

@@ -107,11 +107,11 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
 }
 
 /** What the instruments show of a state, over all zones. */
-export function levelsOf(state: State): Levels {
+export function levelsOf(state: State, now: number): Levels {
   const zones = new Set([...state.pools.values()].map(({ demand }) => demand.needs.zone));
   const queued = [0, 0, 0];
   for (const zone of zones) {
-    for (const [at, { count }] of census(state, zone).classes.entries())
+    for (const [at, { count }] of census(state, zone, now).classes.entries())
       queued[at] = (queued[at] ?? 0) + count;
   }
   const workersByStatus: Record<string, number> = {};

@@ -134,11 +134,11 @@ export class Service implements Api {
         cursor,
         limit + 1,
       );
-      const views = await this.#driver.read((state) =>
+      const views = await this.#look((state, now) =>
         lines.map((line) => {
           const live = isOpen(line.status) ? overlay(state, line) : undefined;
           const { result: _, ...rest } = live ?? {};
-          return { ...line, ...rest, effectiveTier: tierOf(state, line) };
+          return { ...line, ...rest, effectiveTier: tierOf(state, line, now) };
         }),
       );
       found.push(...views.filter(({ status }) => !wanted || wanted.has(status)));
@@ -165,15 +165,17 @@ export class Service implements Api {
     if (task.status !== "failed" && task.status !== "cancelled") {
       return refusal("not-ended", `it is ${task.status}; only a failed or cancelled task can be tried again`);
     }
-    const answer = await this.#driver.submit(requeueOf(task));
-    if (!answer.accepted && answer.code === "duplicate-task") return this.task(caller, id);
-    return answer.accepted ? this.task(caller, id) : refusalOf(answer.code);
+    const attached: Attachment = { type: "requeue", taskId: id, seq: task.seq };
+    const answer = await this.#driver.submit(requeueOf(task), attached);
+    // Somebody else was faster: what they did is what was asked for.
+    if (answer.accepted || answer.code === "duplicate-task") return this.task(caller, id);
+    return refusalOf(answer.code);
   }
 
   async why(caller: Caller, id: string): Promise<Explanation | undefined> {
     const task = await this.task(caller, id);
     if (!task) return undefined;
-    return await this.#driver.read((state) => explanationOf(state, caller, task, this.#assignments));
+    return await this.#look((state, now) => explanationOf(state, caller, task, this.#assignments, now));
   }
 
   async log(
@@ -187,7 +189,7 @@ export class Service implements Api {
   }
 
   metrics(caller: Caller): Promise<Metrics> {
-    return this.#driver.read((state) => metricsOf(state, caller.zone, this.#store.backend));
+    return this.#look((state, now) => metricsOf(state, caller.zone, now, this.#store.backend));
   }
 
   async submitRun(caller: Caller, { id, graph, failFast }: RunSubmission): Promise<RunView | Refusal> {
@@ -260,12 +262,12 @@ export class Service implements Api {
   }
 
   agents(caller: Caller): Promise<readonly AgentView[]> {
-    return this.#driver.read((state) => agentViews(state, caller.zone));
+    return this.#look((state, now) => agentViews(state, caller.zone, now));
   }
 
   async setAgentLimit({ zone }: Caller, agent: string, max: number | null | undefined): Promise<AgentView> {
     await this.#driver.submit({ kind: "AgentConfigured", zone, agent, ...(max !== undefined && { max }) });
-    return await this.#driver.read((state) => agentViewOf(state, zone, agent));
+    return await this.#look((state, now) => agentViewOf(state, zone, agent, now));
   }
 
   async setZoneLimit({ zone }: Caller, max: number | null | undefined): Promise<void> {
@@ -275,7 +277,7 @@ export class Service implements Api {
   async grantCredits({ zone }: Caller, agent: string, micros: number): Promise<AgentView | Refusal> {
     const answer = await this.#driver.submit({ kind: "CreditsGranted", zone, agent, micros });
     if (!answer.accepted) return refusal("credits", "the agent has as many credits as can be counted");
-    return await this.#driver.read((state) => agentViewOf(state, zone, agent));
+    return await this.#look((state, now) => agentViewOf(state, zone, agent, now));
   }
 
   limits(caller: Caller): Promise<readonly LimitView[]> {
@@ -322,6 +324,10 @@ export class Service implements Api {
     return { accepted: true, task, repeated: false, throttle: answer.throttle };
   }
 
+  #look<Seen>(look: (state: State, now: number) => Seen): Promise<Seen> {
+    return this.#driver.read((state) => look(state, this.#driver.now()));
+  }
+
   /** The task as it was just committed, without asking the store for what we have in hand. */
   async #ownView(caller: Caller, submission: TaskSubmission, stimulus: TaskSubmitted): Promise<TaskView> {
     const row = await this.#driver.read((state) => {
@@ -348,7 +354,7 @@ export class Service implements Api {
 
   async #view(row: TaskRow): Promise<TaskView> {
     const said = this.#gateway.progressOf(row.id);
-    const effectiveTier = await this.#driver.read((state) => tierOf(state, row));
+    const effectiveTier = await this.#look((state, now) => tierOf(state, row, now));
     return {
       ...row,
       effectiveTier,

@@ -88,7 +88,9 @@ async function serve(
   let failure: Error | undefined;
   let current: OpenService | undefined;
   const instruments = new Instruments(() =>
-    current ? levelsOf(current.driver.state) : { queued: [], running: 0, workersByStatus: {} },
+    current
+      ? levelsOf(current.driver.state, current.driver.now())
+      : { queued: [], running: 0, workersByStatus: {} },
   );
   const service = await openService({
     store,

@@ -3,8 +3,8 @@ import type { Worker } from "../placement/index.ts";
 import { type AgentCensus, agentCensus, agentsOf, census, type State, zonedKey } from "../scheduler/index.ts";
 import type { AgentView, LimitView, Metrics, WorkerView } from "./api.ts";
 
-export function metricsOf(state: State, zone: string, backend: string): Metrics {
-  const { classes, queued, running } = census(state, zone);
+export function metricsOf(state: State, zone: string, now: number, backend: string): Metrics {
+  const { classes, queued, running } = census(state, zone, now);
   const ended = state.totals.get(zone) ?? { completed: 0, failed: 0, cancelled: 0 };
   return {
     queueByClass: classes.map(({ count, sumWaitMs, maxWaitMs }, priorityClass) => ({
@@ -13,7 +13,7 @@ export function metricsOf(state: State, zone: string, backend: string): Metrics 
       avgWaitMs: count === 0 ? 0 : sumWaitMs / count,
       maxWaitMs,
     })),
-    fairShare: Object.fromEntries(agentsOf(state, zone).map((agent) => [agent.agent, shareOf(agent)])),
+    fairShare: Object.fromEntries(agentsOf(state, zone, now).map((agent) => [agent.agent, shareOf(agent)])),
     useHrrn: state.config.order === "hrrn",
     totals: { queued, running, ...ended },
     backend,
@@ -24,12 +24,12 @@ function shareOf({ running, max }: AgentCensus): Metrics["fairShare"][string] {
   return { running, max, available: max === null ? null : Math.max(0, max - running) };
 }
 
-export function agentViews(state: State, zone: string): AgentView[] {
-  return agentsOf(state, zone).map(viewOf);
+export function agentViews(state: State, zone: string, now: number): AgentView[] {
+  return agentsOf(state, zone, now).map(viewOf);
 }
 
-export function agentViewOf(state: State, zone: string, agent: string): AgentView {
-  return viewOf(agentCensus(state, zone, agent));
+export function agentViewOf(state: State, zone: string, agent: string, now: number): AgentView {
+  return viewOf(agentCensus(state, zone, agent, now));
 }
 
 function viewOf({ max, ...rest }: AgentCensus): AgentView {

@@ -7,6 +7,7 @@ import {
   type SavedSnapshot,
   type Store,
   StoreError,
+  type TaskRow,
 } from "../store/index.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Random } from "./random.ts";
@@ -148,6 +149,10 @@ export class SimStore implements Store {
       this.#tally.count("recovered from a snapshot");
       return saved;
     });
+  }
+
+  task(id: string): Promise<TaskRow | undefined> {
+    return this.#disk.rows.task(id);
   }
 
   keyed(keys: readonly IdempotencyKey[]): Promise<readonly KeyedTask[]> {
