@@ -7,7 +7,7 @@ import http.client, json, os, random, signal, socket, sys, threading, time, urll
 from concurrent.futures import ThreadPoolExecutor
 
 SERVER = os.environ.get("ORRERY_URL", "http://127.0.0.1:2026")
-KEY = os.environ["ORRERY_API_KEY"]
+KEY = os.environ.get("ORRERY_API_KEY") or sys.exit("set ORRERY_API_KEY to a key of the server")
 SLOTS = 4
 ID = f"python-{socket.gethostname()}-{os.getpid()}"
 SESSION = uuid.uuid4().hex  # as long as it is the same, the server knows us after a broken connection
@@ -36,6 +36,7 @@ def heartbeat():
 
 def register():
     registration = {"protocol": 1, "id": ID, "session": SESSION, "executors": ["default"],
+                    "types": list(TASKS),
                     "cpu_millicores": 1000 * SLOTS, "memory_bytes": 2**30, "slots": SLOTS}
     while True:
         try:

@@ -47,7 +47,13 @@ async function someIds(served: Served): Promise<string[]> {
   return [task, run].map(({ body }) => (body as { id: string }).id);
 }
 
-const WORKER = { protocol: 1, cpu_millicores: 1_000_000, memory_bytes: 2 ** 40, slots: 1000 };
+const WORKER = {
+  protocol: 1,
+  types: ["test_task"],
+  cpu_millicores: 1_000_000,
+  memory_bytes: 2 ** 40,
+  slots: 1000,
+};
 
 function anyRequest(
   contract: Contract,

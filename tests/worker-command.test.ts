@@ -167,17 +167,10 @@ describe("shell commands", () => {
     expect(lines.map(({ stream }) => stream).sort()).toEqual(["stderr", "stdout"]);
   });
 
-  test("elsewhere fail with how to allow them", async () => {
+  test("are not asked for elsewhere", async () => {
     start();
-    await server.hears("register");
-    const assignment = anAssignment("command", { command: "true" });
-    server.assign(assignment);
-    expect(await server.report(assignment.task)).toMatchObject({
-      type: "failed",
-      code: "shell-not-allowed",
-      message: expect.stringContaining("--shell"),
-      retry: false,
-    });
+    const { registration } = await server.hears("register");
+    expect(registration.types).toEqual(["echo", "noop", "sleep"]);
   });
 });
 

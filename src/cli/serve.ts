@@ -35,7 +35,12 @@ export function serveCommand(): Command {
         .default("hrrn"),
     )
     .option("--fair-share <n>", "tasks of one agent that run at once", wholeNumber(1, 1_000_000), 10)
-    .option("--prefetch <n>", "tasks that a worker gets beyond those it runs", wholeNumber(0, 10_000), 10)
+    .option(
+      "--prefetch <n>",
+      "tasks that a worker gets beyond those it runs; for many short ones",
+      wholeNumber(0, 10_000),
+      0,
+    )
     .option("--lease <seconds>", "a worker that is silent for this long is lost", wholeNumber(1, 3600), 15)
     .option(
       "--keep-ended <days>",

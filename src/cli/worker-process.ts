@@ -6,13 +6,11 @@ import {
   ConnectionRefused,
   type Handlers,
   loadTasksFile,
-  PermanentError,
   PollTransport,
   type ServerAddress,
   shellCommand,
   TasksFileError,
   type Transport,
-  task,
   WebSocketTransport,
   Worker,
   type WorkerEvent,
@@ -90,7 +88,7 @@ function usableMemory(): number {
 
 /** What the tasks file says goes before what is built in. */
 async function handlersOf({ tasks, shell }: WorkerCommandOptions): Promise<Handlers> {
-  const builtIn = { ...BUILT_IN_HANDLERS, command: shell ? shellCommand : noShell };
+  const builtIn = { ...BUILT_IN_HANDLERS, ...(shell && { command: shellCommand }) };
   if (tasks === undefined) return builtIn;
   try {
     return { ...builtIn, ...(await loadTasksFile(tasks)) };
@@ -99,12 +97,6 @@ async function handlersOf({ tasks, shell }: WorkerCommandOptions): Promise<Handl
     throw error;
   }
 }
-
-const noShell = task(() => {
-  throw new PermanentError("this worker runs no shell commands; start it with --shell to allow them", {
-    code: "shell-not-allowed",
-  });
-});
 
 interface Signals {
   readonly second: "SIGINT" | "SIGTERM" | undefined;

@@ -81,6 +81,7 @@ export class Fleet {
     if (worker) {
       invariant(worker.held.size === 0, "a worker that registers again holds nothing");
       if (worker.status === "Unreachable") this.reachable++;
+      worker.hasLeft = false;
       worker.spec = spec;
       worker.freeCpu = spec.cpuMillicores;
       worker.freeMemory = spec.memoryBytes;
@@ -96,6 +97,11 @@ export class Fleet {
     this.#stale = true;
     this.#forgetLost();
     return worker;
+  }
+
+  /** Those that are here, or are missed. */
+  present(): Worker[] {
+    return this.known().filter(({ hasLeft }) => !hasLeft);
   }
 
   /** Those that something may still look at. */

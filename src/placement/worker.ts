@@ -71,6 +71,8 @@ export class Worker {
   status: WorkerStatus = "Idle";
   /** The event by which it was lost last. */
   lostSeq = 0;
+  /** It said good-bye, and is missed by nobody. */
+  hasLeft = false;
   /** It was lost so long ago that nothing looks at it any more; only its name is kept, for what it once ran. */
   isForgotten = false;
   freeCpu: number;

@@ -16,6 +16,7 @@ export const WorkersAnswer = Type.Object({
         zone: Type.String({ description: "Its home." }),
         zones: Type.Array(Type.String()),
         executors: Type.Array(Type.String()),
+        task_types: Type.Array(Type.String()),
         capabilities: Type.Array(Type.String()),
         status: Type.String(),
         slots: Count,

@@ -166,6 +166,7 @@ function loseWorker(state: State, worker: Worker, code: WorkerLost["code"], now:
     settle(state, tasks, nodeOfKey(key), now);
   }
   state.fleet.lose(worker, state.seq);
+  if (code === "left") worker.hasLeft = true;
 }
 
 function assign(state: State, event: TaskAssigned, now: number): void {

@@ -59,7 +59,7 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   const able = ableWorkers(state, group.pool.demand.needs);
   const rejected = countRejections(state, tasks, node);
   if (able.length === 0) {
-    reasons.push({ code: "Unsatisfiable", workers: state.fleet.known().length, rejected });
+    reasons.push({ code: "Unsatisfiable", workers: state.fleet.present().length, rejected });
   }
   if (status === Status.held) reasons.push({ code: "Held", by: "person" });
   const stopped = barriers(state, group, now);
@@ -77,7 +77,7 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   const limiting = stopped.filter(({ by }) => by !== "pause");
   if (limiting.length > 0) reasons.push({ code: "Admission", barriers: limiting });
   const rejections = Object.values(rejected).reduce((sum, count) => sum + count, 0);
-  if (rejections === state.fleet.known().length && able.length > 0) {
+  if (rejections === state.fleet.present().length && able.length > 0) {
     const reservedWorker = state.fleet.reservations.get(taskKey(tasks.number, node))?.id;
     reasons.push({ code: "Capacity", rejected, reservedWorker });
   }
@@ -104,7 +104,7 @@ function ableWorkers(state: State, needs: Needs): Worker[] {
 function countRejections(state: State, tasks: Tasks, node: number): Counts {
   const { needs } = tasks.groupOf(node).pool.demand;
   const counts: Partial<Record<Rejection, number>> = {};
-  for (const worker of state.fleet.known()) {
+  for (const worker of state.fleet.present()) {
     const rejection = rejectionOf(state.fleet, worker, needs, taskKey(tasks.number, node));
     if (rejection) counts[rejection] = (counts[rejection] ?? 0) + 1;
   }

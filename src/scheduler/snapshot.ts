@@ -55,6 +55,7 @@ interface WorkerSnapshot {
   readonly executed: readonly string[];
   readonly reservedFor: TaskKey;
   readonly lostSeq: number;
+  readonly hasLeft: boolean;
   readonly isForgotten: boolean;
 }
 
@@ -171,6 +172,7 @@ function ofWorker(worker: Worker): WorkerSnapshot {
     executed: [...worker.executed].sort(compareText),
     reservedFor: worker.reservedFor ?? -1,
     lostSeq: worker.lostSeq,
+    hasLeft: worker.hasLeft,
     isForgotten: worker.isForgotten,
   };
 }
@@ -182,6 +184,7 @@ function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
   worker.loadPermille = saved.loadPermille;
   worker.saysOverloaded = saved.saysOverloaded;
   worker.lostSeq = saved.lostSeq;
+  worker.hasLeft = saved.hasLeft;
   worker.isForgotten = saved.isForgotten;
   for (const [key, held] of saved.held) {
     worker.held.set(key, held);

@@ -213,6 +213,8 @@ export interface WorkerView {
   readonly zone: string;
   readonly zones: readonly string[];
   readonly executors: readonly string[];
+  /** Task types that it can run. */
+  readonly types: readonly string[];
   readonly capabilities: readonly string[];
   readonly status: string;
   readonly slots: number;

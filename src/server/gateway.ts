@@ -16,6 +16,7 @@ import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { isHeld, type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
+import { withTypes } from "./task-types.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
 
 export interface GatewayOptions {
@@ -64,9 +65,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const { state } = options.driver;
     this.#placed = new PlacedTasks(state);
     this.#logs = new LogBuffer(options.store, options.maxLogBytes, options.warn);
-    // Whoever was here before we came gets a whole lease to come back.
+    // Whoever was here before we came gets a whole lease to come back, and nothing new until then.
     for (const worker of state.fleet.known()) {
-      if (worker.status !== "Unreachable") this.#lastSeen.set(worker.number, performance.now());
+      if (worker.status === "Unreachable") continue;
+      this.#lastSeen.set(worker.number, performance.now());
+      this.#setAway(worker.number, true);
     }
     this.#timer = setInterval(() => void this.#tick(), TICK_MS);
   }
@@ -125,8 +128,9 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const spec = specOf(registration, caller.zone);
     const refusal = await driver.read((state) => this.#refusal(state, spec));
     if (refusal) return refusal;
-    const goesOn = await driver.read((state) => isSame(state.fleet.byId(spec.id), spec));
-    if (!goesOn) await driver.submit({ kind: "WorkerRegistered", worker: spec });
+    const known = await driver.read((state) => sameWorker(state, spec));
+    if (known) this.#setAway(known.number, false);
+    else await driver.submit({ kind: "WorkerRegistered", worker: spec });
     // In one go, between two turns: whatever is committed later goes to the session.
     const { session, missing, cancelling } = await driver.read((state) => {
       const worker = state.fleet.byId(spec.id) as Worker;
@@ -209,13 +213,19 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     await this.#options.driver.submit({ kind: "WorkerLost", worker: session.number, code: "left" });
   }
 
-  disconnected(_session: Session): void {
-    // It may come back before its lease ends; until then it keeps what it has.
+  /** It may come back before its lease ends; until then it keeps what it has, and gets nothing new. */
+  disconnected(session: Session): void {
+    if (this.#sessions.get(session.number) === session) this.#setAway(session.number, true);
   }
 
   isHeld(session: Session, { task, attempt }: AttemptName): boolean {
     const placed = this.#placed.live(task);
     return placed !== undefined && placed.attempt === attempt && placed.worker === session.number;
+  }
+
+  /** For the scheduler, a worker that cannot be reached for a while is one that has too much to do. */
+  #setAway(worker: number, away: boolean): void {
+    this.#submit({ kind: "WorkerLoadReported", worker, loadPermille: 0, saysOverloaded: away });
   }
 
   #ownedBy(session: Session, { task, attempt }: AttemptName): boolean {
@@ -386,7 +396,7 @@ function specOf(registration: Registration, zone: string): WorkerSpec {
     zone: registration.zone ?? zone,
     zones: [...(registration.zones ?? [])].sort(),
     executors: [...new Set(registration.executors)].sort(),
-    capabilities: [...new Set(registration.capabilities ?? [])].sort(),
+    capabilities: withTypes(registration.capabilities ?? [], registration.types),
     cpuMillicores: registration.cpu_millicores,
     memoryBytes: registration.memory_bytes,
     slots: registration.slots,
@@ -394,12 +404,10 @@ function specOf(registration: Registration, zone: string): WorkerSpec {
 }
 
 /** The same process, with the same to offer, that was not given up in the meantime. */
-function isSame(worker: Worker | undefined, spec: WorkerSpec): boolean {
-  return (
-    worker !== undefined &&
-    worker.status !== "Unreachable" &&
-    JSON.stringify(worker.spec) === JSON.stringify(spec)
-  );
+function sameWorker(state: State, spec: WorkerSpec): Worker | undefined {
+  const worker = state.fleet.byId(spec.id);
+  if (!worker || worker.status === "Unreachable") return undefined;
+  return JSON.stringify(worker.spec) === JSON.stringify(spec) ? worker : undefined;
 }
 
 function assignmentOf(

@@ -39,6 +39,8 @@ const SERVICE_CONFIG: SchedulerConfig = {
   ...DEFAULT_CONFIG,
   order: "hrrn",
   fairShare: 10,
+  // What waits at a worker is out of reach: for what is more urgent, for other workers, for its deadline.
+  maxQueuePerWorker: 0,
   jitterPermille: 250,
 };
 
@@ -115,7 +117,8 @@ export function levelsOf(state: State, now: number): Levels {
       queued[at] = (queued[at] ?? 0) + count;
   }
   const workersByStatus: Record<string, number> = {};
-  for (const { status } of state.fleet.known()) workersByStatus[status] = (workersByStatus[status] ?? 0) + 1;
+  for (const { status } of state.fleet.present())
+    workersByStatus[status] = (workersByStatus[status] ?? 0) + 1;
   return { queued, running: state.fleet.heldTotal, workersByStatus };
 }
 

@@ -1,7 +1,7 @@
 import { uuidv7 } from "uuidv7";
 import { sha256Hex } from "../core/index.ts";
 import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
-import { wireGraph, wireSpec } from "../graph/index.ts";
+import { type NodeSpec, type TaskSpec, wireGraph, wireSpec } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
 import type {
@@ -40,6 +40,7 @@ import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
 import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
+import { withType } from "./task-types.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
 
 export interface ServiceOptions {
@@ -209,7 +210,7 @@ export class Service implements Api {
         agent,
         zone,
         onFailure: failFast ? "cancel" : "continue",
-        graph: wireGraph(graph.nodes.map(({ spec }) => spec)),
+        graph: wireGraph(typed(graph.nodes.map(({ spec }) => spec))),
       },
       attached,
     );
@@ -374,6 +375,19 @@ export class Service implements Api {
   }
 }
 
+/** Nodes share few specifications, and go on doing so. */
+function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
+  const known = new Map<TaskSpec, TaskSpec>();
+  return nodes.map((node) => {
+    const task = known.get(node.task) ?? {
+      ...node.task,
+      capabilities: withType(node.task.capabilities, node.task.type),
+    };
+    known.set(node.task, task);
+    return { ...node, task };
+  });
+}
+
 type Work = RunSubmission["graph"]["nodes"][number]["work"];
 
 function payloadOf(work: Work): unknown {
@@ -397,7 +411,7 @@ function stimulusOf(
     memoryBytes,
     estimateMs,
     priority,
-    capabilities,
+    capabilities: withType(capabilities, type),
     maxAttempts,
     backoffMs,
     timeoutMs,
@@ -444,6 +458,7 @@ function requeueOf(task: TaskRow): TaskSubmitted {
       priority: task.priority as TaskSubmission["priority"],
       held: false,
       ...settings,
+      capabilities: withType(settings.capabilities, type),
     }),
     requestState: task.requestState as TaskSubmission["requestState"],
     boostMicros,

@@ -2,6 +2,7 @@ import { compareText } from "../core/index.ts";
 import type { Worker } from "../placement/index.ts";
 import { type AgentCensus, agentCensus, agentsOf, census, type State, zonedKey } from "../scheduler/index.ts";
 import type { AgentView, LimitView, Metrics, WorkerView } from "./api.ts";
+import { apart } from "./task-types.ts";
 
 export function metricsOf(state: State, zone: string, now: number, backend: string): Metrics {
   const { classes, queued, running } = census(state, zone, now);
@@ -60,7 +61,7 @@ export function limitView(state: State, zone: string, name: string): LimitView {
 /** Workers of the zone, and those from elsewhere that serve it; of these only what concerns the zone. */
 export function workersOf(state: State, zone: string): WorkerView[] {
   return state.fleet
-    .known()
+    .present()
     .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone))
     .map((worker) => workerView(worker, zone))
     .sort((a, b) => compareText(a.id, b.id));
@@ -72,7 +73,7 @@ function workerView({ spec, status, held, freeCpu, freeMemory }: Worker, zone: s
     zone: spec.zone === zone ? spec.zone : "",
     zones: spec.zone === zone ? spec.zones : [zone],
     executors: spec.executors,
-    capabilities: spec.capabilities,
+    ...apart(spec.capabilities),
     status,
     slots: spec.slots,
     held: held.size,

@@ -26,7 +26,7 @@ import {
 export interface WorkerOptions {
   readonly transport: Transport;
   readonly handlers: Handlers;
-  readonly registration: Omit<Registration, "protocol" | "session">;
+  readonly registration: Omit<Registration, "protocol" | "session" | "types">;
   /** How long a handler or program may take to end once it was told to; 10 s by default. */
   readonly graceMs?: number;
   /** How much of an attempt's log is sent; 1 MiB by default. */
@@ -70,7 +70,8 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#registration = { ...options.registration, protocol: 1, session: randomUUID() };
+    const types = Object.keys(options.handlers).sort();
+    this.#registration = { ...options.registration, protocol: 1, session: randomUUID(), types };
     this.#graceMs = options.graceMs ?? 10_000;
     this.#outbox = new Outbox((key) => this.#settle(key));
     this.#whenOver = new Promise((resolve) => {

@@ -37,6 +37,7 @@ export function adminRoutes(app: App, { api }: Edge): void {
         zone: worker.zone,
         zones: [...worker.zones],
         executors: [...worker.executors],
+        task_types: [...worker.types],
         capabilities: [...worker.capabilities],
         status: worker.status,
         slots: worker.slots,

@@ -27,8 +27,8 @@ export function storableProgress(progress: Progress): Progress {
 
 /** A worker chooses its names, and serves only zones that its key has. Throws otherwise. */
 export function checkRegistration({ key, caller }: Identity, registration: Registration): void {
-  const { id, zone = caller.zone, zones = [], executors, capabilities = [] } = registration;
-  const lists = { id: [id], zone: [zone], zones, executors, capabilities };
+  const { id, zone = caller.zone, zones = [], executors, types, capabilities = [] } = registration;
+  const lists = { id: [id], zone: [zone], zones, executors, types, capabilities };
   const errors = Object.entries(lists).flatMap(([field, names]): ErrorItem[] =>
     names.every(isName)
       ? []

@@ -20,6 +20,7 @@ const registration = {
   id: "w1",
   session: "session-of-w1",
   executors: ["crunch"],
+  types: ["t"],
   cpu_millicores: 1000,
   memory_bytes: 0,
   slots: 1,
