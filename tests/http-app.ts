@@ -97,7 +97,7 @@ async function call(
     status: statusCode,
     headers: answered,
     text,
-    body: isJson(answered) ? (JSON.parse(text) as unknown) : undefined,
+    body: isJson(answered) && text !== "" ? (JSON.parse(text) as unknown) : undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Block, LedgerEvent } from "../ledger/index.ts";
 import { DEFAULT_CONFIG, Redecider, stateHash } from "../scheduler/index.ts";
 import { MemoryStore, type Store } from "../store/index.ts";
 import { Driver, type DriverOptions } from "./driver.ts";
+import { Projection } from "./projection.ts";
 
 /** A memory store whose commits wait until they are let through, or fail. */
 class GatedStore extends MemoryStore {
@@ -322,3 +323,43 @@ test("what fell due while no process ran is taken up without anything else happe
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+test("a turn takes no more than a block should hold, and what repeats a key by the thousands is answered", async () => {
+  const sizes: number[] = [];
+  const store = new MemoryStore();
+  const commit = store.commit.bind(store);
+  store.commit = (block, rows) => {
+    sizes.push(rows?.submitted.length ?? 0);
+    return commit(block, rows);
+  };
+  await using driver = await openDriver(store, { recorder: new Projection(store) });
+  const payload = JSON.stringify("x".repeat(1_000_000));
+  const submission = (id: string, key?: string) =>
+    driver.submit(
+      {
+        kind: "TaskSubmitted",
+        id,
+        agent: "a",
+        zone: "z",
+        spec: ["noop", "local", 0, 0, 1000, 2, [], 1, 0, 0, 0],
+        requestState: "pending",
+        boostMicros: 0,
+        deadline: -1,
+        runAt: -1,
+        requestHash: "",
+        attempts: 0,
+      },
+      {
+        type: "task",
+        payload: key === undefined ? payload : "{}",
+        settings: "{}",
+        key: key === undefined ? undefined : { zone: "z", agent: "a", key, taskId: id, bodyHash: "h" },
+      },
+    );
+  const large = await Promise.all(Array.from({ length: 100 }, (_, at) => submission(`large ${at}`)));
+  expect(large.every(({ accepted }) => accepted)).toBe(true);
+  expect(Math.max(...sizes)).toBeLessThan(40);
+  const same = await Promise.all(Array.from({ length: 20_000 }, (_, at) => submission(`same ${at}`, "key")));
+  expect(same.filter((answer) => "repeats" in answer)).toHaveLength(19_999);
+  expect(driver.state.singles.all.size).toBe(101);
+});

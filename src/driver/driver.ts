@@ -40,6 +40,8 @@ export interface DriverOptions {
 export interface Recorder {
   /** Before a turn: what of it repeats an earlier submission, in the same order. Where that cannot be told, it throws. */
   repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]>;
+  /** About how many bytes will be kept of what is attached. */
+  weigh?(attached: unknown): number;
   /** In the state before the event. */
   note(state: State, event: LedgerEvent, now: number, attached: unknown): void;
   /** What the turn changes in the rows. */
@@ -59,6 +61,9 @@ export type Answer = Reply | { readonly accepted: true; readonly repeats: Repeat
 
 /** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
 const SNAPSHOT_EVERY = 100_000;
+/** What is attached to the stimuli of one turn, unless one of them alone brings more. */
+const MAX_TURN_BYTES = 32 * 1024 * 1024;
+const MAX_TURN_STIMULI = 20_000;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -176,14 +181,26 @@ export class Driver implements AsyncDisposable {
     // Whatever else is submitted in the same moment belongs to the same turn.
     await Promise.resolve();
     do {
-      const taken = this.#waiting;
-      this.#waiting = [];
+      const taken = this.#takeWaiting();
       try {
         await this.#takeTurn(await this.#withoutRepeats(taken));
       } catch (error) {
         this.#fail(error as Error, taken);
       }
     } while (this.#waiting.length > 0);
+  }
+
+  /** What has arrived, but no more than a block should hold: the rest is for the turn after. */
+  #takeWaiting(): Waiting[] {
+    const { recorder } = this.#options;
+    let bytes = 0;
+    let count = 0;
+    for (const { attached } of this.#waiting) {
+      bytes += attached === undefined ? 0 : (recorder?.weigh?.(attached) ?? 0);
+      if (count > 0 && (bytes > MAX_TURN_BYTES || count >= MAX_TURN_STIMULI)) break;
+      count++;
+    }
+    return this.#waiting.splice(0, count);
   }
 
   /** Answers what repeats a submission of an earlier turn, and ties what repeats one of this turn to it. */
@@ -198,12 +215,15 @@ export class Driver implements AsyncDisposable {
       return taken.filter(({ attached }) => attached === undefined);
     }
     const kept = new Map<number, Waiting>();
+    const followers = new Map<number, [waiting: Waiting, repeats: Repeat][]>();
     for (const [at, waiting] of taken.entries()) {
       const repeat = repeats[at];
       if (!repeat) kept.set(at, waiting);
       else if (repeat.of === undefined) waiting.resolve({ accepted: true, repeats: repeat, throttle: false });
-      else kept.set(repeat.of, answeredTogether(kept.get(repeat.of) as Waiting, waiting, repeat));
+      else if (followers.get(repeat.of)?.push([waiting, repeat]) === undefined)
+        followers.set(repeat.of, [[waiting, repeat]]);
     }
+    for (const [of, others] of followers) kept.set(of, answeredTogether(kept.get(of) as Waiting, others));
     return [...kept.values()];
   }
 
@@ -284,16 +304,18 @@ function wakeByTimer(delayMs: number, turn: () => void): () => void {
 }
 
 /** What repeats a submission of the same turn is answered with it: taken, or refused for the same reason. */
-function answeredTogether(first: Waiting, second: Waiting, repeats: Repeat): Waiting {
+function answeredTogether(first: Waiting, others: readonly [waiting: Waiting, repeats: Repeat][]): Waiting {
   return {
     ...first,
     resolve: (answer) => {
       first.resolve(answer);
-      second.resolve(answer.accepted ? { accepted: true, repeats, throttle: false } : answer);
+      for (const [other, repeats] of others) {
+        other.resolve(answer.accepted ? { accepted: true, repeats, throttle: false } : answer);
+      }
     },
     reject: (error) => {
       first.reject(error);
-      second.reject(error);
+      for (const [other] of others) other.reject(error);
     },
   };
 }

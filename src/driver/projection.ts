@@ -63,6 +63,20 @@ export class Projection implements Recorder {
     return row?.seq === seq ? undefined : { taskId, bodyHash: "", of: undefined };
   }
 
+  weigh(attached: unknown): number {
+    const one = attached as Attachment;
+    switch (one.type) {
+      case "task":
+        return one.payload.length + one.settings.length;
+      case "run":
+        return one.payloads.reduce((sum, payload) => sum + payload.length, 0);
+      case "result":
+        return one.result.length;
+      case "requeue":
+        return 0;
+    }
+  }
+
   note(state: State, event: LedgerEvent, now: number, attached: unknown): void {
     const seq = state.seq + 1;
     this.#facts.push({ seq, now, event, about: aboutOf(state, event) });
