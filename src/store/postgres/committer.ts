@@ -8,7 +8,7 @@ import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
 import { parametersOf, valuesOf } from "./parameters.ts";
 import { sql } from "./sql.ts";
 
-/** Longer than any commit takes; then the network is taken to have swallowed it. */
+/** Longer than commits take; then the network may have swallowed it, or it is still under way. */
 const QUERY_TIMEOUT_MS = 30_000;
 
 /** PostgreSQL committed here, but stopped waiting for its standbys: not yet safe. */
@@ -60,28 +60,36 @@ export class Committer {
         if (hasBlock) return true;
         if (!buildsOn(block, head)) return false;
       }
-      const moved = await this.#send(query);
+      const moved = await this.#send((client) => client.query(query));
       if (moved?.rowCount === 1) return true;
       // The head is another one. That is the answer, unless it is we who moved it, unknowingly.
       if (moved && !wasSent) return false;
     }
   }
 
-  /** The head, once all that was sent before has come to its end. */
+  /**
+   * The head, once all that was sent before has come to its end. In two statements: the first waits for a commit that
+   * is still under way, and only one that begins after it sees the block of that commit.
+   */
   async #settle(block: Block): Promise<{ head: Head; hasBlock: boolean }> {
-    const query = { ...sql("settle-head"), values: [block.seq, block.hash] };
+    const { seq, hash } = block;
     for (;;) {
-      const result = await this.#send<Head & { has_block: boolean }>(query);
-      const [row] = result?.rows ?? [];
-      if (row) {
-        return { head: { epoch: row.epoch, seq: row.seq, hash: row.hash }, hasBlock: row.has_block };
-      }
-      if (result) throw new StoreError("damaged", "the table of the head is empty");
+      const settled = await this.#send(async (client) => {
+        await client.query("begin isolation level read committed");
+        const heads = await client.query<Head>(sql("settle-head"));
+        const found = await client.query({ ...sql("has-block"), values: [seq, hash] });
+        await client.query("commit");
+        return { head: heads.rows[0], hasBlock: found.rowCount === 1 };
+      });
+      if (!settled) continue;
+      const { head, hasBlock } = settled;
+      if (!head) throw new StoreError("damaged", "the table of the head is empty");
+      return { head, hasBlock };
     }
   }
 
   /** Undefined: it is unknown what came of it. */
-  async #send<R extends pg.QueryResultRow>(query: Query): Promise<pg.QueryResult<R> | undefined> {
+  async #send<T>(work: (client: pg.Client) => Promise<T>): Promise<T | undefined> {
     const client = await this.#connected();
     let isUnsafe = false;
     const onNotice = ({ code }: { code?: string | undefined }) => {
@@ -89,13 +97,15 @@ export class Committer {
     };
     client.on("notice", onNotice);
     try {
-      const result = await client.query<R>(query);
+      const result = await work(client);
       if (!isUnsafe) {
         this.#isTroubled = false;
         return result;
       }
       this.#tellOnce("PostgreSQL stopped waiting for its standbys");
     } catch (cause) {
+      // Its transaction may still be open.
+      this.#drop(client);
       if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
       this.#tellOnce(messageOf(cause));
     } finally {

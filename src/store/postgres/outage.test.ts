@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { blockOn, submitted, taskOf } from "../../../tests/any-rows.ts";
-import { testDatabase, testDataDir } from "../../../tests/postgres.ts";
+import { type TestDatabase, testDatabase, testDataDir } from "../../../tests/postgres.ts";
 import { type Block, type Head, headOf } from "../../ledger/index.ts";
 import { type Embedded, openEmbedded } from "../embedded/cluster.ts";
 import { findPostmaster } from "../embedded/postmaster.ts";
@@ -90,6 +90,7 @@ class Cuttable implements AsyncDisposable {
   url = "";
   #server: Server | undefined;
   #socketDir = "";
+  readonly #nears = new Set<Socket>();
 
   static async to(url: string): Promise<Cuttable> {
     const way = new Cuttable();
@@ -103,7 +104,14 @@ class Cuttable implements AsyncDisposable {
     return way;
   }
 
+  /** Cuts all connections; the server hears of it when it next looks. */
+  cutNow(): void {
+    for (const near of this.#nears) near.destroy();
+    this.#nears.clear();
+  }
+
   #join(near: Socket, far: Socket): void {
+    this.#nears.add(near);
     let isCommit = false;
     const cutBoth = () => {
       this.cut = "never";
@@ -152,6 +160,40 @@ test.each(["question", "answer"] as const)(
     await expectStored(store, [first, second]);
   },
 );
+
+/** Makes commits of tasks take a second. */
+async function slowDown({ url, schema }: TestDatabase): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`
+    set search_path to "${schema}";
+    create function dawdle() returns trigger language plpgsql
+      as $$ begin perform pg_sleep(1); return null; end $$;
+    create trigger dawdle after insert on tasks execute function dawdle();`);
+  await client.end();
+}
+
+test("a commit whose connection is cut while it is under way is found to be there once", async () => {
+  const database = await testDatabase();
+  await using way = await Cuttable.to(database.url);
+  await using store = await PostgresStore.open({ ...database, url: way.url });
+  await slowDown(database);
+  const block = blockOn(store.head);
+  const committing = store.commit(block, submitted(taskOf("t1")));
+  await sleep(300);
+  way.cutNow();
+  expect(await committing).toBe(true);
+  await expectStored(store, [block]);
+});
+
+test("a commit that takes longer than it is waited for is found to be there once", async () => {
+  const database = await testDatabase();
+  await using store = await PostgresStore.open({ ...database, url: `${database.url}&query_timeout=400` });
+  await slowDown(database);
+  const block = blockOn(store.head);
+  expect(await store.commit(block, submitted(taskOf("t1")))).toBe(true);
+  await expectStored(store, [block]);
+});
 
 test("a commit that loses its answer and was built on meanwhile is still known to be there", async () => {
   const { url, schema } = await testDatabase();

@@ -1,0 +1,2 @@
+-- Whether a block was committed.
+select from blocks where seq = $1 and hash = $2;
