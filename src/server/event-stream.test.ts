@@ -78,3 +78,28 @@ test("[Q-15] [Q-16] an agent sees its own events of its zone, and ids tell nothi
   expect(seen.map(({ id }) => Buffer.from(id, "base64url").length)).toEqual([16, 16]);
   expect(ids.seqOf("AAAAAAAAAAAAAAAAAAAAAA")).toBeUndefined();
 });
+
+test("an event is made once for all readers, who let others have their turn", async () => {
+  let made = 0;
+  class CountedIds extends StreamIds {
+    override idOf(seq: number): string {
+      made += 1;
+      return super.idOf(seq);
+    }
+  }
+  const stream = new EventStream(new CountedIds("a secret"), 0);
+  const readers = Array.from({ length: 5 }, () => take(stream.read(ann, { at: "now" }, never), 1000));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const foreign = Array.from({ length: 1000 }, (_, at) => factOf(at + 1, { zone: "elsewhere" }));
+  stream.publish([...foreign, ...Array.from({ length: 1000 }, (_, at) => factOf(at + 1001))], new State());
+  const [first = [], ...others] = await Promise.all(readers);
+  clearImmediate(next);
+  for (const told of others) expect(told.every((event, at) => event === first[at])).toBe(true);
+  expect(made).toBe(1000);
+  expect(turns).toBeGreaterThanOrEqual(19);
+});

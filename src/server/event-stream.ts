@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Fact } from "../driver/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import type { State } from "../scheduler/index.ts";
@@ -6,10 +7,14 @@ import type { StreamIds } from "./stream-ids.ts";
 
 /** Events that can be resumed from; who was away for longer is told that some are missing. */
 const KEPT = 50_000;
+/** How many events a reader looks at before it lets others have their turn. */
+const TURN = 100;
 
 /** What a reader of the stream is told of an event. */
 type Seen = Pick<Fact, "seq" | "now" | "event" | "about"> & {
   readonly data: Readonly<Record<string, unknown>>;
+  /** Made when the first reader sees it, and the same for all. */
+  told?: StreamEvent;
 };
 
 /** The committed events as they happen, for those who may see them. */
@@ -42,6 +47,7 @@ export class EventStream {
 
   async *read(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncGenerator<StreamEvent> {
     let after = this.#startOf(from);
+    let looked = 0;
     while (!signal.aborted) {
       if (after < this.#droppedSeq) {
         after = this.#droppedSeq;
@@ -54,7 +60,12 @@ export class EventStream {
         continue;
       }
       after = seen.seq;
-      if (isVisible(caller, seen)) yield this.#eventOf(seen);
+      if (isVisible(caller, seen)) {
+        seen.told ??= this.#eventOf(seen);
+        yield seen.told;
+      }
+      looked += 1;
+      if (looked % TURN === 0) await setImmediate();
     }
   }
 

@@ -1,6 +1,6 @@
 import { sha256Hex } from "../core/index.ts";
 import type { Driver, Fact } from "../driver/index.ts";
-import type { Report as ReportEvent } from "../ledger/index.ts";
+import type { Input, Report as ReportEvent } from "../ledger/index.ts";
 import { nodeOfKey, runOfKey, type Worker, type WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
@@ -52,6 +52,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   readonly #progress = new Map<string, Progress>();
   readonly #logs: LogBuffer;
   readonly #timer: NodeJS.Timeout;
+  #tickedAt = performance.now();
   /** When an attempt that was told to stop, or runs beyond its time, is given up. */
   readonly #giveUpAt = new Map<
     string,
@@ -71,6 +72,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       this.#lastSeen.set(worker.number, performance.now());
       this.#setAway(worker.number, true);
     }
+    for (const { id } of this.#placed.cancelling(state)) this.#giveUpSoon(id);
     this.#timer = setInterval(() => void this.#tick(), TICK_MS);
   }
 
@@ -103,6 +105,9 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
           break;
         case "WorkerLost":
           this.#lastSeen.delete(event.worker);
+          // Whoever speaks for it now does not know, and has to come anew.
+          this.#sessions.get(event.worker)?.close();
+          this.#sessions.delete(event.worker);
           break;
         case "AttemptFinished":
         case "TaskRetried":
@@ -129,13 +134,16 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const refusal = await driver.read((state) => this.#refusal(state, spec));
     if (refusal) return refusal;
     const known = await driver.read((state) => sameWorker(state, spec));
-    if (known) this.#setAway(known.number, false);
-    else await driver.submit({ kind: "WorkerRegistered", worker: spec });
+    // Behind whatever waits to be said of it: it may be lost by then, although it was not when we looked.
+    if (known) await driver.submit(awayOrBack(known.number, false));
+    const isBack = known && (await driver.read((state) => sameWorker(state, spec) === known));
+    if (!isBack) await driver.submit({ kind: "WorkerRegistered", worker: spec });
     // In one go, between two turns: whatever is committed later goes to the session.
     const { session, missing, cancelling } = await driver.read((state) => {
       const worker = state.fleet.byId(spec.id) as Worker;
       this.#sessions.get(worker.number)?.close();
-      const made = new Session(this, spec.id, spec.endpoint, worker.number, sink);
+      const names = { workerId: spec.id, token: spec.endpoint, keyId: caller.keyId };
+      const made = new Session(this, names, worker.number, sink);
       this.#sessions.set(worker.number, made);
       return { session: made, ...this.#compare(state, worker, heartbeat) };
     });
@@ -150,9 +158,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   session(caller: Caller, workerId: string, token: string): WorkerSession | undefined {
     for (const session of this.#sessions.values()) {
-      if (session.workerId === workerId && session.token === token) {
-        const { zone } = this.#options.driver.state.worker(session.number).spec;
-        return zone === caller.zone ? session : undefined;
+      if (session.workerId === workerId && session.token === token && session.keyId === caller.keyId) {
+        return session;
       }
     }
     return undefined;
@@ -162,9 +169,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const { driver } = this.#options;
     this.#touch(session);
     const task = this.#placed.known(report.task);
-    if (!task || (task.attempt === report.attempt && task.worker !== session.number)) {
-      return { accepted: false, code: "unknown" };
-    }
+    if (!task || !this.#mayReport(session, task, report.attempt)) return { accepted: false, code: "unknown" };
     const { event, attached } = this.#stimulusOf(task, report);
     const answer = await driver.submit(event, attached);
     return answer.accepted ? { accepted: true } : { accepted: false, code: answer.code };
@@ -223,9 +228,19 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     return placed !== undefined && placed.attempt === attempt && placed.worker === session.number;
   }
 
+  /**
+   * Of the last attempt that went out, only whose it is; of an earlier one, whoever may have had it. A later one has
+   * not gone out to anybody, even if it is being decided at this moment.
+   */
+  #mayReport(session: Session, task: PlacedTask, attempt: number): boolean {
+    if (attempt === task.attempt) return task.worker === session.number;
+    const { zone, zones } = this.#options.driver.state.worker(session.number).spec;
+    return attempt < task.attempt && (task.zone === zone || zones.includes(task.zone));
+  }
+
   /** For the scheduler, a worker that cannot be reached for a while is one that has too much to do. */
   #setAway(worker: number, away: boolean): void {
-    this.#submit({ kind: "WorkerLoadReported", worker, loadPermille: 0, saysOverloaded: away });
+    this.#submit(awayOrBack(worker, away));
   }
 
   #ownedBy(session: Session, { task, attempt }: AttemptName): boolean {
@@ -293,6 +308,10 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const placed = this.#placed.live(taskId);
     if (!placed) return;
     this.#sessions.get(placed.worker)?.cancel({ task: taskId, attempt });
+    this.#giveUpSoon(taskId);
+  }
+
+  #giveUpSoon(taskId: string): void {
     this.#giveUpAt.set(taskId, { at: performance.now() + this.#options.graceMs, kind: "AttemptCancelled" });
   }
 
@@ -313,7 +332,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.#submit({ kind: "AttemptStarted", run: placed.run, node: placed.node, attempt, startedAt });
     const tasks = this.#options.driver.state.tasksAt(placed.run);
     const timeoutMs = tasks?.has(placed.node) ? tasks.taskOf(placed.node).timeoutMs : 0;
-    if (timeoutMs > 0) {
+    if (timeoutMs > 0 && !this.#giveUpAt.has(task)) {
       const at = performance.now() + timeoutMs + this.#options.graceMs;
       this.#giveUpAt.set(task, { at, kind: "AttemptTimedOut" });
     }
@@ -364,6 +383,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   /** Loses who was silent for too long, and gives up what should have ended. */
   async #tick(): Promise<void> {
     const now = performance.now();
+    this.#forgiveStall(now);
     for (const [worker, seen] of this.#lastSeen) {
       if (now - seen < this.leaseMs) continue;
       this.#lastSeen.delete(worker);
@@ -382,10 +402,23 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     }
   }
 
+  /** While we stood still ourselves nobody could be heard, so nobody was silent. */
+  #forgiveStall(now: number): void {
+    const stalledMs = now - this.#tickedAt - TICK_MS;
+    this.#tickedAt = now;
+    if (stalledMs < TICK_MS) return;
+    for (const [worker, seen] of this.#lastSeen) this.#lastSeen.set(worker, seen + stalledMs);
+    for (const [task, { at, kind }] of this.#giveUpAt) this.#giveUpAt.set(task, { at: at + stalledMs, kind });
+  }
+
   /** What cannot be committed stops the server through the driver; nobody waits for this answer. */
   #submit(stimulus: Parameters<Driver["submit"]>[0]): void {
     this.#options.driver.submit(stimulus).catch(() => {});
   }
+}
+
+function awayOrBack(worker: number, away: boolean): Input {
+  return { kind: "WorkerLoadReported", worker, loadPermille: 0, saysOverloaded: away };
 }
 
 /** The session is kept as the worker's endpoint: the same process is known by it after a restart of ours. */

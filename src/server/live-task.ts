@@ -1,6 +1,8 @@
+import { compareText } from "../core/index.ts";
+import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import { effectiveTier, startTier, type Tier } from "../queue/index.ts";
 import { isEnded, isPlaced, type State, Status, type Tasks } from "../scheduler/index.ts";
-import type { RowStatus, TaskLine, TaskProgress } from "../store/index.ts";
+import type { ListCursor, RowStatus, TaskFilter, TaskLine, TaskProgress } from "../store/index.ts";
 import type { Caller } from "./api.ts";
 
 export function isOpen(status: RowStatus): boolean {
@@ -69,6 +71,39 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
     costMicros: 0,
     seq: tasks.lastSeqOf(node),
   };
+}
+
+/** Ids of what is on the workers, newest first, after the cursor. */
+export function runningTasks(
+  state: State,
+  filter: TaskFilter,
+  after: ListCursor | undefined,
+  count: number,
+): string[] {
+  const found: ListCursor[] = [];
+  for (const worker of state.fleet.workers) {
+    for (const key of worker.held.keys()) {
+      const run = state.runs.get(runOfKey(key));
+      const tasks: Tasks = run ?? state.singles;
+      const node = nodeOfKey(key);
+      const { executor, type } = tasks.taskOf(node);
+      if (tasks.zoneOf(node) !== filter.zone || (filter.agent ?? tasks.agentOf(node)) !== tasks.agentOf(node))
+        continue;
+      if ((filter.executor ?? executor) !== executor || (filter.type ?? type) !== type) continue;
+      if (filter.runId !== undefined && filter.runId !== run?.id) continue;
+      const submittedSeq = run ? run.submittedSeq : state.singles.get(node).seq;
+      found.push({ submittedSeq, id: tasks.taskIdOf(node) });
+    }
+  }
+  const later = after ? found.filter((task) => newestFirst(after, task) < 0) : found;
+  return later
+    .sort(newestFirst)
+    .slice(0, count)
+    .map(({ id }) => id);
+}
+
+export function newestFirst(a: ListCursor, b: ListCursor): number {
+  return b.submittedSeq - a.submittedSeq || compareText(b.id, a.id);
 }
 
 /** The tier that a task has reached by waiting; once it ran, the one that it had. */

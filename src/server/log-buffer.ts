@@ -4,6 +4,8 @@ import type { LogLine, ServiceStore } from "../store/index.ts";
 const FLUSH_MS = 100;
 /** Beyond this many lines that could not be written yet, further ones are let go. */
 const MAX_WAITING = 50_000;
+/** The last that a date can say. */
+const LAST_INSTANT = 8_640_000_000_000_000;
 /** Attempts whose bytes are counted; the oldest is forgotten first. */
 const MAX_COUNTED = 10_000;
 
@@ -48,7 +50,7 @@ export class LogBuffer implements AsyncDisposable {
       taskId: task,
       attempt,
       line: this.#nextLine(),
-      at,
+      at: Math.min(at, LAST_INSTANT),
       stream: isCut ? "log" : stream,
       text: said,
     });

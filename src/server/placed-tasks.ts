@@ -1,6 +1,6 @@
 import type { Fact } from "../driver/index.ts";
 import { nodeOfKey, runOfKey, taskKey } from "../placement/index.ts";
-import type { State } from "../scheduler/index.ts";
+import { type State, Status } from "../scheduler/index.ts";
 
 /** A task that was given to a worker, by the numbers that the scheduler knows it by. */
 export interface PlacedTask {
@@ -32,6 +32,13 @@ export class PlacedTasks {
     const attempt = tasks.attemptOf(node);
     const worker = tasks.workerOf(node);
     this.#live.set(id, { id, run, node, attempt, worker, zone: tasks.zoneOf(node) });
+  }
+
+  /** Those that were told to stop. */
+  cancelling(state: State): PlacedTask[] {
+    return [...this.#live.values()].filter(
+      ({ run, node }) => state.tasks(run).statusOf(node) === Status.cancelling,
+    );
   }
 
   live(id: string): PlacedTask | undefined {

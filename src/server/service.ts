@@ -11,6 +11,8 @@ import type {
   RunRow,
   ServiceStore,
   SubmittedTask,
+  TaskFilter,
+  TaskLine,
   TaskRow,
 } from "../store/index.ts";
 import type {
@@ -39,7 +41,7 @@ import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
-import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
+import { isOpen, isVisible, locate, newestFirst, overlay, runningTasks, tierOf } from "./live-task.ts";
 import { withType } from "./task-types.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
 
@@ -51,6 +53,8 @@ export interface ServiceOptions {
   readonly assignments: LastAssignments;
 }
 
+/** How often a task is looked at whose row and state do not agree. */
+const MAX_LOOKS = 5;
 /** Refused submissions may be tried again after this long. */
 const RETRY_AFTER_MS = 1000;
 
@@ -98,16 +102,19 @@ export class Service implements Api {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<TaskView | undefined> {
-    // From before it is looked at: an end in between is not missed.
-    const ended = this.#ended.wait(id, waitMs, signal);
-    try {
-      const task = await this.task(caller, id);
-      if (!task || !isOpen(task.status)) return task;
-      await ended.promise;
-    } finally {
-      ended.cancel();
+    const until = performance.now() + waitMs;
+    for (;;) {
+      const leftMs = until - performance.now();
+      // From before it is looked at: an end in between is not missed.
+      const ended = this.#ended.wait(id, Math.max(0, leftMs), signal);
+      try {
+        const task = await this.task(caller, id);
+        if (!task || !isOpen(task.status) || leftMs <= 0 || signal.aborted) return task;
+        await ended.promise;
+      } finally {
+        ended.cancel();
+      }
     }
-    return await this.task(caller, id);
   }
 
   async tasks(
@@ -118,34 +125,12 @@ export class Service implements Api {
   ): Promise<Page<TaskLineView>> {
     const { statuses, agent: asked, ...rest } = filter;
     const agent = caller.isZoneAdmin ? asked : caller.agent;
-    // A row says queued until its task has run for a second, so what is open is asked of the state.
+    const ofRows: TaskFilter = { ...rest, zone: caller.zone, ...(agent !== undefined && { agent }) };
     const wanted = statuses && new Set(statuses);
-    const asksOpen = wanted?.has("queued") || wanted?.has("running");
-    const ofRows = wanted && asksOpen ? [...new Set<RowStatus>([...wanted, "queued", "running"])] : statuses;
-    const found: TaskLineView[] = [];
-    let cursor = after;
-    for (;;) {
-      const lines = await this.#store.tasks(
-        {
-          ...rest,
-          zone: caller.zone,
-          ...(agent !== undefined && { agent }),
-          ...(ofRows && { statuses: ofRows }),
-        },
-        cursor,
-        limit + 1,
-      );
-      const views = await this.#look((state, now) =>
-        lines.map((line) => {
-          const live = isOpen(line.status) ? overlay(state, line) : undefined;
-          const { result: _, ...rest } = live ?? {};
-          return { ...line, ...rest, effectiveTier: tierOf(state, line, now) };
-        }),
-      );
-      found.push(...views.filter(({ status }) => !wanted || wanted.has(status)));
-      if (lines.length <= limit || found.length > limit) break;
-      cursor = cursorOf(lines.at(-1));
-    }
+    const found =
+      wanted?.has("running") && !wanted.has("queued")
+        ? await this.#runningAndEnded(ofRows, wanted, after, limit + 1)
+        : await this.#listed(ofRows, wanted, after, limit + 1);
     const items = found.slice(0, limit);
     return { items, next: found.length > limit ? cursorOf(items.at(-1)) : undefined };
   }
@@ -340,16 +325,64 @@ export class Service implements Api {
     return (await this.task(caller, stimulus.id)) as TaskView;
   }
 
+  /** From the rows. One says queued until its task has run for a second, so where it stands is asked of the state. */
+  async #listed(
+    filter: TaskFilter,
+    wanted: ReadonlySet<RowStatus> | undefined,
+    after: ListCursor | undefined,
+    count: number,
+  ): Promise<TaskLineView[]> {
+    const statuses = wanted?.has("queued")
+      ? [...new Set<RowStatus>([...wanted, "running"])]
+      : wanted && [...wanted];
+    const found: TaskLineView[] = [];
+    for (let cursor = after; ; ) {
+      const lines = await this.#store.tasks({ ...filter, ...(statuses && { statuses }) }, cursor, count);
+      const views = await this.#lineViews(lines);
+      found.push(...views.filter(({ status }) => !wanted || wanted.has(status)));
+      if (lines.length < count || found.length >= count) return found;
+      cursor = cursorOf(lines.at(-1));
+    }
+  }
+
+  /** What runs is found in the state: among the rows it might stand behind a million that wait. */
+  async #runningAndEnded(
+    filter: TaskFilter,
+    wanted: ReadonlySet<RowStatus>,
+    after: ListCursor | undefined,
+    count: number,
+  ): Promise<TaskLineView[]> {
+    const names = await this.#driver.read((state) => runningTasks(state, filter, after, count));
+    const rows = await Promise.all(names.map((id) => this.#store.task(id)));
+    const running = await this.#lineViews(rows.filter((row) => row !== undefined).map(lineOf));
+    const statuses = [...wanted].filter((status) => status !== "running");
+    const ended = statuses.length > 0 ? await this.#listed(filter, new Set(statuses), after, count) : [];
+    return [...running.filter(({ status }) => status === "running"), ...ended]
+      .sort(newestFirst)
+      .slice(0, count);
+  }
+
+  #lineViews(lines: readonly TaskLine[]): Promise<TaskLineView[]> {
+    return this.#look((state, now) =>
+      lines.map((line) => {
+        const { result: _, ...live } = (isOpen(line.status) && overlay(state, line)) || {};
+        return { ...line, ...live, effectiveTier: tierOf(state, line, now) };
+      }),
+    );
+  }
+
   /**
    * A row, with what the state knows better while the task is open. Both are looked at one after the other, and the
    * task may end, or come, in between: then they are looked at again.
    */
   async #find(id: string): Promise<TaskRow | undefined> {
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       const row = await this.#store.task(id);
       if (!row || !isOpen(row.status)) return row;
       const live = await this.#driver.read((state) => overlay(state, row));
       if (live) return { ...row, ...live };
+      // Another server may have taken it in, which we are about to learn.
+      if (tries === MAX_LOOKS) return row;
     }
   }
 
@@ -525,6 +558,10 @@ function cursorOf(
   item: { readonly submittedSeq: number; readonly id: string } | undefined,
 ): ListCursor | undefined {
   return item && { submittedSeq: item.submittedSeq, id: item.id };
+}
+
+function lineOf({ payload: _, result: __, settings: ___, ...line }: TaskRow): TaskLine {
+  return line;
 }
 
 function noCounts(): Record<RowStatus, number> {

@@ -34,6 +34,9 @@ export function attemptKey({ task, attempt }: AttemptName): string {
   return `${task}#${attempt}`;
 }
 
+/** A worker that still lists what it was told to stop may not have heard it. */
+const CANCEL_AGAIN_MS = 2000;
+
 /**
  * A worker process, as long as it lives and however often it connects. Over a socket messages go out at once;
  * otherwise they wait for the next poll. An answer to a poll can be lost on its way: what it brought and the next
@@ -42,6 +45,8 @@ export function attemptKey({ task, attempt }: AttemptName): string {
 export class Session implements WorkerSession {
   readonly workerId: string;
   readonly token: string;
+  /** The key that it came with: nobody else speaks for it. */
+  readonly keyId: string;
   /** The worker's number in the ledger. */
   readonly number: number;
   readonly leaseMs: number;
@@ -55,28 +60,32 @@ export class Session implements WorkerSession {
   #waiting = new Map<string, Assignment>();
   #brought = new Map<string, Assignment>();
   #cancels = new Map<string, AttemptName>();
+  /** Cancels that an answer brought, and when. */
+  #broughtCancels = new Map<string, { readonly attempt: AttemptName; readonly atMs: number }>();
+  #polls = 0;
   #drain = false;
   #saidDrain = false;
   #wake: () => void = () => {};
 
   constructor(
     host: SessionHost,
-    workerId: string,
-    token: string,
+    { workerId, token, keyId }: { workerId: string; token: string; keyId: string },
     number: number,
     sink: WorkerSink | undefined,
   ) {
     this.#host = host;
     this.workerId = workerId;
     this.token = token;
+    this.keyId = keyId;
     this.number = number;
     this.leaseMs = host.leaseMs;
     this.heartbeatMs = host.heartbeatMs;
     this.#sink = sink;
   }
 
+  /** Over a socket, or in a poll that waits. */
   get isConnected(): boolean {
-    return this.#sink !== undefined;
+    return this.#sink !== undefined || this.#polls > 0;
   }
 
   assign(assignments: readonly Assignment[]): void {
@@ -135,12 +144,20 @@ export class Session implements WorkerSession {
   async poll(heartbeat: Heartbeat, waitMs: number, signal: AbortSignal): Promise<PollAnswer> {
     this.#bringAgain(heartbeat);
     this.#host.heartbeat(this, heartbeat);
-    if (!this.#hasNews) await this.#news(waitMs, signal);
+    this.#polls++;
+    try {
+      if (!this.#hasNews) await this.#news(waitMs, signal);
+    } finally {
+      this.#polls--;
+    }
     const assignments = [...this.#waiting.values()];
     const answer = { assignments, cancel: [...this.#cancels.values()], drain: this.#drain };
     // It is in every answer from now on, in case one is lost; but it is news only once.
     this.#saidDrain = this.#drain;
     for (const [key, assignment] of this.#waiting) this.#brought.set(key, assignment);
+    for (const [key, attempt] of this.#cancels) {
+      this.#broughtCancels.set(key, { attempt, atMs: performance.now() });
+    }
     this.#waiting = new Map();
     this.#cancels = new Map();
     return answer;
@@ -160,6 +177,10 @@ export class Session implements WorkerSession {
     for (const [key, assignment] of this.#brought) {
       this.#brought.delete(key);
       if (!listed.has(key) && this.#host.isHeld(this, assignment)) this.#waiting.set(key, assignment);
+    }
+    for (const [key, { attempt, atMs }] of this.#broughtCancels) {
+      if (!listed.has(key) || !this.#host.isHeld(this, attempt)) this.#broughtCancels.delete(key);
+      else if (performance.now() - atMs >= CANCEL_AGAIN_MS) this.#cancels.set(key, attempt);
     }
   }
 

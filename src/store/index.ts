@@ -16,6 +16,7 @@ export {
   type RowStatus,
   type RunRow,
   type SubmittedTask,
+  type TaskFilter,
   type TaskLine,
   type TaskProgress,
   type TaskRow,
