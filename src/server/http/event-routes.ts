@@ -6,7 +6,7 @@ import { runAnswer } from "./answers.ts";
 import { callerOf, headerOf } from "./auth.ts";
 import { instantText } from "./instants.ts";
 import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
-import { type SentEvent, sendEvents } from "./sse.ts";
+import { sendEvents, textOf } from "./sse.ts";
 
 /** The id of a run's last message: who comes back with it is told that there is nothing more. */
 const END = "end";
@@ -90,7 +90,7 @@ async function* runEvents(
   id: string,
   from: EventsFrom,
   signal: AbortSignal,
-): AsyncIterable<SentEvent> {
+): AsyncIterable<string> {
   const ended = new AbortController();
   const events = api.events(caller, from, AbortSignal.any([signal, ended.signal]))[Symbol.asyncIterator]();
   let next = events.next();
@@ -110,7 +110,7 @@ async function* runEvents(
       if (result.value.kind === "RunEnded") break;
     }
     run = signal.aborted ? undefined : await api.run(caller, id);
-    if (run && run.outcome !== "") yield { ...snapshot(run), id: END };
+    if (run && run.outcome !== "") yield snapshot(run, END);
   } finally {
     ended.abort();
     await events.return?.();
@@ -129,14 +129,25 @@ function fromOf(
   return id === undefined ? { at: from ?? "now" } : { at: "after", id };
 }
 
-function sent({ id, kind, at, taskId, runId, data }: StreamEvent): SentEvent & { readonly data: EventData } {
-  return {
-    id,
+/** The texts of events, which are written once for all who read them. */
+const texts = new WeakMap<StreamEvent, string>();
+
+function sent(event: StreamEvent): string {
+  const known = texts.get(event);
+  if (known !== undefined) return known;
+  const { id, kind, at, taskId, runId, data } = event;
+  const told: EventData = {
     kind,
-    data: { kind, at: instantText(at), task_id: taskId ?? null, run_id: runId ?? null, data: { ...data } },
+    at: instantText(at),
+    task_id: taskId ?? null,
+    run_id: runId ?? null,
+    data: { ...data },
   };
+  const text = textOf({ id, kind, data: told });
+  texts.set(event, text);
+  return text;
 }
 
-function snapshot(run: RunView): SentEvent {
-  return { kind: "Run", data: runAnswer(run) };
+function snapshot(run: RunView, id?: string): string {
+  return textOf({ kind: "Run", data: runAnswer(run), ...(id !== undefined && { id }) });
 }

@@ -122,6 +122,39 @@ describe("a run's stream", () => {
   });
 });
 
+/** Counts what a reader is told without reading it, so that little of the time is the reader's. */
+function counted(headers: string, count: number): Promise<void> {
+  const socket = connect((served.app.server.address() as AddressInfo).port, "127.0.0.1");
+  socket.write(`GET ${API}/events HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n`);
+  let told = 0;
+  return new Promise((resolve) => {
+    socket.on("data", (bytes) => {
+      for (let at = bytes.indexOf("\nid: "); at !== -1; at = bytes.indexOf("\nid: ", at + 1)) told += 1;
+      // A few are torn between two packets.
+      if (told < 0.99 * count) return;
+      socket.destroy();
+      resolve();
+    });
+  });
+}
+
+test("a burst for a hundred readers leaves the server time for others", async () => {
+  const headers = `authorization: Bearer ${ADMIN_KEY}\r\nx-zone-id: crowd`;
+  const readers = Array.from({ length: 100 }, () => counted(headers, 10_000));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const tasks = Array.from({ length: 10_000 }, () => ({ executor: "crowd", task_type: "t" }));
+  let longestMs = 0;
+  let last = performance.now();
+  const clock = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  await served.call("POST", `${API}/submit/batch`, { tasks }, { "x-zone-id": "crowd" });
+  await Promise.all(readers);
+  clearInterval(clock);
+  expect(longestMs).toBeLessThan(5000);
+}, 120_000);
+
 test("a reader that does not read is cut off", async () => {
   const other = await serve();
   const data = { text: "x".repeat(100_000) };

@@ -21,11 +21,11 @@ export interface StreamOptions {
   readonly mayStay: () => boolean;
 }
 
-/** Sends what `produce` yields as server-sent events until it ends, the client goes, or the server closes. */
+/** Sends the texts of events that `produce` yields until it ends, the client goes, or the server closes. */
 export async function sendEvents(
   reply: FastifyReply,
   { closing, mayStay }: StreamOptions,
-  produce: (signal: AbortSignal) => AsyncIterable<SentEvent>,
+  produce: (signal: AbortSignal) => AsyncIterable<string>,
 ): Promise<void> {
   const { raw } = reply;
   const signal = signalOf(raw, closing);
@@ -44,10 +44,10 @@ export async function sendEvents(
   }, KEEP_ALIVE_MS);
   raw.write("retry: 2000\n\n");
   try {
-    for await (const event of produce(signal)) {
+    for await (const text of produce(signal)) {
       if (signal.aborted) break;
       // What the reader does not take stays where it comes from, which keeps it for all readers at once.
-      if (!raw.write(textOf(event))) await drained(raw, signal);
+      if (!raw.write(text)) await drained(raw, signal);
     }
   } catch (error) {
     // The status is sent; all that is left is to end, and the client comes back.
@@ -66,7 +66,7 @@ async function drained(raw: ServerResponse, signal: AbortSignal): Promise<void> 
 }
 
 /** JSON has no line breaks, so one data line is enough. Ids and kinds are ours. */
-function textOf({ id, kind, data }: SentEvent): string {
+export function textOf({ id, kind, data }: SentEvent): string {
   const place = id === undefined ? "" : `id: ${id}\n`;
   return `${place}event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 }
