@@ -49,7 +49,7 @@ async function inPostgres(url: string, warn: (message: string) => void): Promise
 }
 
 async function inEmbedded({ dataDir, log, warn = () => {} }: OpenOptions): Promise<OpenedStore> {
-  const embedded = await openEmbedded({ dataDir, ...(log && { log }) });
+  const embedded = await openEmbedded({ dataDir, warn, ...(log && { log }) });
   try {
     const store = await openPostgres(embedded.url, warn);
     return {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { expect, test } from "vitest";
@@ -79,6 +80,28 @@ test("a PostgreSQL that was killed is started again, also when its number went t
   await writeFile(pidFile, [String(process.pid), ...lines.slice(1)].join("\n"));
   await using again = await openEmbedded({ dataDir });
   expect(await ask(again.url, "select 1 as answer")).toBe(1);
+});
+
+test("a PostgreSQL that dies while it is used is started again where it was", async () => {
+  const dataDir = join(await testDataDir(), "a-long-name".repeat(10));
+  const said: string[] = [];
+  await using embedded = await openEmbedded({ dataDir, log: (message) => said.push(message) });
+  const pid = await pidOf(dataDir);
+  process.kill(pid, "SIGKILL");
+  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain("runs again");
+  expect(await pidOf(dataDir)).not.toBe(pid);
+  expect(said).toContain(`PostgreSQL (${pid}) has died, starting it again`);
+  expect(await ask(embedded.url, "select 1 as answer")).toBe(1);
+});
+
+test("a PostgreSQL that died can be disposed of, and is not started again then", async () => {
+  const dataDir = await testDataDir();
+  {
+    await using _ = await openEmbedded({ dataDir });
+    process.kill(await pidOf(dataDir), "SIGKILL");
+  }
+  await sleep(1_500);
+  expect(await pidOf(dataDir)).toBe(0);
 });
 
 test("a data directory with a long name works", async () => {

@@ -8,12 +8,20 @@ import { StoreError } from "../contract.ts";
 import { lockFile } from "../lock.ts";
 import { type Binaries, findBinaries } from "./binaries.ts";
 import { checkReachable, giveTo, type Owner, ownerOf } from "./owner.ts";
-import { findPostmaster, type Postmaster, startPostmaster, stopPostmaster } from "./postmaster.ts";
+import {
+  findPostmaster,
+  isPostmasterOf,
+  type Postmaster,
+  startPostmaster,
+  stopPostmaster,
+} from "./postmaster.ts";
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
   /** Told what takes time, and what was found. */
   readonly log?: (message: string) => void;
+  /** Told when it died, and what came of it; by default the log. */
+  readonly warn?: (message: string) => void;
   /** PostgreSQL's settings, beside ours. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -27,17 +35,19 @@ export interface Embedded extends AsyncDisposable {
 const USER = "orrery";
 const STARTS = 3;
 const RETRY_AFTER_MS = 200;
+const WATCH_EVERY_MS = 1_000;
 /** The longest name of a socket, less what PostgreSQL adds to its folder. */
 const LONGEST_SOCKET_DIR = 107 - "/.s.PGSQL.5432".length;
 
 /**
- * A private PostgreSQL whose data is ours: made at first use, started, and stopped when it is disposed of.
+ * A private PostgreSQL whose data is ours: made at first use, started, started again if it dies, and stopped when it
+ * is disposed of.
  *
  * It listens on a socket in a folder that only its user may enter, and not on the network; so it asks for no
  * password. If we are killed it goes on, and whoever opens the same data next finds it and takes it over.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  const { dataDir, log = () => {} } = options;
+  const { dataDir, log = () => {}, warn = log } = options;
   const folder = await madeFolder(dataDir);
   const clusterDir = join(folder, "postgres");
   const lock = await lockFile(clusterDir, `${dataDir}: another process uses this data directory`);
@@ -47,14 +57,16 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
     await checkReachable(binaries.folder, owner);
     await checkReachable(folder, owner);
     if ((await majorOf(clusterDir)) === undefined) await createCluster(clusterDir, binaries, owner, log);
-    const postmaster =
-      (await findPostmaster(clusterDir)) ?? (await start(clusterDir, folder, binaries, owner, options));
+    const begin = (socketDir: string) => start(clusterDir, folder, socketDir, binaries, owner, options);
+    const first = (await findPostmaster(clusterDir)) ?? (await begin(await socketDirFor(clusterDir, owner)));
+    const { socketDir } = first;
+    const kept = keepRunning(first, clusterDir, () => begin(socketDir), warn);
     return {
-      url: urlOf(postmaster.socketDir),
+      url: urlOf(socketDir),
       major: binaries.major,
       [Symbol.asyncDispose]: async () => {
-        await stopPostmaster(postmaster, clusterDir);
-        if (postmaster.socketDir !== clusterDir) await rmdir(postmaster.socketDir).catch(() => {});
+        await stopPostmaster(await kept.release(), clusterDir);
+        if (socketDir !== clusterDir) await rmdir(socketDir).catch(() => {});
         await lock[Symbol.asyncDispose]();
       },
     };
@@ -62,6 +74,43 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
     await lock[Symbol.asyncDispose]();
     throw cause;
   }
+}
+
+/** Starts PostgreSQL again when it has died, until it is released; then says which one runs, or ran last. */
+function keepRunning(
+  first: Postmaster,
+  clusterDir: string,
+  restart: () => Promise<Postmaster>,
+  warn: (message: string) => void,
+): { readonly release: () => Promise<Postmaster> } {
+  let current = first;
+  let watching: Promise<void> | undefined;
+  let failures = 0;
+  const watch = async () => {
+    try {
+      if (await isPostmasterOf(current.pid, clusterDir)) return;
+      if (failures === 0) warn(`PostgreSQL (${current.pid}) has died, starting it again`);
+      current = (await findPostmaster(clusterDir)) ?? (await restart());
+      failures = 0;
+      warn(`PostgreSQL runs again (${current.pid})`);
+    } catch (error) {
+      failures += 1;
+      if (failures === 1) warn(`${(error as Error).message}\nTrying again until it does.`);
+    }
+  };
+  const timer = setInterval(() => {
+    watching ??= watch().finally(() => {
+      watching = undefined;
+    });
+  }, WATCH_EVERY_MS);
+  timer.unref();
+  return {
+    release: async () => {
+      clearInterval(timer);
+      await watching;
+      return current;
+    },
+  };
 }
 
 async function madeFolder(dataDir: string): Promise<string> {
@@ -129,11 +178,11 @@ async function createCluster(
 async function start(
   clusterDir: string,
   folder: string,
+  socketDir: string,
   binaries: Binaries,
   owner: Owner | undefined,
   { settings = {}, log = () => {} }: EmbeddedOptions,
 ): Promise<Postmaster> {
-  const socketDir = await socketDirFor(clusterDir, owner);
   const logFile = join(folder, "postgres.log");
   for (let starts = 1; ; starts++) {
     try {

@@ -110,11 +110,18 @@ async function readPidFile(clusterDir: string): Promise<Postmaster | undefined> 
   return { pid, socketDir: lines[4] ?? "", isReady: lines[7]?.trim() === "ready" };
 }
 
-/** A postmaster works in its data directory. Where that cannot be seen, a live process is taken for one. */
-async function isPostmasterOf(pid: number, clusterDir: string): Promise<boolean> {
+/**
+ * A postmaster works in its data directory. Where that may not be seen (as root of a container that may not look into
+ * other users' processes) its name must do, and where there is no such view a live process is taken for one.
+ */
+export async function isPostmasterOf(pid: number, clusterDir: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
-  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
-  return folder === undefined ? process.platform !== "linux" : folder === (await realpath(clusterDir));
+  try {
+    return (await readlink(`/proc/${pid}/cwd`)) === (await realpath(clusterDir));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return process.platform !== "linux";
+    return (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")).trim() === "postgres";
+  }
 }
 
 function isAlive(pid: number): boolean {

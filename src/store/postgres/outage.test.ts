@@ -83,6 +83,21 @@ test("[Q-18] a PostgreSQL that is killed amid commits and started again has lost
   await embedded[Symbol.asyncDispose]();
 });
 
+test("[Q-18] commits go on by themselves when the private PostgreSQL is killed", async () => {
+  const dataDir = await testDataDir();
+  await using embedded = await openEmbedded({ dataDir });
+  await using store = await PostgresStore.open({ url: embedded.url });
+  let isDone = false;
+  const committing = commitUntil(store, () => isDone);
+  await sleep(200);
+  process.kill((await findPostmaster(join(dataDir, "postgres")))?.pid ?? 0, "SIGKILL");
+  await sleep(100);
+  const { seq } = store.head;
+  await expect.poll(() => store.head.seq, { timeout: 10_000 }).toBeGreaterThan(seq);
+  isDone = true;
+  await expectStored(store, await committing);
+});
+
 /** A way to PostgreSQL that can be cut: after the server got the next commit, or before. */
 class Cuttable implements AsyncDisposable {
   cut: "never" | "question" | "answer" = "never";
