@@ -17,10 +17,11 @@ export async function startDemo({ service }: RunningServer): Promise<AsyncDispos
     executors: ["default", "local"],
     zone: ZONE,
   });
-  const file = new URL("hello.yaml", EXAMPLES);
-  const read = readGraphFile(readFileSync(file), "hello.yaml");
-  if (read.ok) {
-    await service.api.submitRun(localCaller(ZONE), { id: undefined, graph: read.graph, failFast: false });
+  const caller = localCaller(ZONE);
+  const { items: earlier } = await service.api.runs(caller, undefined, 1);
+  const read = readGraphFile(readFileSync(new URL("hello.yaml", EXAMPLES)), "hello.yaml");
+  if (read.ok && earlier.length === 0) {
+    await service.api.submitRun(caller, { id: undefined, graph: read.graph, failFast: false });
   }
   return worker;
 }

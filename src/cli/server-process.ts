@@ -76,25 +76,34 @@ async function announce(server: RunningServer, options: ServeOptions): Promise<v
     });
     return;
   }
-  const moved = options.port !== 0 && server.port !== options.port ? ` (port ${options.port} is taken)` : "";
+  const isMoved = options.port !== 0 && server.port !== options.port;
   const key = devKey ?? "$ORRERY_API_KEY";
+  const header = `-H "Authorization: Bearer ${key}"`;
   await printLines([
     `orrery ${ownVersion()}, ready after ${(readyMs / 1000).toFixed(1)} s`,
-    `  url    ${url}${moved}   documentation: ${url}/docs`,
-    `  key    ${devKey ?? "as you gave it, or made it"}`,
+    `  url    ${url}   documentation: ${url}/docs`,
+    ...(isMoved
+      ? [`         port ${options.port} is taken; for other commands: export ORRERY_URL=${url}`]
+      : []),
+    `  key    ${devKey ?? "$ORRERY_API_KEY, or one that you made"}`,
     `  store  ${storeDescription}`,
+    ...(options.demo ? [] : ["  no worker yet: orrery worker --tasks FILE"]),
     `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
-    `       -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
+    `       ${header} -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
+    `     and for its result, with the id of the answer: curl -s ${header} ${url}/api/v2/scheduler/task/ID?wait=10`,
   ]);
 }
 
 function untilSignal(): Promise<"stopped"> {
   return new Promise((done) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.on(signal, () => {
-        process.stderr.write("stopping; once more to end at once\n");
+    for (const [signal, code] of [
+      ["SIGINT", 130],
+      ["SIGTERM", 143],
+    ] as const) {
+      process.once(signal, () => {
+        process.stderr.write("stopping: what runs here may end first; once more to end at once\n");
+        process.once(signal, () => process.exit(code));
         done("stopped");
-        process.once(signal, () => process.exit(signal === "SIGINT" ? 130 : 143));
       });
     }
   });

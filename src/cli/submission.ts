@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
-import type { BatchResult, Submission, TaskAnswer } from "../client/index.ts";
+import type { BatchResult, OrreryClient, Submission, TaskAnswer } from "../client/index.ts";
 import { parseDurationMs } from "../protocol/index.ts";
 import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
 import { printLines } from "./output.ts";
 import { atService } from "./service.ts";
 import { errorOf, printSafeJson, safeJson, shown } from "./service-text.ts";
 import type { SubmitOptions } from "./submit.ts";
+import { neutralise } from "./terminal-text.ts";
 
 /** `orrery submit TYPE`. */
 export async function submitOne(type: string | undefined, options: SubmitOptions): Promise<void> {
@@ -20,8 +21,22 @@ export async function submitOne(type: string | undefined, options: SubmitOptions
     }
     if (!options.json) process.stderr.write(`submitted ${submitted.id}\n`);
     const timeoutMs = waitMsOf(options.wait);
-    await printEnd(await client.waitForTask(submitted.id, { timeoutMs }), options.json);
+    const impatience = setTimeout(() => void sayWhyWaiting(client, submitted.id), PATIENCE_MS);
+    try {
+      await printEnd(await client.waitForTask(submitted.id, { timeoutMs }), options.json);
+    } finally {
+      clearTimeout(impatience);
+    }
   });
+}
+
+/** Before this nobody wonders why nothing happens. */
+const PATIENCE_MS = 3000;
+
+async function sayWhyWaiting(client: OrreryClient, id: string): Promise<void> {
+  const why = await client.why(id).catch(() => undefined);
+  const reason = why?.waiting[0];
+  if (reason) process.stderr.write(`it waits: ${neutralise(reason.text)}\n`);
 }
 
 /** A task that was waited for: its result, or how it failed. */

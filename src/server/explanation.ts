@@ -5,6 +5,7 @@ import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
 import { describeReason, describeRejected, describeWait } from "../words/index.ts";
 import type { Caller, Explanation, TaskView } from "./api.ts";
 import { isOpen, isVisible, locate } from "./live-task.ts";
+import { apart } from "./task-types.ts";
 
 /** Tasks whose last assignment is remembered; beyond it the oldest is found only in the ledger. */
 const MAX_REMEMBERED = 100_000;
@@ -42,9 +43,23 @@ export function explanationOf(
     status: task.status,
     waiting: waiting
       .map((reason) => withoutOthers(reason, caller))
-      .map((reason) => ({ ...reason, text: describeWait(reason, now) })),
+      .map((reason) => ({ ...reason, text: textOf(state, task, reason, now) })),
     placed: placedOf(state, assignments.of(task.id)),
   };
+}
+
+/** What nobody can run because nobody knows it is the mistake that is made first, so it has words of its own. */
+function textOf(state: State, { type, zone, executor }: TaskView, reason: WaitReason, now: number): string {
+  if (reason.code !== "Unsatisfiable") return describeWait(reason, now);
+  const serving = state.fleet
+    .present()
+    .filter(({ spec, status }) => status !== "Unreachable" && spec.executors.includes(executor))
+    .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone));
+  if (serving.length === 0) return `No worker serves the executor ${executor} in this zone.`;
+  const knows = serving.some(({ spec }) => apart(spec.capabilities).types.includes(type));
+  return knows
+    ? describeWait(reason, now)
+    : `No worker of the executor ${executor} knows the task type ${type}.`;
 }
 
 /** Of tasks that the caller may not see it says only that there are some. */
