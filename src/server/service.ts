@@ -1,7 +1,6 @@
 import { uuidv7 } from "uuidv7";
-import { sha256Hex } from "../core/index.ts";
 import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
-import { type NodeSpec, type TaskSpec, wireGraph, wireSpec } from "../graph/index.ts";
+import { wireGraph } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
 import type {
@@ -10,7 +9,6 @@ import type {
   RowStatus,
   RunRow,
   ServiceStore,
-  SubmittedTask,
   TaskFilter,
   TaskLine,
   TaskRow,
@@ -27,7 +25,6 @@ import type {
   Metrics,
   Page,
   Refusal,
-  RefusalCode,
   RunSubmission,
   RunView,
   StreamEvent,
@@ -42,7 +39,8 @@ import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
 import { isOpen, isVisible, locate, newestFirst, overlay, runningTasks, tierOf } from "./live-task.ts";
-import { withType } from "./task-types.ts";
+import { refusal, refusalOf } from "./refusals.ts";
+import { payloadOf, requeueOf, rowOf, stimulusOf, typed } from "./stimuli.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
 
 export interface ServiceOptions {
@@ -53,10 +51,9 @@ export interface ServiceOptions {
   readonly assignments: LastAssignments;
 }
 
+const AT_ONCE = 32;
 /** How often a task is looked at whose row and state do not agree. */
 const MAX_LOOKS = 5;
-/** Refused submissions may be tried again after this long. */
-const RETRY_AFTER_MS = 1000;
 
 /** What callers can do, on the driver and its rows. */
 export class Service implements Api {
@@ -83,12 +80,17 @@ export class Service implements Api {
   async submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
     const stimuli = submissions.map((submission) => stimulusOf(caller, submission));
     const answers = await this.#driver.submitAll(stimuli);
-    return await Promise.all(
-      answers.map((answer, at) => {
+    const submitted: Submitted[] = [];
+    // A few at a time: what repeats an earlier submission is looked up, and a batch may do so by the thousands.
+    for (let from = 0; from < answers.length; from += AT_ONCE) {
+      const some = answers.slice(from, from + AT_ONCE).map((answer, index) => {
+        const at = from + index;
         const { stimulus } = stimuli[at] as (typeof stimuli)[number];
         return this.#submitted(caller, submissions[at] as TaskSubmission, stimulus, answer);
-      }),
-    );
+      });
+      submitted.push(...(await Promise.all(some)));
+    }
+    return submitted;
   }
 
   async task(caller: Caller, id: string): Promise<TaskView | undefined> {
@@ -406,152 +408,6 @@ export class Service implements Api {
     } while (after);
     return counts;
   }
-}
-
-/** Nodes share few specifications, and go on doing so. */
-function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
-  const known = new Map<TaskSpec, TaskSpec>();
-  return nodes.map((node) => {
-    const task = known.get(node.task) ?? {
-      ...node.task,
-      capabilities: withType(node.task.capabilities, node.task.type),
-    };
-    known.set(node.task, task);
-    return { ...node, task };
-  });
-}
-
-type Work = RunSubmission["graph"]["nodes"][number]["work"];
-
-function payloadOf(work: Work): unknown {
-  if (work.kind === "task") return work.payload;
-  const { command, cwd, env } = work;
-  return { command, ...(cwd !== undefined && { cwd }), ...(Object.keys(env).length > 0 && { env }) };
-}
-
-function stimulusOf(
-  { zone, agent }: Caller,
-  submission: TaskSubmission,
-): { readonly stimulus: TaskSubmitted; readonly attached: Attachment } {
-  const { executor, type, payload, priority, requestState, boostMicros, deadline, runAt } = submission;
-  const { estimateMs, cpuMillicores, memoryBytes, capabilities, limits } = submission;
-  const { maxAttempts, backoffMs, timeoutMs, idempotencyKey, bodyHash } = submission;
-  const id = uuidv7();
-  const spec = wireSpec({
-    type,
-    executor,
-    cpuMillicores,
-    memoryBytes,
-    estimateMs,
-    priority,
-    capabilities: withType(capabilities, type),
-    maxAttempts,
-    backoffMs,
-    timeoutMs,
-    held: false,
-    limits,
-  });
-  const stimulus: TaskSubmitted = {
-    kind: "TaskSubmitted",
-    id,
-    agent,
-    zone,
-    spec,
-    requestState,
-    boostMicros,
-    deadline,
-    runAt,
-    requestHash: sha256Hex(payload),
-    attempts: 0,
-  };
-  const key =
-    idempotencyKey === undefined ? undefined : { zone, agent, key: idempotencyKey, taskId: id, bodyHash };
-  const settings = JSON.stringify(settingsOf(submission));
-  return { stimulus, attached: { type: "task", payload, settings, key } };
-}
-
-/** What a row keeps so that the task can be put back into the queue. */
-function settingsOf(submission: TaskSubmission) {
-  const { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs } = submission;
-  return { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs };
-}
-
-function requeueOf(task: TaskRow): TaskSubmitted {
-  const settings = JSON.parse(task.settings) as ReturnType<typeof settingsOf>;
-  const { id, agent, zone, type, executor, estimateMs, boostMicros, payloadHash, attempt } = task;
-  return {
-    kind: "TaskSubmitted",
-    id,
-    agent,
-    zone,
-    spec: wireSpec({
-      type,
-      executor,
-      estimateMs,
-      priority: task.priority as TaskSubmission["priority"],
-      held: false,
-      ...settings,
-      capabilities: withType(settings.capabilities, type),
-    }),
-    requestState: task.requestState as TaskSubmission["requestState"],
-    boostMicros,
-    // The one that it had may have passed, and would end it again at once.
-    deadline: -1,
-    runAt: -1,
-    requestHash: payloadHash,
-    attempts: attempt,
-    requeued: true,
-  };
-}
-
-function rowOf(
-  submission: TaskSubmission,
-  { id, zone, agent, requestHash }: TaskSubmitted,
-  single: { readonly class: number; readonly submittedAt: number; readonly seq: number },
-): SubmittedTask {
-  const { executor, type, payload, priority, requestState, boostMicros, estimateMs, deadline, runAt } =
-    submission;
-  return {
-    id,
-    run: undefined,
-    zone,
-    agent,
-    executor,
-    type,
-    priority,
-    requestState,
-    priorityClass: single.class,
-    boostMicros,
-    estimateMs,
-    deadline,
-    runAt,
-    settings: JSON.stringify(settingsOf(submission)),
-    payload,
-    payloadHash: requestHash,
-    enqueuedAt: single.submittedAt,
-    submittedSeq: single.seq,
-  };
-}
-
-const REFUSALS: Readonly<Partial<Record<RefusalCode, string>>> = {
-  backlog: "too many tasks wait already",
-  backpressure: "the workers are too busy",
-  "fair-share": "the agent runs as many tasks as it may",
-  credits: "the agent's credits do not cover the boost",
-  "duplicate-run": "there is a run with this id",
-  "too-many-nodes": "the graph has too many nodes",
-};
-
-const MAY_PASS: ReadonlySet<string> = new Set(["backlog", "backpressure", "fair-share"]);
-
-function refusalOf(code: string): Refusal {
-  const message = REFUSALS[code as RefusalCode] ?? "it was refused";
-  const known = (code in REFUSALS ? code : "not-ended") as RefusalCode;
-  return { ...refusal(known, message), ...(MAY_PASS.has(code) && { retryAfterMs: RETRY_AFTER_MS }) };
-}
-
-function refusal(code: RefusalCode, message: string): Refusal {
-  return { accepted: false, code, message };
 }
 
 function cursorOf(

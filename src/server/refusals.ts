@@ -1,0 +1,25 @@
+import type { Refusal, RefusalCode } from "./api.ts";
+
+/** Refused submissions may be tried again after this long. */
+const RETRY_AFTER_MS = 1000;
+
+const REFUSALS: Readonly<Partial<Record<RefusalCode, string>>> = {
+  backlog: "too many tasks wait already",
+  backpressure: "the workers are too busy",
+  "fair-share": "the agent runs as many tasks as it may",
+  credits: "the agent's credits do not cover the boost",
+  "duplicate-run": "there is a run with this id",
+  "too-many-nodes": "the graph has too many nodes",
+};
+
+const MAY_PASS: ReadonlySet<string> = new Set(["backlog", "backpressure", "fair-share"]);
+
+export function refusalOf(code: string): Refusal {
+  const message = REFUSALS[code as RefusalCode] ?? "it was refused";
+  const known = (code in REFUSALS ? code : "not-ended") as RefusalCode;
+  return { ...refusal(known, message), ...(MAY_PASS.has(code) && { retryAfterMs: RETRY_AFTER_MS }) };
+}
+
+export function refusal(code: RefusalCode, message: string): Refusal {
+  return { accepted: false, code, message };
+}

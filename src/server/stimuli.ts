@@ -1,0 +1,133 @@
+import { uuidv7 } from "uuidv7";
+import { sha256Hex } from "../core/index.ts";
+import type { Attachment } from "../driver/index.ts";
+import { type NodeSpec, type TaskSpec, wireSpec } from "../graph/index.ts";
+import type { TaskSubmitted } from "../ledger/index.ts";
+import type { SubmittedTask, TaskRow } from "../store/index.ts";
+import type { Caller, RunSubmission, TaskSubmission } from "./api.ts";
+import { withType } from "./task-types.ts";
+
+/** Nodes share few specifications, and go on doing so. */
+export function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
+  const known = new Map<TaskSpec, TaskSpec>();
+  return nodes.map((node) => {
+    const task = known.get(node.task) ?? {
+      ...node.task,
+      capabilities: withType(node.task.capabilities, node.task.type),
+    };
+    known.set(node.task, task);
+    return { ...node, task };
+  });
+}
+
+type Work = RunSubmission["graph"]["nodes"][number]["work"];
+
+export function payloadOf(work: Work): unknown {
+  if (work.kind === "task") return work.payload;
+  const { command, cwd, env } = work;
+  return { command, ...(cwd !== undefined && { cwd }), ...(Object.keys(env).length > 0 && { env }) };
+}
+
+export function stimulusOf(
+  { zone, agent }: Caller,
+  submission: TaskSubmission,
+): { readonly stimulus: TaskSubmitted; readonly attached: Attachment } {
+  const { executor, type, payload, priority, requestState, boostMicros, deadline, runAt } = submission;
+  const { estimateMs, cpuMillicores, memoryBytes, capabilities, limits } = submission;
+  const { maxAttempts, backoffMs, timeoutMs, idempotencyKey, bodyHash } = submission;
+  const id = uuidv7();
+  const spec = wireSpec({
+    type,
+    executor,
+    cpuMillicores,
+    memoryBytes,
+    estimateMs,
+    priority,
+    capabilities: withType(capabilities, type),
+    maxAttempts,
+    backoffMs,
+    timeoutMs,
+    held: false,
+    limits,
+  });
+  const stimulus: TaskSubmitted = {
+    kind: "TaskSubmitted",
+    id,
+    agent,
+    zone,
+    spec,
+    requestState,
+    boostMicros,
+    deadline,
+    runAt,
+    requestHash: sha256Hex(payload),
+    attempts: 0,
+  };
+  const key =
+    idempotencyKey === undefined ? undefined : { zone, agent, key: idempotencyKey, taskId: id, bodyHash };
+  const settings = JSON.stringify(settingsOf(submission));
+  return { stimulus, attached: { type: "task", payload, settings, key } };
+}
+
+/** What a row keeps so that the task can be put back into the queue. */
+function settingsOf(submission: TaskSubmission) {
+  const { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs } = submission;
+  return { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs };
+}
+
+export function requeueOf(task: TaskRow): TaskSubmitted {
+  const settings = JSON.parse(task.settings) as ReturnType<typeof settingsOf>;
+  const { id, agent, zone, type, executor, estimateMs, boostMicros, payloadHash, attempt } = task;
+  return {
+    kind: "TaskSubmitted",
+    id,
+    agent,
+    zone,
+    spec: wireSpec({
+      type,
+      executor,
+      estimateMs,
+      priority: task.priority as TaskSubmission["priority"],
+      held: false,
+      ...settings,
+      capabilities: withType(settings.capabilities, type),
+    }),
+    requestState: task.requestState as TaskSubmission["requestState"],
+    boostMicros,
+    // The one that it had may have passed, and would end it again at once.
+    deadline: -1,
+    runAt: -1,
+    requestHash: payloadHash,
+    attempts: attempt,
+    requeued: true,
+  };
+}
+
+export function rowOf(
+  submission: TaskSubmission,
+  { id, zone, agent, requestHash }: TaskSubmitted,
+  single: { readonly class: number; readonly submittedAt: number; readonly seq: number },
+): SubmittedTask {
+  const { executor, type, payload, priority, requestState, boostMicros, estimateMs, deadline, runAt } =
+    submission;
+  return {
+    id,
+    run: undefined,
+    zone,
+    agent,
+    executor,
+    type,
+    priority,
+    requestState,
+    priorityClass: single.class,
+    boostMicros,
+    estimateMs,
+    deadline,
+    runAt,
+    settings: JSON.stringify(settingsOf(submission)),
+    payload,
+    payloadHash: requestHash,
+    enqueuedAt: single.submittedAt,
+    submittedSeq: single.seq,
+  };
+}
