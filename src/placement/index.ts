@@ -2,7 +2,7 @@ export { shouldAccept, shouldThrottle } from "./backpressure.ts";
 export { Candidates } from "./candidates.ts";
 export { type Choice, choose, type Subject } from "./choose.ts";
 export { type PlacementConfig, STRATEGIES, type Strategy } from "./config.ts";
-export { couldEverRun, Demand, type Needs } from "./demand.ts";
+export { couldEverRun, Demand, type Needs, servesZone } from "./demand.ts";
 export { Fleet } from "./fleet.ts";
 export { REJECTIONS, type Reason, type Rejection } from "./reason.ts";
 export { firstOpening } from "./reservation.ts";

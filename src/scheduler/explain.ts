@@ -5,6 +5,7 @@ import {
   type Needs,
   type Rejection,
   rejectionOf,
+  servesZone,
   taskKey,
   type Worker,
 } from "../placement/index.ts";
@@ -56,10 +57,11 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   if (status > Status.delayed) return [];
   const reasons: WaitReason[] = [];
   const group = tasks.groupOf(node);
+  const serving = servingWorkers(state, group.pool.demand.needs);
   const able = ableWorkers(state, group.pool.demand.needs);
   const rejected = countRejections(state, tasks, node);
   if (able.length === 0) {
-    reasons.push({ code: "Unsatisfiable", workers: state.fleet.present().length, rejected });
+    reasons.push({ code: "Unsatisfiable", workers: serving.length, rejected });
   }
   if (status === Status.held) reasons.push({ code: "Held", by: "person" });
   const stopped = barriers(state, group, now);
@@ -77,7 +79,7 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   const limiting = stopped.filter(({ by }) => by !== "pause");
   if (limiting.length > 0) reasons.push({ code: "Admission", barriers: limiting });
   const rejections = Object.values(rejected).reduce((sum, count) => sum + count, 0);
-  if (rejections === state.fleet.present().length && able.length > 0) {
+  if (rejections === serving.length && able.length > 0) {
     const reservedWorker = state.fleet.reservations.get(taskKey(tasks.number, node))?.id;
     reasons.push({ code: "Capacity", rejected, reservedWorker });
   }
@@ -94,6 +96,11 @@ export function whyHere(state: State, tasks: Tasks, node: number): CandidateRow[
   return candidateTable(state.fleet, needs, taskKey(tasks.number, node), subjectOf(state, tasks, node));
 }
 
+/** Others say nothing about it, and a zone is told nothing about others. */
+function servingWorkers(state: State, needs: Needs): Worker[] {
+  return state.fleet.present().filter((worker) => servesZone(worker, needs));
+}
+
 /** The workers that could run it if they were empty. */
 function ableWorkers(state: State, needs: Needs): Worker[] {
   return state.fleet
@@ -104,7 +111,7 @@ function ableWorkers(state: State, needs: Needs): Worker[] {
 function countRejections(state: State, tasks: Tasks, node: number): Counts {
   const { needs } = tasks.groupOf(node).pool.demand;
   const counts: Partial<Record<Rejection, number>> = {};
-  for (const worker of state.fleet.present()) {
+  for (const worker of servingWorkers(state, needs)) {
     const rejection = rejectionOf(state.fleet, worker, needs, taskKey(tasks.number, node));
     if (rejection) counts[rejection] = (counts[rejection] ?? 0) + 1;
   }
