@@ -44,7 +44,7 @@ export interface Store extends AsyncDisposable {
 export interface ServiceStore extends Store {
   /** `memory` or `postgresql`. */
   readonly backend: string;
-  /** Reads the head again: another process may have moved it. */
+  /** The head as it is stored now: another process may have moved it. `head` stays what this one knows and builds on. */
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */
   isReachable(): Promise<boolean>;

@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import pg from "pg";
 import { sql } from "./sql.ts";
 
@@ -5,6 +6,22 @@ import { sql } from "./sql.ts";
 export interface Target {
   readonly url: string;
   readonly schema: string;
+  readonly sockets?: Sockets;
+}
+
+/** The sockets of connections: the only way to close one whose other end no longer answers. */
+export class Sockets {
+  readonly #open = new Set<Socket>();
+
+  make(): Socket {
+    const socket = new Socket();
+    this.#open.add(socket);
+    return socket.once("close", () => this.#open.delete(socket));
+  }
+
+  destroy(): void {
+    for (const socket of this.#open) socket.destroy();
+  }
 }
 
 const BIGINT = 20;
@@ -17,7 +34,7 @@ const types: pg.CustomTypesConfig = {
       : (pg.types.getTypeParser(oid, format) as unknown)) as typeof pg.types.getTypeParser,
 };
 
-export function configOf({ url }: Target, queryTimeoutMs: number): pg.ClientConfig {
+export function configOf({ url, sockets }: Target, queryTimeoutMs: number): pg.ClientConfig {
   return {
     connectionString: url,
     application_name: "orrery",
@@ -26,6 +43,7 @@ export function configOf({ url }: Target, queryTimeoutMs: number): pg.ClientConf
     connectionTimeoutMillis: 5_000,
     query_timeout: queryTimeoutMs,
     types,
+    ...(sockets && { stream: () => sockets.make() }),
   };
 }
 

@@ -1,14 +1,11 @@
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { connect, createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { blockOn, submitted, taskOf } from "../../../tests/any-rows.ts";
+import { Cuttable } from "../../../tests/cuttable.ts";
 import { type TestDatabase, testDatabase, testDataDir } from "../../../tests/postgres.ts";
-import { type Block, type Head, headOf } from "../../ledger/index.ts";
+import { type Block, GENESIS, headOf } from "../../ledger/index.ts";
 import { type Embedded, openEmbedded } from "../embedded/cluster.ts";
 import { findPostmaster } from "../embedded/postmaster.ts";
 import { PostgresStore } from "./store.ts";
@@ -98,62 +95,6 @@ test("[Q-18] commits go on by themselves when the private PostgreSQL is killed",
   await expectStored(store, await committing);
 });
 
-/** A way to PostgreSQL that can be cut: after the server got the next commit, or before. */
-class Cuttable implements AsyncDisposable {
-  cut: "never" | "question" | "answer" = "never";
-  onCut: () => Promise<void> = async () => {};
-  url = "";
-  #server: Server | undefined;
-  #socketDir = "";
-  readonly #nears = new Set<Socket>();
-
-  static async to(url: string): Promise<Cuttable> {
-    const way = new Cuttable();
-    const socketDir = await mkdtemp(join(tmpdir(), "orrery-way-"));
-    way.#socketDir = socketDir;
-    const target = join(new URL(url.replace("@/", "@x/")).searchParams.get("host") ?? "", ".s.PGSQL.5432");
-    way.#server = createServer((near) => way.#join(near, connect(target)));
-    way.#server.listen(join(socketDir, ".s.PGSQL.5432"));
-    await once(way.#server, "listening");
-    way.url = url.replace(/host=.*$/, `host=${encodeURIComponent(socketDir)}`);
-    return way;
-  }
-
-  /** Cuts all connections; the server hears of it when it next looks. */
-  cutNow(): void {
-    for (const near of this.#nears) near.destroy();
-    this.#nears.clear();
-  }
-
-  #join(near: Socket, far: Socket): void {
-    this.#nears.add(near);
-    let isCommit = false;
-    const cutBoth = () => {
-      this.cut = "never";
-      void this.onCut().finally(() => {
-        near.destroy();
-        far.destroy();
-      });
-    };
-    near.on("data", (bytes) => {
-      isCommit = bytes.includes("orrery commit");
-      if (isCommit && this.cut === "question") cutBoth();
-      else far.write(bytes);
-    });
-    far.on("data", (bytes) => {
-      if (isCommit && this.cut === "answer") cutBoth();
-      else near.write(bytes);
-    });
-    near.on("close", () => far.destroy()).on("error", () => {});
-    far.on("close", () => near.destroy()).on("error", () => {});
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server?.close();
-    await rm(this.#socketDir, { recursive: true, force: true });
-  }
-}
-
 test.each(["question", "answer"] as const)(
   "[Q-18] a commit that loses its %s is found to be there once, with its rows",
   async (cut) => {
@@ -217,8 +158,9 @@ test("a commit that loses its answer and was built on meanwhile is still known t
   await using other = await PostgresStore.open({ url, schema });
   const first = blockOn(store.head);
   way.onCut = async () => {
-    expect(await other.refresh()).toEqual(headOf(first));
-    expect(await other.commit(blockOn(other.head, 2))).toBe(true);
+    const head = await other.refresh();
+    expect(head).toEqual(headOf(first));
+    expect(await other.commit(blockOn(head, 2))).toBe(true);
   };
   way.cut = "answer";
   expect(await store.commit(first)).toBe(true);
@@ -244,8 +186,7 @@ test("of two stores on one database one loses every race, and writes nothing", a
   await using one = await PostgresStore.open(database);
   await using other = await PostgresStore.open(database);
   for (let round = 0; round < 50; round++) {
-    const head: Head = await one.refresh();
-    await other.refresh();
+    const head = await one.refresh();
     const results = await Promise.all([
       one.commit(blockOn(head, 2 * round + 1), submitted(taskOf(`one ${round}`))),
       other.commit(blockOn(head, 2 * round + 2), submitted(taskOf(`other ${round}`))),
@@ -313,6 +254,32 @@ test("reads wait out a restart, and what waits is let go when the store is close
     expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
   }
   await expect(store.commit(blockOn(store.head))).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("a store is closed within seconds when the database no longer answers", async () => {
+  const database = await testDatabase();
+  await using way = await Cuttable.to(database.url);
+  const store = await PostgresStore.open({ ...database, url: way.url });
+  await store.commit(blockOn(store.head));
+  way.freeze();
+  const outcomes = Promise.allSettled([store.task("t1"), store.commit(blockOn(store.head))]);
+  await sleep(50);
+  const startedMs = performance.now();
+  await store[Symbol.asyncDispose]();
+  for (const outcome of await outcomes) {
+    expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
+  }
+  expect(performance.now() - startedMs).toBeLessThan(3_000);
+});
+
+test("what another process commits is seen, and is not built on", async () => {
+  const database = await testDatabase();
+  await using one = await PostgresStore.open(database);
+  await using other = await PostgresStore.open(database);
+  expect(await other.commit(blockOn(other.head))).toBe(true);
+  expect(await one.refresh()).toEqual(other.head);
+  expect(one.head).toEqual(GENESIS);
+  expect(await one.commit(blockOn(one.head))).toBe(false);
 });
 
 test("[Q-13] commits that submit something wake those who listen, once for many", async () => {

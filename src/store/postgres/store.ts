@@ -16,6 +16,7 @@ import {
   type TaskRow,
 } from "../rows.ts";
 import { Committer } from "./committer.ts";
+import { Sockets } from "./connection.ts";
 import { Debounced } from "./debounced.ts";
 import { arraysOf, type TaskRecord, taskFrom } from "./parameters.ts";
 import { prepare } from "./prepare.ts";
@@ -44,18 +45,21 @@ const PAGE_BYTES = 8 << 20;
 const PRUNE_BATCH = 1_000;
 /** Long enough to gather what is submitted together, too short to be noticed. */
 const NOTIFY_AFTER_MS = 5;
+/** How long connections may take to end in good order. */
+const CLOSE_WITHIN_MS = 1_000;
 
 /** A store in PostgreSQL. Several processes may open the same tables; the head decides whose block is next. */
 export class PostgresStore implements ServiceStore {
   readonly backend = "postgresql";
   #head: Head = GENESIS;
   readonly #closing = new AbortController();
+  readonly #sockets = new Sockets();
   readonly #committer: Committer;
   readonly #reader: Reader;
   readonly #notify: Debounced;
 
   private constructor({ url, schema = "orrery", onTrouble = () => {} }: PostgresOptions) {
-    const target = { url, schema };
+    const target = { url, schema, sockets: this.#sockets };
     this.#committer = new Committer(target, onTrouble, this.#closing.signal);
     this.#reader = new Reader(target, this.#closing.signal);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
@@ -67,7 +71,7 @@ export class PostgresStore implements ServiceStore {
     await prepare({ url, schema });
     const store = new PostgresStore(options);
     try {
-      await store.refresh();
+      store.#head = await store.refresh();
       return store;
     } catch (cause) {
       await store[Symbol.asyncDispose]();
@@ -82,8 +86,7 @@ export class PostgresStore implements ServiceStore {
   async refresh(): Promise<Head> {
     const [head] = await this.#reader.rows<Head>("read-head", []);
     if (!head) throw new StoreError("damaged", "the table of the head is empty");
-    this.#head = { epoch: head.epoch, seq: head.seq, hash: head.hash };
-    return this.#head;
+    return head;
   }
 
   isReachable(): Promise<boolean> {
@@ -213,7 +216,11 @@ export class PostgresStore implements ServiceStore {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     this.#notify.stop();
+    const timer = setTimeout(() => this.#sockets.destroy(), CLOSE_WITHIN_MS);
     await Promise.all([this.#committer.close(), this.#reader.close()]);
+    clearTimeout(timer);
+    // One that was being made meanwhile belongs to nobody.
+    this.#sockets.destroy();
   }
 
   /** In batches, so that no statement holds others up for long. */
