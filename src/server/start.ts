@@ -3,11 +3,12 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { join } from "node:path";
-import { openServiceStore } from "../store/index.ts";
+import { openServiceStore, StoreError } from "../store/index.ts";
 import { buildApp } from "./http/app.ts";
 import { Instruments } from "./http/metrics.ts";
 import { Keys } from "./keys.ts";
 import { levelsOf, type OpenService, openService, type ServiceSettings } from "./open-service.ts";
+import { StoreWatch } from "./store-watch.ts";
 
 export interface StartOptions {
   readonly host: string;
@@ -44,11 +45,19 @@ export class StartError extends Error {
 /** How many ports are tried. */
 const PORTS_TRIED = 20;
 
+/** What has not ended this long after the server was told to stop waits for its store, and is let go. */
+const LET_GO_AFTER_MS = 4_000;
+
 /** Listens at once, and answers that it is not ready while it opens its store and recovers; then it serves. */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const closers: (() => PromiseLike<unknown>)[] = [];
+  const stopping = new AbortController();
+  let letGo = () => {};
   const closeAll = async () => {
+    stopping.abort();
+    const timer = setTimeout(() => letGo(), LET_GO_AFTER_MS);
     for (const close of closers.splice(0).reverse()) await close();
+    clearTimeout(timer);
   };
   try {
     const door = new Door();
@@ -56,13 +65,14 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closers.push(() => door.close());
     const opened = await openServiceStore(options);
     closers.push(() => opened[Symbol.asyncDispose]());
+    letGo = () => void opened.store[Symbol.asyncDispose]();
     const keys = await Keys.open(opened.store, {
       firstKey: options.apiKey,
       onRefreshError: (error) => options.warn(`keys could not be read again: ${(error as Error).message}`),
     });
     closers.push(() => keys[Symbol.asyncDispose]());
     const devKey = await makeDevKey(keys, options);
-    const { service, app } = await serve(options, opened.store, keys, door);
+    const { service, app } = await serve(options, opened.store, keys, door, stopping.signal);
     closers.push(() => service[Symbol.asyncDispose]());
     closers.push(() => app.close());
     return {
@@ -84,8 +94,14 @@ async function serve(
   store: Awaited<ReturnType<typeof openServiceStore>>["store"],
   keys: Keys,
   door: Door,
+  stopping: AbortSignal,
 ): Promise<{ service: OpenService; app: ReturnType<typeof buildApp> }> {
   let failure: Error | undefined;
+  const fail = (error: Error) => {
+    if (failure || stopping.aborted) return;
+    failure = error;
+    options.onFailed(error);
+  };
   let current: OpenService | undefined;
   const instruments = new Instruments(() =>
     current
@@ -97,12 +113,13 @@ async function serve(
     settings: options.settings,
     instruments,
     warn: options.warn,
-    onFailed: (error) => {
-      failure = error;
-      options.onFailed(error);
-    },
+    onFailed: fail,
   });
   current = service;
+  const watch = new StoreWatch(store, service.driver, () =>
+    fail(new StoreError("locked", "another server has taken over this store")),
+  );
+  stopping.addEventListener("abort", () => watch[Symbol.dispose]());
   const app = buildApp({
     api: service.api,
     gateway: service.gateway,
@@ -112,7 +129,7 @@ async function serve(
     serverFactory: (handler) => door.open(handler),
     ...(options.logLevel && { logLevel: options.logLevel }),
     health: {
-      notReady: () => failure?.message,
+      notReady: () => failure?.message ?? (watch.isReachable ? undefined : "the store cannot be reached"),
       info: () => ({ version: options.version, store: store.backend }),
     },
   });

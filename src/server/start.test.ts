@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { Cuttable } from "../../tests/cuttable.ts";
+import { testDataDir } from "../../tests/postgres.ts";
+import { TestService } from "../../tests/service.ts";
+import { type Embedded, openEmbedded } from "../store/embedded/cluster.ts";
+
+const SOON = { timeout: 10_000, interval: 100 };
+
+test("a server is not ready while its store cannot be reached", async () => {
+  const dataDir = await testDataDir();
+  let embedded: Embedded = await openEmbedded({ dataDir });
+  await using service = await TestService.start("postgresql", {}, embedded.url);
+  expect((await service.get("/readyz")).status).toBe(200);
+  await embedded[Symbol.asyncDispose]();
+  await expect
+    .poll(() => service.get("/readyz"), SOON)
+    .toMatchObject({
+      status: 503,
+      body: { detail: "the store cannot be reached" },
+    });
+  embedded = await openEmbedded({ dataDir });
+  await expect.poll(() => service.get("/readyz"), SOON).toMatchObject({ status: 200 });
+  expect((await service.submit()).status).toBe(201);
+  await service.server[Symbol.asyncDispose]();
+  await embedded[Symbol.asyncDispose]();
+});
+
+test("a server whose store falls silent amid a commit stops within seconds, and that is no failure", async () => {
+  await using embedded = await openEmbedded({ dataDir: await testDataDir() });
+  await using way = await Cuttable.to(embedded.url);
+  const service = await TestService.start("postgresql", {}, way.url);
+  way.freeze();
+  const submitting = service.submit().catch(() => undefined);
+  await expect.poll(() => service.get("/readyz"), SOON).toMatchObject({ status: 503 });
+  const startedMs = performance.now();
+  await service[Symbol.asyncDispose]();
+  expect(performance.now() - startedMs).toBeLessThan(6_500);
+  expect((await submitting)?.status).not.toBe(201);
+});
+
+test("an idle server notices that another one has taken over its store, and says so", async () => {
+  const first = await TestService.start("postgresql");
+  expect((await first.submit()).status).toBe(201);
+  await using second = await TestService.start("postgresql", {}, first.storeUrl);
+  expect((await first.get("/readyz")).status).toBe(200);
+  expect((await second.submit()).status).toBe(201);
+  await expect
+    .poll(() => first.get("/readyz"), SOON)
+    .toMatchObject({
+      status: 503,
+      body: { detail: "another server has taken over this store" },
+    });
+  expect((await first.submit()).status).not.toBe(201);
+  expect((await second.get("/readyz")).status).toBe(200);
+  expect((await second.submit()).status).toBe(201);
+  await expect(first[Symbol.asyncDispose]()).rejects.toMatchObject({ code: "locked" });
+});
+
+test("a server that commits all the time does not take its own commits for another's", async () => {
+  await using service = await TestService.start("postgresql");
+  for (const untilMs = performance.now() + 5_000; performance.now() < untilMs; )
+    expect((await service.submit()).status).toBe(201);
+  expect((await service.get("/readyz")).status).toBe(200);
+});
