@@ -187,7 +187,7 @@ describe("tasks", () => {
     expect(listed.stdout).toContain(`${id}  queued  noop  lonely`);
     expect((await orrery("task", id)).stdout).toContain("executor   lonely");
     const why = await orrery("why", id);
-    expect(why.stdout).toContain("does not run yet: it is queued.\n  No worker known could ever run it");
+    expect(why.stdout).toContain("does not run yet: it is queued.\n  No worker serves the executor lonely");
     expect(await orrery("cancel", id)).toMatchObject({ code: 0, stdout: `${id} cancelled\n` });
     expect(await orrery("cancel", id)).toMatchObject({
       code: 1,
@@ -264,7 +264,7 @@ describe("run --server", () => {
 
   test("says why nothing runs, and Ctrl-C cancels the run", async () => {
     const running = start(["run", "nobody.yaml", "--server", url, "--json"]);
-    await said(running, "stderr", /nothing runs: No worker known could ever run it/);
+    await said(running, "stderr", /nothing runs: No worker serves the executor/);
     running.child.kill("SIGINT");
     const { code, stdout } = await running.finished;
     expect(code).toBe(130);
