@@ -17,6 +17,9 @@ export interface OpenedStore extends AsyncDisposable {
   readonly description: string;
 }
 
+/** Where its address may have come from: it may stand in an environment that nobody thinks of. */
+const FROM = "(from --store or DATABASE_URL)";
+
 /** Opens the store that was asked for; where none was, the safest that can be had. */
 export async function openServiceStore(options: OpenOptions): Promise<OpenedStore> {
   const { store: asked, dataDir, warn = () => {} } = options;
@@ -38,9 +41,15 @@ function inMemory(description: string): OpenedStore {
 
 async function inPostgres(url: string, warn: (message: string) => void): Promise<OpenedStore> {
   if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw new StoreError("unavailable", "the store is neither memory nor a URL that begins with postgres://");
+    throw new StoreError(
+      "foreign",
+      `the store ${FROM} is neither memory nor a URL that begins with postgres://`,
+    );
   }
-  const store = await openPostgres(url, warn);
+  const store = await openPostgres(url, warn).catch((cause: unknown) => {
+    if (!(cause instanceof StoreError) || cause.code !== "unavailable") throw cause;
+    throw new StoreError(cause.code, `the store ${FROM}: ${cause.message}`, cause);
+  });
   return {
     store,
     description: `PostgreSQL at ${withoutSecrets(url)}`,

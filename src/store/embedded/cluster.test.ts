@@ -169,7 +169,16 @@ test("the store that is asked for is opened", async () => {
   await using named = await openServiceStore({ store: url, dataDir });
   expect(await named.store.isReachable()).toBe(true);
   expect(named.description).toBe("PostgreSQL at postgres:///postgres");
-  await expect(openServiceStore({ store: "sqlite:x", dataDir })).rejects.toMatchObject({
+});
+
+test("a store that is none, or is not there, is refused with where its address may have come from", async () => {
+  const dataDir = await testDataDir();
+  await expect(openServiceStore({ store: "mysql://x", dataDir })).rejects.toMatchObject({
+    code: "foreign",
+    message: expect.stringContaining("--store or DATABASE_URL"),
+  });
+  await expect(openServiceStore({ store: "postgres://none.invalid/x", dataDir })).rejects.toMatchObject({
     code: "unavailable",
+    message: expect.stringMatching(/--store or DATABASE_URL.*cannot be reached/),
   });
 });
