@@ -77,6 +77,51 @@ describe.each(BACKENDS)("on %s", (backend) => {
     expect((await service.get("metrics")).body.use_hrrn).toBe(false);
   });
 
+  test("[Q-07] [Q-13] waiting lifts by tiers, and above the longest wait to high", async () => {
+    const aged = { ...ONE_BY_ONE.config, order: "classic", ageEveryMs: 100, ageStepMs: 50 } as const;
+    await using ageing = await TestService.start(backend, { config: aged });
+    const old = await ageing.post("submit", note("old", { priority: "best_effort" }));
+    expect(old.body.effective_tier).toBe(4);
+    const risen = await until(
+      () => ageing.get(`task/${old.body.id}`),
+      ({ body }) => body.effective_tier === 0,
+    );
+    expect(risen.body.priority_tier).toBe("best_effort");
+    const { handlers, begun } = recordingHandler();
+    await ageing.post("submit", note("new", { priority: "high" }));
+    await using _worker = ageing.worker(handlers, ONE_SLOT);
+    await until(
+      async () => begun.length,
+      (count) => count === 2,
+    );
+    expect(begun).toEqual(["old", "new"]);
+    const slow = { ...aged, ageEveryMs: 3_600_000, maxWaitMs: 150 } as const;
+    await using longest = await TestService.start(backend, { config: slow });
+    const waited = await longest.post("submit", note("waited", { priority: "best_effort" }));
+    await until(
+      () => longest.get(`task/${waited.body.id}`),
+      ({ body }) => body.effective_tier === 1,
+    );
+  });
+
+  test("[Q-13] background that starves goes with batch, and batch with interactive where that is on", async () => {
+    const config = { ...ONE_BY_ONE.config, starveBackgroundMs: 150, starveBatchMs: 400 };
+    await using service = await TestService.start(backend, { config });
+    const { handlers, begun } = recordingHandler();
+    await service.post("submit", note("starved", { priority: "low", estimated_service_time: 1 }));
+    const classes = async () => (await service.get("metrics")).body.queue_by_class;
+    const counts = (seen: { cnt: number }[]) => seen.map(({ cnt }) => cnt).join();
+    await until(classes, (seen) => counts(seen) === "0,1,0");
+    await until(classes, (seen) => counts(seen) === "1,0,0");
+    await service.post("submit", note("normal", { estimated_service_time: 1 }));
+    await using _worker = service.worker(handlers, ONE_SLOT);
+    await until(
+      async () => begun.length,
+      (count) => count === 2,
+    );
+    expect(begun).toEqual(["starved", "normal"]);
+  });
+
   test("[Q-07] a boost lifts by tiers, is paid from credits at the end, and given back when cancelled", async () => {
     await using service = await TestService.start(backend, {
       config: { ...ONE_BY_ONE.config, credits: true },

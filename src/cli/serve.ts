@@ -7,11 +7,12 @@ export interface ServeOptions {
   readonly strictPort: boolean;
   readonly store?: string;
   readonly data: string;
-  readonly order: "hrrn" | "classic";
-  readonly fairShare: number;
-  readonly prefetch: number;
+  readonly order?: "hrrn" | "classic";
+  readonly fairShare?: number;
+  readonly prefetch?: number;
   readonly lease: number;
   readonly keepEnded?: number;
+  readonly config?: string;
   readonly demo: boolean;
   readonly json: boolean;
 }
@@ -30,16 +31,20 @@ export function serveCommand(): Command {
     )
     .option("--data <dir>", "where the private PostgreSQL keeps its data", ".orrery/server")
     .addOption(
-      new Option("--order <name>", "what goes first within a class")
-        .choices(["hrrn", "classic"])
-        .default("hrrn"),
+      new Option("--order <name>", "what goes first within a class (default: hrrn)").choices([
+        "hrrn",
+        "classic",
+      ]),
     )
-    .option("--fair-share <n>", "tasks of one agent that run at once", wholeNumber(1, 1_000_000), 10)
+    .option(
+      "--fair-share <n>",
+      "tasks of one agent that run at once (default: 10)",
+      wholeNumber(1, 1_000_000),
+    )
     .option(
       "--prefetch <n>",
-      "tasks that a worker gets beyond those it runs; for many short ones",
+      "tasks that a worker gets beyond those it runs; for many short ones (default: 0)",
       wholeNumber(0, 10_000),
-      0,
     )
     .option("--lease <seconds>", "a worker that is silent for this long is lost", wholeNumber(1, 3600), 15)
     .option(
@@ -47,6 +52,7 @@ export function serveCommand(): Command {
       "forget tasks this long after they ended (default: keep)",
       wholeNumber(1, 36_500),
     )
+    .option("--config <file>", "further settings of the scheduler (YAML or JSON), such as credits: true")
     .option("--demo", "also start a worker here and submit an example run", false)
     .option("--json", "print what is to know as JSON", false)
     .addHelpText("after", EXAMPLES)

@@ -4,6 +4,7 @@ import { type RunningServer, StartError, startServer } from "../server/index.ts"
 import { CliError } from "./errors.ts";
 import { printJson, printLines, warn } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
+import { readServerConfig } from "./server-config.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -30,7 +31,7 @@ export async function runServer(options: ServeOptions): Promise<void> {
 }
 
 async function start(options: ServeOptions, onFailed: (error: Error) => void): Promise<RunningServer> {
-  const { host, port, strictPort, store, order, fairShare, prefetch, lease, keepEnded } = options;
+  const { host, port, strictPort, store, order, fairShare, prefetch, lease, keepEnded, config } = options;
   const retention = { logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS };
   try {
     return await startServer({
@@ -42,7 +43,13 @@ async function start(options: ServeOptions, onFailed: (error: Error) => void): P
       apiKey: process.env["ORRERY_API_KEY"] || undefined,
       version: ownVersion(),
       settings: {
-        config: { order, fairShare, maxQueuePerWorker: prefetch },
+        config: {
+          ...(config !== undefined && (await readServerConfig(config))),
+          // What is said on the line goes before what a file says.
+          ...(order && { order }),
+          ...(fairShare !== undefined && { fairShare }),
+          ...(prefetch !== undefined && { maxQueuePerWorker: prefetch }),
+        },
         leaseMs: lease * 1000,
         retention: { ...retention, endedTasksMs: keepEnded === undefined ? null : keepEnded * DAY_MS },
       },
