@@ -1,6 +1,13 @@
 import { type Static, Type } from "typebox";
 import { Count, CountsByStatus, Name, NextCursor, OrNull, Time, TimeOrNull } from "./api-parts.ts";
 
+/** Ids are shared by all zones: one that can be guessed could be taken away, or tell that it is taken. */
+export const NewRunId = Type.String({
+  format: "uuid",
+  description: "A UUID; by default a new one.",
+  examples: ["0195a6c2-6f0e-7c3a-9d1b-2f4e5a6b7c8d"],
+});
+
 /** A run by JSON. The graph file itself may be sent as well, as YAML or JSON. */
 export type RunBody = Static<typeof RunBody>;
 export const RunBody = Type.Object(
@@ -10,7 +17,7 @@ export const RunBody = Type.Object(
       examples: [{ nodes: { fetch: { task: "fetch" }, clean: { task: "clean", needs: ["fetch"] } } }],
     }),
     name: Type.Optional(Name("Beats the graph's own name.", "nightly")),
-    id: Type.Optional(Name("By default a new one.", "nightly-2026-03-01")),
+    id: Type.Optional(NewRunId),
     fail_fast: Type.Optional(Type.Boolean({ default: false, description: "A failed node ends the run." })),
   },
   { title: "RunSubmission", additionalProperties: false },

@@ -1,4 +1,5 @@
 import type { Lines } from "./source-text.ts";
+import { shortened } from "./units.ts";
 
 /** Something wrong with a graph file. `message` names the field, what is wrong with it and how to mend it. */
 export interface Problem {
@@ -38,11 +39,24 @@ export const MAX_DEPTH = 100;
 
 const MAX_KEPT = 10_000;
 const MAX_SHOWN = 50;
+/** Looking for what was meant takes time, and who misspelt more than this knows by then. */
+const MAX_GUESSED = 20;
+
+/** Thrown when there are as many faults as anyone wants to hear of: reading on would be for nothing. */
+export class EnoughFaults extends Error {
+  override readonly name = "EnoughFaults";
+}
 
 /** What is wrong with a file, collected so that all of it can be told at once. */
 export class Faults {
   #count = 0;
   readonly #kept: Fault[] = [];
+  readonly #enough: number;
+
+  /** With `enough`, that many faults end the reading. */
+  constructor(enough: number = Number.POSITIVE_INFINITY) {
+    this.#enough = enough;
+  }
 
   get count(): number {
     return this.#count;
@@ -51,6 +65,11 @@ export class Faults {
   /** Further faults are only counted, so their messages need no care. */
   get isFull(): boolean {
     return this.#kept.length === MAX_KEPT;
+  }
+
+  /** Whether a message should say what may have been meant. */
+  get mayGuess(): boolean {
+    return this.#count < MAX_GUESSED;
   }
 
   atValue(path: Path, message: string): void {
@@ -69,7 +88,12 @@ export class Faults {
     const key = path.at(-1);
     if (path.length === 2 && path[0] === "nodes")
       this.atOffset(offset, path, duplicateId(String(key), firstLine));
-    else this.atOffset(offset, path, `key "${key}" is given twice, first on line ${firstLine}; remove one`);
+    else
+      this.atOffset(
+        offset,
+        path,
+        `key "${shortened(String(key))}" is given twice, first on line ${firstLine}; remove one`,
+      );
   }
 
   tooDeep(offset: number): void {
@@ -79,6 +103,7 @@ export class Faults {
   #add(fault: Fault): void {
     this.#count += 1;
     if (!this.isFull) this.#kept.push(fault);
+    if (this.#count >= this.#enough) throw new EnoughFaults();
   }
 
   /** All problems in the order of the file, or the first ones and how many more there are. */
@@ -94,13 +119,14 @@ export class Faults {
         message: fault.message,
       }));
     const [next] = problems.splice(MAX_SHOWN);
-    if (next) problems.push({ ...next, path: "", message: `and ${this.#count - MAX_SHOWN} more` });
+    const atLeast = this.#count < this.#enough ? "" : "at least ";
+    if (next) problems.push({ ...next, path: "", message: `and ${atLeast}${this.#count - MAX_SHOWN} more` });
     return problems;
   }
 }
 
 export function duplicateId(id: string, firstLine: number): string {
-  return `node id ${JSON.stringify(id)} is used twice, first on line ${firstLine}; rename one of the two`;
+  return `node id ${JSON.stringify(shortened(id))} is used twice, first on line ${firstLine}; rename one of the two`;
 }
 
 /**
@@ -139,8 +165,8 @@ function pathText(path: Path): string {
   return path
     .map((step, index) => {
       if (typeof step === "number") return `[${step}]`;
-      if (!/^[\p{L}\p{N}_-]+$/u.test(step)) return `[${JSON.stringify(step)}]`;
-      return index === 0 ? step : `.${step}`;
+      if (!/^[\p{L}\p{N}_-]+$/u.test(step)) return `[${JSON.stringify(shortened(step))}]`;
+      return index === 0 ? shortened(step) : `.${shortened(step)}`;
     })
     .join("");
 }

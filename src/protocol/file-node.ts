@@ -47,10 +47,19 @@ export class NodeReader {
   readonly #defaults: Partial<Settings>;
   readonly #faults: Faults;
   readonly #specs = new Map<string, TaskSpec>();
+  readonly #maxCharacters: number;
+  #characters = 0;
 
-  constructor(defaults: Partial<Settings>, faults: Faults) {
+  /** All nodes together may ask for so much, with what the defaults give to each. */
+  constructor(defaults: Partial<Settings>, faults: Faults, maxCharacters: number) {
     this.#defaults = defaults;
     this.#faults = faults;
+    this.#maxCharacters = maxCharacters;
+  }
+
+  /** Small defaults become large when many nodes have them. */
+  get isFull(): boolean {
+    return this.#characters > this.#maxCharacters;
   }
 
   /** The node, as far as it can be read, so that what is wrong between nodes is found in the same go. */
@@ -150,6 +159,7 @@ export class NodeReader {
     const { env, cwd, payload, capabilities, limits, ...rest } = settings;
     // No name contains a line feed, so different specifications have different texts.
     const text = [type, ...Object.values(rest), "", ...capabilities, "", ...limits].join("\n");
+    this.#characters += text.length;
     const known = this.#specs.get(text);
     if (known) return known;
     const task = { type, ...rest, capabilities, limits };
@@ -159,6 +169,7 @@ export class NodeReader {
 
   #hash(work: Work, id: string, path: Path): string {
     const request = canonicalJson(work);
+    this.#characters += request.length;
     if (request.length > MAX_REQUEST_BYTES / 4 && Buffer.byteLength(request) > MAX_REQUEST_BYTES) {
       const what = work.kind === "task" ? "payload" : "run";
       const message = `${what} of node ${JSON.stringify(id)} must fit into 1 MiB of JSON; keep large data in files and pass their names`;

@@ -6,10 +6,11 @@ import { isMapping } from "./node-settings.ts";
 import { closest } from "./suggestion.ts";
 
 const MAX_CYCLES_NAMED = 10;
+/** Of one cycle. */
+const MAX_NODES_NAMED = 50;
 
 /** Comparing misspelt ids with all others takes time that a large graph does not have. */
-const MAX_SUGGESTIONS = 50;
-const MAX_NODES_FOR_SUGGESTIONS = 10_000;
+const MAX_NODES_FOR_SUGGESTIONS = 1000;
 
 /** Says what is wrong between nodes, at the lines where the file says so. */
 export function reportGraphProblems(
@@ -26,8 +27,8 @@ export function reportGraphProblems(
   for (const { node } of ofCode(problems, "self-edge")) {
     report.atNeed(node, node, `node ${JSON.stringify(node)} needs itself; remove it from its own needs`);
   }
-  for (const [index, { node, need }] of ofCode(problems, "unknown-need").entries()) {
-    const meant = index < MAX_SUGGESTIONS ? report.closestId(need) : undefined;
+  for (const { node, need } of ofCode(problems, "unknown-need")) {
+    const meant = faults.mayGuess ? report.closestId(need) : undefined;
     const mend =
       meant === undefined ? "add that node or remove the need" : `did you mean ${JSON.stringify(meant)}?`;
     report.atNeed(
@@ -39,7 +40,9 @@ export function reportGraphProblems(
   const cycles = ofCode(problems, "cycle");
   for (const { nodes: cycle } of cycles.slice(0, MAX_CYCLES_NAMED)) {
     const [first = "", second = ""] = cycle;
-    const circle = [...cycle, first].join(" → ");
+    const unnamed = cycle.length - MAX_NODES_NAMED;
+    const named = cycle.slice(0, MAX_NODES_NAMED);
+    const circle = [...named, ...(unnamed > 0 ? [`(${unnamed} more)`] : []), first].join(" → ");
     report.atNeed(
       first,
       second,

@@ -1,5 +1,5 @@
 import { EXAMPLE, NodeIndex, readEntries } from "./entries.ts";
-import { Faults, type ParsedText, type Path, type Problem, type Visit } from "./faults.ts";
+import { EnoughFaults, Faults, type ParsedText, type Path, type Problem, type Visit } from "./faults.ts";
 import { type FileNode, NodeReader } from "./file-node.ts";
 import { reportGraphProblems } from "./graph-faults.ts";
 import { findJsonError } from "./json-syntax.ts";
@@ -26,13 +26,22 @@ export type GraphFileResult =
   | { readonly ok: true; readonly graph: GraphFile }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** What a file may ask of its reader; who reads files of strangers gives less than the defaults. */
+export interface ReadLimits {
+  readonly maxNodes?: number;
+  /** As many end the reading. By default all are counted. */
+  readonly maxProblems?: number;
+  /** Of all that the nodes say, together with what the defaults say for each of them. */
+  readonly maxCharacters?: number;
+}
+
 const DEFAULT_MAX_NODES = 1_000_000;
 
 /** Reads a graph from YAML or JSON, or says everything that is wrong with it. */
 export function readGraphFile(
   source: string | Uint8Array,
   fileName: string,
-  options: { readonly maxNodes?: number } = {},
+  limits: ReadLimits = {},
 ): GraphFileResult {
   const decoded = decodeText(source);
   if (!decoded.ok) {
@@ -40,12 +49,16 @@ export function readGraphFile(
     return { ok: false, problems: [{ line, column, path: "", message }] };
   }
   const lines = new Lines(decoded.text);
-  const faults = new Faults();
+  const faults = new Faults(limits.maxProblems);
   const index = new NodeIndex(lines);
-  const parsed = parse(decoded.text, fileName, lines, faults, index.visit);
-  const graph =
-    parsed && readGraph(parsed.value, fileName, options.maxNodes ?? DEFAULT_MAX_NODES, index, faults);
-  if (graph && faults.count === 0) return { ok: true, graph };
+  let parsed: ParsedText | undefined;
+  try {
+    parsed = parse(decoded.text, fileName, lines, faults, index.visit, limits);
+    const graph = parsed && readGraph(parsed.value, fileName, limits, index, faults);
+    if (graph && faults.count === 0) return { ok: true, graph };
+  } catch (error) {
+    if (!(error instanceof EnoughFaults)) throw error;
+  }
   return { ok: false, problems: faults.problems(lines, parsed) };
 }
 
@@ -55,19 +68,32 @@ function parse(
   lines: Lines,
   faults: Faults,
   entry: Visit,
+  limits: ReadLimits,
 ): ParsedText | undefined {
   if (text.trim() === "") {
     faults.atOffset(0, [], `the file is empty; add a map ${EXAMPLE}`);
     return undefined;
   }
-  const json = jsonValue(text);
+  const isNamedJson = fileName.toLowerCase().endsWith(".json");
+  const json = jsonValue(text, isNamedJson);
+  if (json && hasTooManyNodes(json.value, limits, faults)) return undefined;
   if (json) return parsedJson(text, json.value, lines, faults, entry);
-  const error = fileName.toLowerCase().endsWith(".json") ? findJsonError(text) : undefined;
+  const error = isNamedJson ? findJsonError(text) : undefined;
   if (error === undefined) return parseYaml(text, lines, faults, keepsText, entry);
   const found = text.slice(error.offset, error.offset + 1);
   const got = found === "" ? "the file ends" : `there is ${shown(found)}`;
   faults.atOffset(error.offset, [], `not valid JSON: expected ${error.expected} where ${got}`);
   return undefined;
+}
+
+/** Asked before anything goes through the nodes, however many there are. */
+function hasTooManyNodes(root: unknown, limits: ReadLimits, faults: Faults): boolean {
+  const nodes = isMapping(root) ? root["nodes"] : undefined;
+  const { maxNodes = DEFAULT_MAX_NODES } = limits;
+  const count = isMapping(nodes) || Array.isArray(nodes) ? Object.keys(nodes).length : 0;
+  if (count <= maxNodes) return false;
+  faults.atOffset(0, ["nodes"], `nodes has ${count} entries and the limit is ${maxNodes}; split the graph`);
+  return true;
 }
 
 /** Ids and environment variables are texts, with or without quotes. */
@@ -82,7 +108,7 @@ function keepsText([first, second, third, fourth]: Path): boolean {
 function readGraph(
   root: unknown,
   fileName: string,
-  maxNodes: number,
+  limits: ReadLimits,
   index: NodeIndex,
   faults: Faults,
 ): GraphFile | undefined {
@@ -100,16 +126,18 @@ function readGraph(
     faults.atOffset(0, [], `nodes is missing; add it, ${EXAMPLE}`);
     return undefined;
   }
+  if (hasTooManyNodes(root, limits, faults)) return undefined;
   const entries = readEntries(root["nodes"], index, faults);
-  if (entries.length > maxNodes) {
-    faults.atKey(
-      ["nodes"],
-      `nodes has ${entries.length} entries and the limit is ${maxNodes}; split the graph`,
-    );
+  const { maxCharacters = Number.POSITIVE_INFINITY } = limits;
+  const reader = new NodeReader(defaults, faults, maxCharacters);
+  const nodes: FileNode[] = [];
+  for (const entry of entries) {
+    nodes.push(reader.read(entry));
+    if (!reader.isFull) continue;
+    const message = `nodes ask for more than ${maxCharacters} characters together, with what defaults add to each; make the defaults smaller or split the graph`;
+    faults.atKey(["nodes"], message);
     return undefined;
   }
-  const reader = new NodeReader(defaults, faults);
-  const nodes = entries.map((entry) => reader.read(entry));
   reportGraphProblems(nodes, entries, faults);
   return { name: isRefusal(name) ? "" : name, nodes };
 }

@@ -7,6 +7,7 @@ export {
   parseDurationMs,
   parseMemoryBytes,
   type Refusal as UnitRefusal,
+  shortened,
   shown,
 } from "./units.ts";
 // Types alone: the schemas load TypeBox, which takes longer than most commands.

@@ -10,8 +10,8 @@ const OPEN_MAP = 123;
 const CLOSE_MAP = 125;
 
 /** The value of a text that is JSON. One that begins with a brace may still be YAML in flow style. */
-export function jsonValue(text: string): { readonly value: unknown } | undefined {
-  if (!/^\s*\{/.test(text)) return undefined;
+export function jsonValue(text: string, isNamedJson: boolean): { readonly value: unknown } | undefined {
+  if (!isNamedJson && !/^\s*\{/.test(text)) return undefined;
   try {
     return { value: JSON.parse(text) };
   } catch {
@@ -73,9 +73,11 @@ function walkJson(text: string, visitor: Visitor): void {
       at = endOfString(text, at);
       const key = keyText(text, keyAt, at);
       path.push(key);
-      const first = top.keys.get(key);
-      if (first === undefined) top.keys.set(key, keyAt);
-      else visitor.again?.(path, keyAt, first);
+      if (visitor.again) {
+        const first = top.keys.get(key);
+        if (first === undefined) top.keys.set(key, keyAt);
+        else visitor.again(path, keyAt, first);
+      }
       at = skipBetween(text, at);
     } else if (top) path.push(top.items++);
     if (top) visitor.entry(path, keyAt, at);

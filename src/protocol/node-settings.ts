@@ -9,6 +9,7 @@ import {
   parseTshirtSizeMs,
   type Refusal,
   refused,
+  shortened,
   shown,
 } from "./units.ts";
 
@@ -125,16 +126,16 @@ export function refuseUnknownKeys(
 ): void {
   for (const key of Object.keys(map)) {
     if (known.includes(key)) continue;
-    const mend = faults.isFull ? "" : mendKey(key, known);
+    const mend = faults.isFull ? "" : mendKey(key, known, faults.mayGuess);
     faults.atKey([...at, key], `unknown key ${shown(key)} in ${where}; ${mend}`);
   }
 }
 
-function mendKey(key: string, known: readonly string[]): string {
+function mendKey(key: string, known: readonly string[], mayGuess: boolean): string {
   if (known.includes("resources") && (key === "cpu" || key === "memory"))
     return `write resources: {${key}: …}`;
   const word = OTHER_WORDS.get(key) ?? "";
-  const meant = known.includes(word) ? word : closest(key, known);
+  const meant = known.includes(word) ? word : mayGuess && closest(key, known);
   return meant ? `did you mean "${meant}"?` : `the keys here are ${known.join(", ")}`;
 }
 
@@ -191,7 +192,10 @@ function refuse(faults: Faults, at: Path, { refusal }: Refusal): void {
 
 /** `timeout`, `resources.cpu` or `env.PATH`: the path from the node or the defaults on. */
 function fieldOf(at: Path): string {
-  return at.slice(at[0] === "nodes" ? 2 : 1).join(".");
+  return at
+    .slice(at[0] === "nodes" ? 2 : 1)
+    .map((step) => shortened(String(step)))
+    .join(".");
 }
 
 const RESOURCES = [
@@ -259,26 +263,26 @@ function readEnv(value: unknown, draft: Draft, at: Path, faults: Faults): void {
 }
 
 function readPayload(value: unknown, draft: Draft, at: Path, faults: Faults): void {
-  const wrong = findNotJson(value, at);
-  if (wrong) refuse(faults, wrong.path, wrong);
+  const wrong = findNotJson(value);
+  if (wrong) refuse(faults, [...at, ...wrong.path], wrong);
   else draft.payload = value;
 }
 
 /** JSON has no NaN, and a request is hashed as UTF-8, where two broken texts would look alike. */
-function findNotJson(value: unknown, path: Path, depth = 0): (Refusal & { readonly path: Path }) | undefined {
+function findNotJson(value: unknown, depth = 0): (Refusal & { readonly path: Path }) | undefined {
   if (typeof value === "number" && !Number.isFinite(value))
-    return { path, ...refused("must be a finite number", value) };
+    return { path: [], ...refused("must be a finite number", value) };
   if (typeof value === "string" && !value.isWellFormed())
-    return { path, refusal: "must not contain broken Unicode" };
+    return { path: [], refusal: "must not contain broken Unicode" };
   if (typeof value !== "object" || value === null) return undefined;
   if (depth >= MAX_PAYLOAD_DEPTH)
-    return { path, refusal: `must be at most ${MAX_PAYLOAD_DEPTH} levels deep` };
-  for (const [key, member] of Object.entries(value)) {
-    const step = Array.isArray(value) ? Number(key) : key;
-    const wrong = key.isWellFormed()
-      ? findNotJson(member, [...path, step], depth + 1)
-      : { path: [...path, step], refusal: "must not have broken Unicode in its key" };
-    if (wrong) return wrong;
+    return { path: [], refusal: `must be at most ${MAX_PAYLOAD_DEPTH} levels deep` };
+  // A path is only made for what is wrong: a payload may have millions of members.
+  for (const step of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    if (typeof step === "string" && !step.isWellFormed())
+      return { path: [step], refusal: "must not have broken Unicode in its key" };
+    const wrong = findNotJson((value as Record<string | number, unknown>)[step], depth + 1);
+    if (wrong) return { ...wrong, path: [step, ...wrong.path] };
   }
   return undefined;
 }

@@ -1,8 +1,12 @@
+/** What is longer is no slip of the finger, and takes long to compare. */
+const MAX_WORD = 100;
+
 /**
  * The candidate that somebody who wrote `word` may have meant: the one with the fewest slips (a letter
  * added, left out, changed or swapped with its neighbour), or one that begins with the word.
  */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > MAX_WORD) return undefined;
   const wanted = word.toLowerCase();
   const tolerated = Math.min(3, Math.floor(wanted.length / 3));
   let best: string | undefined;

@@ -43,6 +43,7 @@ const PRIORITIES = ["critical", "high", "normal", "low", "best_effort"];
 
 /** Longer texts are no quantity, and their digits would only keep the arithmetic busy. */
 const MAX_TEXT = 64;
+const MAX_SHOWN_NAME = 100;
 
 /** A duration in milliseconds: a number of seconds, or a text such as `1h30m`. */
 export function parseDurationMs(value: unknown): number | Refusal {
@@ -119,6 +120,11 @@ export function shown(value: unknown): string {
   if (typeof value === "object") return "a map";
   if (typeof value !== "string") return String(value);
   return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+}
+
+/** A name as it may stand in a message or a path, which are for people. */
+export function shortened(name: string): string {
+  return name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
 }
 
 function isDecimal(text: string): boolean {

@@ -19,6 +19,8 @@ import { shown } from "./units.ts";
 
 /** How many values aliases may stand for in all. A few lines of nested aliases can stand for billions. */
 const MAX_ALIASED_VALUES = 1_000_000;
+/** A text counts as one value for each so many of its characters. */
+const VALUE_CHARACTERS = 64;
 
 const TAG_PREFIX = "tag:yaml.org,2002:";
 const TAGS: ReadonlySet<string> = new Set(
@@ -145,7 +147,8 @@ class Reading {
     if (node.tag !== undefined && !TAGS.has(node.tag)) {
       return this.#refuse(node, `the tag ${node.tag.replace(TAG_PREFIX, "!!")} is not supported; remove it`);
     }
-    const before = this.#values++;
+    const before = this.#values;
+    this.#values += isScalar(node) ? 1 + Math.floor((node.source?.length ?? 0) / VALUE_CHARACTERS) : 1;
     const value = isScalar(node)
       ? this.#scalar(node)
       : isMap(node)

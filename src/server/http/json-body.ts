@@ -6,10 +6,15 @@ import { escaped } from "./validation.ts";
 
 /** Deeper values exhaust the stack of whoever walks them. */
 const MAX_DEPTH = 100;
+/** More of them keep everyone else waiting for whoever goes through them. */
+const MAX_VALUES = 2_000_000;
+/** As many as a graph may have nodes. */
+const MAX_KEYS = 100_000;
 /** Beyond it, where the syntax is broken is not looked for. */
 const MAX_EXPLAINED = 1024 * 1024;
 
-export type ReadJson = (request: FastifyRequest, text: string) => unknown;
+/** `refuse` may throw at what is not worth a closer look. */
+export type ReadJson = (request: FastifyRequest, text: string, refuse?: (value: unknown) => void) => unknown;
 
 /**
  * Reads JSON from outside: no `__proto__`, nothing too deep, and no number that is too large to be one (1e999 is
@@ -17,7 +22,7 @@ export type ReadJson = (request: FastifyRequest, text: string) => unknown;
  */
 export function jsonReader(app: FastifyInstance): ReadJson {
   const parse = app.getDefaultJsonParser("error", "error");
-  return (request, text) => {
+  return (request, text, refuse) => {
     if (text === "") return undefined;
     let value: unknown;
     // It calls back before it returns.
@@ -25,7 +30,8 @@ export function jsonReader(app: FastifyInstance): ReadJson {
       if (error) throw explained(text);
       value = parsed;
     });
-    const unfit = findUnfit(value, 0);
+    refuse?.(value);
+    const unfit = findUnfit(value, 0, { values: 0 });
     if (unfit) throw invalid([unfit]);
     return value;
   };
@@ -39,7 +45,7 @@ export function readJsonText(text: string): unknown {
   } catch {
     throw explained(text);
   }
-  const unfit = findUnfit(value, 0);
+  const unfit = findUnfit(value, 0, { values: 0 });
   if (unfit) throw invalid([unfit]);
   return value;
 }
@@ -65,7 +71,10 @@ function explained(text: string): Problem {
   ]);
 }
 
-function findUnfit(value: unknown, depth: number): ErrorItem | undefined {
+function findUnfit(value: unknown, depth: number, seen: { values: number }): ErrorItem | undefined {
+  seen.values += 1;
+  if (seen.values > MAX_VALUES)
+    return { in: "body", pointer: "", detail: `makes it more than ${MAX_VALUES} values in all; send fewer` };
   if (typeof value === "number" && !Number.isFinite(value)) {
     return { in: "body", pointer: "", detail: "is too large for a number; send it as a text" };
   }
@@ -74,13 +83,16 @@ function findUnfit(value: unknown, depth: number): ErrorItem | undefined {
     return { in: "body", pointer: "", detail: `is nested more than ${MAX_DEPTH} deep; flatten it` };
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      const unfit = findUnfit(value[index], depth + 1);
+      const unfit = findUnfit(value[index], depth + 1, seen);
       if (unfit) return below(unfit, String(index));
     }
     return undefined;
   }
-  for (const key of Object.keys(value)) {
-    const unfit = findUnfit((value as Record<string, unknown>)[key], depth + 1);
+  const keys = Object.keys(value);
+  if (keys.length > MAX_KEYS)
+    return { in: "body", pointer: "", detail: `has more than ${MAX_KEYS} keys; send fewer` };
+  for (const key of keys) {
+    const unfit = findUnfit((value as Record<string, unknown>)[key], depth + 1, seen);
     if (unfit) return below(unfit, key);
   }
   return undefined;

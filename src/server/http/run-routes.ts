@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import {
   type ErrorItem,
   Name,
+  NewRunId,
   RunAnswer,
   RunBody,
   RunCancelled,
@@ -18,9 +19,11 @@ import { invalid, Problem, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, isName, MIB, notFound, PageLimit, PathId } from "./route.ts";
 import { checkOf } from "./validation.ts";
 
-const MAX_GRAPH_BYTES = 64 * MIB;
+const MAX_GRAPH_BYTES = 16 * MIB;
 /** YAML takes some fifty times as long as JSON to read, and nothing else happens meanwhile. */
-const MAX_YAML_CHARACTERS = MIB;
+const MAX_YAML_CHARACTERS = 128 * 1024;
+/** Nothing else happens either while a graph is read that is all wrong, or larger than it looks. */
+const LIMITS = { maxNodes: 100_000, maxProblems: 100, maxCharacters: 64 * MIB };
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
 
 /** A body as it came: problems of a graph are told with their lines. */
@@ -34,7 +37,7 @@ const RunId = PathId("id", "A run's id.");
 const RunQuery = Type.Object(
   {
     name: Type.Optional(Name("Beats the graph's own name.", "nightly")),
-    id: Type.Optional(Name("By default a new one.", "nightly-2026-03-01")),
+    id: Type.Optional(NewRunId),
     fail_fast: Type.Optional(Type.Boolean({ default: false, description: "A failed node ends the run." })),
   },
   { additionalProperties: false },
@@ -106,7 +109,7 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
     { parseAs: "string" },
     async (request: FastifyRequest, text: string): Promise<GraphText> => ({
       text,
-      json: readJson(request, text),
+      json: readJson(request, text, refuseManyNodes),
     }),
   );
   app.addContentTypeParser(
@@ -114,7 +117,7 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
     { parseAs: "string" },
     async (_: FastifyRequest, text: string): Promise<GraphText> => {
       if (text.length > MAX_YAML_CHARACTERS)
-        throw new Problem("too-large", "YAML may have 1 MiB; send larger graphs as JSON");
+        throw new Problem("too-large", "YAML may have 128 KiB; send larger graphs as JSON");
       return { text, json: undefined };
     },
   );
@@ -134,7 +137,8 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
         route.httpPart === "body" ? () => true : (app.validatorCompiler?.(route) ?? (() => true)),
       schema: {
         summary: "Submit a run",
-        description: "As JSON with the graph in it, or the graph file itself as JSON or YAML (up to 1 MiB).",
+        description:
+          "As JSON with the graph in it, or the graph file itself as JSON or YAML (up to 128 KiB).",
         tags: ["runs"],
         consumes: ["application/json", "application/yaml"],
         querystring: RunQuery,
@@ -174,6 +178,16 @@ function readRun(body: GraphText | undefined, query: RunOptions): RunSubmission 
   return submissionOf(graphOf(JSON.stringify(graph), "graph.json", "/graph"), { ...query, ...options });
 }
 
+/** At once: with more of them, even saying what is wrong would take too long. */
+function refuseManyNodes(json: unknown): void {
+  const { graph = json } = (json ?? {}) as { readonly graph?: unknown };
+  const { nodes } = (graph ?? {}) as { readonly nodes?: unknown };
+  const count = typeof nodes === "object" && nodes !== null ? Object.keys(nodes).length : 0;
+  if (count <= LIMITS.maxNodes) return;
+  const detail = `nodes has ${count} entries and the limit is ${LIMITS.maxNodes}; split the graph`;
+  throw new Problem("too-many-nodes", detail);
+}
+
 /** A graph file has nodes; what has a graph instead is a request about one. */
 function isEnvelope(json: unknown): boolean {
   return typeof json === "object" && json !== null && Object.hasOwn(json, "graph");
@@ -184,7 +198,7 @@ function submissionOf(graph: GraphFile, { name, id, fail_fast = false }: RunOpti
 }
 
 function graphOf(text: string, fileName: string, pointer: string): GraphFile {
-  const result = readGraphFile(text, fileName);
+  const result = readGraphFile(text, fileName, LIMITS);
   if (result.ok) return result.graph;
   const isFile = pointer === "";
   const errors = result.problems.map(({ line, column, path, message }): ErrorItem => {

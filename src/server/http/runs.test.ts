@@ -10,6 +10,7 @@ afterAll(async () => {
 });
 
 const graph = { nodes: { fetch: { task: "fetch" }, clean: { task: "clean", needs: ["fetch"] } } };
+const ID = "0195a6c2-6f0e-7c3a-9d1b-2f4e5a6b7c8d";
 const yaml = { "content-type": "application/yaml" };
 const post = (body: unknown, query = "", headers = {}) =>
   served.call("POST", `${API}/runs${query}`, body, headers);
@@ -19,18 +20,18 @@ describe("a run is submitted", () => {
     const { status, body, headers } = await post({
       graph,
       name: "nightly",
-      id: "nightly 1",
+      id: ID,
       fail_fast: true,
     });
     expect(status).toBe(201);
     expect(body).toMatchObject({
-      id: "nightly 1",
+      id: ID,
       name: "nightly",
       status: "running",
       nodes: 2,
       counts: { queued: 2 },
     });
-    expect(headers["location"]).toBe(`${API}/runs/nightly%201`);
+    expect(headers["location"]).toBe(`${API}/runs/${ID}`);
     expect((await served.call("GET", String(headers["location"]))).body).toEqual(body);
   });
 
@@ -49,9 +50,21 @@ describe("a run is submitted", () => {
   });
 
   test("once under an id", async () => {
-    await post({ graph, id: "once" });
-    const { status, body } = await post({ graph, id: "once" });
+    const id = ID.replace("0195", "0196");
+    await post({ graph, id });
+    const { status, body } = await post({ graph, id });
     expect([status, body.code]).toEqual([409, "duplicate-run"]);
+  });
+
+  test.each([
+    ["in the body", { graph, id: "nightly" }, ""],
+    ["in the query", graph, "?id=nightly"],
+  ])("under a UUID and no other id, %s", async (_where, body, query) => {
+    const refused = await post(body, query);
+    expect([refused.status, refused.body.errors[0].detail]).toEqual([
+      422,
+      `must be a UUID, for example "${ID}"; got "nightly"`,
+    ]);
   });
 });
 
@@ -96,4 +109,64 @@ test("a run is cancelled once, and found in the list", async () => {
   expect((await served.call("POST", `${API}/runs/${id}/cancel`)).body.cancelled).toBe(false);
   const [first] = (await served.call("GET", `${API}/runs?limit=1`)).body.runs;
   expect(first).toMatchObject({ id, status: "cancelled" });
+});
+
+describe("what a stranger sends takes a bounded time:", () => {
+  const many = (count: number, item: (index: number) => string) =>
+    Array.from({ length: count }, (_, n) => item(n)).join(",");
+  const json = {};
+  const cases: [string, string, Record<string, string>, number][] = [
+    ["half a million nodes", `{"nodes":{${many(500_000, (n) => `"n${n}":1`)}}}`, json, 422],
+    ["as many in an envelope", `{"graph":{"nodes":{${many(500_000, (n) => `"n${n}":1`)}}}}`, json, 422],
+    ["more than 16 MiB", `{"nodes":{"a":"${"x".repeat(17 * 1024 * 1024)}"}}`, json, 413],
+    ["nodes that are all wrong", `{"nodes":{${many(100_000, (n) => `"n${n}":1`)}}}`, json, 422],
+    [
+      "unknown needs",
+      `{"nodes":{${many(9000, (n) => `"n${n}":{"task":"t","needs":["m${n}"]}`)}}}`,
+      json,
+      422,
+    ],
+    [
+      "a large cycle",
+      `{"nodes":{${many(100_000, (n) => `"n${n}":{"task":"t","needs":["n${(n + 1) % 100_000}"]}`)}}}`,
+      json,
+      422,
+    ],
+    ["unknown keys", `{"nodes":{"a":{${many(500_000, (n) => `"n${n}":1`)}}}}`, json, 422],
+    ["unknown options", `{"graph":{},${many(500_000, (n) => `"n${n}":1`)}}`, json, 422],
+    ["the same key", `{"nodes":{"a":{${many(2_000_000, () => '"n":1')}}}}`, json, 422],
+    ["a list", `[${many(8_000_000, () => "1")}]`, json, 422],
+    ["a large payload", `{"nodes":{"a":{"task":"t","payload":[${many(8_000_000, () => "1")}]}}}`, json, 422],
+    [
+      "large defaults",
+      `{"defaults":{"payload":{"a":"${"x".repeat(1_000_000)}"}},"nodes":{${many(50_000, (n) => `"n${n}":{"task":"t"}`)}}}`,
+      json,
+      422,
+    ],
+    [
+      "many default capabilities",
+      `{"defaults":{"capabilities":[${many(200_000, (n) => `"c${n}"`)}]},"nodes":{${many(50_000, (n) => `"n${n}":{"task":"t"}`)}}}`,
+      json,
+      422,
+    ],
+    ["a long name", `{"nodes":{"a":{"${"x".repeat(1_000_000)}":1}}}`, json, 422],
+    ["YAML of colons", "  : : :\n".repeat(16_000), yaml, 422],
+    ["YAML of brackets", "[".repeat(128 * 1024), yaml, 422],
+    [
+      "YAML of aliases",
+      `nodes: {a: {task: &a "${"x".repeat(60_000)}", payload: [${many(15_000, () => "*a")}]}}`,
+      yaml,
+      422,
+    ],
+    ["much YAML", "  : : :\n".repeat(100_000), yaml, 413],
+  ];
+
+  test.each(cases)("%s", { timeout: 30_000 }, async (_what, body, headers, status) => {
+    const began = performance.now();
+    const answer = await post(body, "", headers);
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect(answer.status).toBe(status);
+    expect(answer.text.length).toBeLessThan(50_000);
+    expect(answer.body.errors?.length ?? 0).toBeLessThan(101);
+  });
 });

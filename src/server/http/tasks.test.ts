@@ -327,3 +327,22 @@ describe("the queue", () => {
     },
   );
 });
+
+describe("a submission that is all wrong is refused shortly:", () => {
+  const many = (count: number, item: (index: number) => string) =>
+    Array.from({ length: count }, (_, n) => item(n)).join(",");
+  test.each([
+    ["too many tasks", "/submit/batch", `{"tasks":[${many(1_000_000, () => "{}")}]}`, 1],
+    ["tasks without anything", "/submit/batch", `{"tasks":[${many(10_000, () => "{}")}]}`, 100],
+    ["a batch of unknown names", "/submit/batch", `{"tasks":[{${many(90_000, (n) => `"n${n}":1`)}}]}`, 22],
+    ["unknown names", "/submit", `{${many(60_000, (n) => `"priorit${n}":1`)}}`, 22],
+    ["a long name", "/submit", `{"executor":"e","task_type":"t","${"x".repeat(1_000_000)}":1}`, 1],
+  ])("%s", { timeout: 30_000 }, async (_what, path, body, count) => {
+    const began = performance.now();
+    const answer = await served.call("POST", `${API}${path}`, body);
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toHaveLength(count);
+    expect(answer.text.length).toBeLessThan(50_000);
+  });
+});

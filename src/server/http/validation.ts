@@ -2,9 +2,10 @@ import type { FastifySchemaCompiler } from "fastify";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
+import { Settings } from "typebox/system";
 import { Value } from "typebox/value";
 import type { ErrorItem } from "../../protocol/api-schemas.ts";
-import { closest, shown } from "../../protocol/index.ts";
+import { closest, shortened, shown } from "../../protocol/index.ts";
 import { invalid } from "./problems.ts";
 
 /** A schema as it is on the wire; TypeBox's types say less about what is in one than its errors need. */
@@ -16,6 +17,8 @@ interface Node {
   readonly properties?: Readonly<Record<string, Node>>;
   readonly required?: readonly string[];
   readonly items?: Node;
+  readonly maxItems?: number;
+  readonly additionalProperties?: unknown;
   readonly examples?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
@@ -28,6 +31,14 @@ const PARTS: Readonly<Record<string, ErrorItem["in"]>> = {
   params: "path",
   headers: "header",
 };
+
+const MAX_ERRORS = 100;
+// It looks for 8 by default, and finds two for each unknown name.
+Settings.Set({ maxErrors: MAX_ERRORS });
+
+/** How many unknown names are told, and for how many of them it is said what may have been meant. */
+const MAX_UNKNOWN = 20;
+const MAX_GUESSED = 5;
 
 /** Checks each part of a request against its schema. A body must have the right types; texts in a URL get them. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
@@ -44,6 +55,8 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 export function checkOf(schema: TSchema, part: ErrorItem["in"]): (value: unknown) => readonly ErrorItem[] {
   const compiled = Compile(schema);
   return (value) => {
+    const long = tooLong(schema as Node, value);
+    if (long) return [{ in: part, ...long }];
     if (compiled.Check(value)) return [];
     if (part === "body" && (value === null || value === undefined)) {
       return [
@@ -55,11 +68,11 @@ export function checkOf(schema: TSchema, part: ErrorItem["in"]): (value: unknown
       ];
     }
     const narrow = narrowed(schema as Node, value);
-    const errors = Value.Errors(narrow as TSchema, value);
+    const errors = Value.Errors(narrow as TSchema, trimmed(narrow, value));
     const items = errors.flatMap((error) => describe(error, errors, narrow, value));
     // However little can be said about it: what did not pass the check is wrong.
     if (items.length === 0) items.push({ pointer: "", detail: "does not have the form that is documented" });
-    return items.map(({ pointer, detail }) => ({ in: part, pointer, detail }));
+    return items.slice(0, MAX_ERRORS).map(({ pointer, detail }) => ({ in: part, pointer, detail }));
   };
 }
 
@@ -96,6 +109,41 @@ function formMeant(forms: readonly Node[], value: unknown, type: unknown): Node 
   return named ?? { type: "object", required: ["type"], properties: { type: { enum: types } } };
 }
 
+/** A list that is too long is refused before anything looks at what is in it. */
+function tooLong(node: Node, value: unknown): Fault | undefined {
+  for (const [name, { maxItems = Number.POSITIVE_INFINITY }] of Object.entries(node.properties ?? {})) {
+    const list = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+    if (Array.isArray(list) && list.length > maxItems)
+      return {
+        pointer: `/${escaped(name)}`,
+        detail: `must not have more than ${maxItems} items; got a list`,
+      };
+  }
+  return undefined;
+}
+
+/** The value without the unknown names that nobody is told of: there may be millions. */
+function trimmed(node: Node, value: unknown): unknown {
+  const { items, properties, additionalProperties } = node;
+  if (Array.isArray(value)) return items ? value.map((item) => trimmed(items, item)) : value;
+  if (!isObject(value) || !properties || additionalProperties !== false) return value;
+  const kept: [string, unknown][] = [];
+  let unknown = 0;
+  for (const name of Object.keys(value)) {
+    const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (member) kept.push([name, trimmed(member, value[name])]);
+    else if (unknown < MAX_UNKNOWN) {
+      unknown += 1;
+      kept.push([name, value[name]]);
+    }
+  }
+  return Object.fromEntries(kept);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 interface Fault {
   readonly pointer: string;
   readonly detail: string;
@@ -121,9 +169,9 @@ function describe(
         detail: `is missing${exampleOf(node.properties?.[name])}`,
       }));
     case "additionalProperties":
-      return error.params.additionalProperties.map((name) => ({
+      return error.params.additionalProperties.map((name, index) => ({
         pointer: `${instancePath}/${escaped(name)}`,
-        detail: unknownName(name, Object.keys(node.properties ?? {})),
+        detail: unknownName(name, Object.keys(node.properties ?? {}), index < MAX_GUESSED),
       }));
     case "boolean":
       return [];
@@ -136,15 +184,15 @@ function describe(
     case "pattern":
       return says("must be one line of text without control characters or broken Unicode");
     case "format":
-      return says(`must be a ${node.format}`);
+      return says(`must be a ${node.format === "uuid" ? "UUID" : node.format}`);
     default:
       return says(error.message);
   }
 }
 
 /** The one that a writer of an unknown name may have meant. */
-function unknownName(name: string, known: readonly string[]): string {
-  const meant = closest(name, known);
+function unknownName(name: string, known: readonly string[], mayGuess: boolean): string {
+  const meant = mayGuess ? closest(name, known) : undefined;
   if (meant !== undefined) return `is not known; did you mean "${meant}"?`;
   return known.length === 0
     ? "is not known; nothing is taken here"
@@ -208,8 +256,9 @@ function at(root: unknown, pointer: string): unknown {
   return found;
 }
 
+/** As a step of a pointer that people read: of a name that is too long to be one, only how it begins. */
 export function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+  return shortened(name).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** Numbers and truth values, where the schema wants them and the text is nothing else. */
