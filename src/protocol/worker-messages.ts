@@ -14,13 +14,16 @@ const Name = Type.String({ minLength: 1, maxLength: 256 });
 const Names = Type.Array(Name, { maxItems: 1000 });
 const Millis = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
+/** The last time that a date can be: a later one could not be written out. */
+const MAX_INSTANT = 8.64e15;
+
 /** One try at a task. */
 const attempt = {
   task: Type.String({ format: "uuid" }),
   attempt: Type.Integer({ minimum: 1, maximum: 2 ** 31 }),
 };
 /** An attempt and when it began, on the worker's clock; -1: it never did. */
-const begun = { ...attempt, started_at: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }) };
+const begun = { ...attempt, started_at: Type.Integer({ minimum: -1, maximum: MAX_INSTANT }) };
 /** In whatever unit, as long as it is the same everywhere. */
 const cost = { cost: Type.Optional(Type.Number({ minimum: 0, maximum: 1e9 })) };
 
@@ -71,7 +74,7 @@ export const Heartbeat = Type.Object({
 export type LogEntry = Static<typeof LogEntry>;
 export const LogEntry = Type.Object({
   ...attempt,
-  at: Millis,
+  at: Type.Integer({ minimum: 0, maximum: MAX_INSTANT }),
   stream: Type.Union([Type.Literal("stdout"), Type.Literal("stderr"), Type.Literal("log")]),
   text: Type.String({ maxLength: 16_384 }),
 });

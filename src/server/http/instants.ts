@@ -25,8 +25,11 @@ function daysIn(year: number, month: number): number {
   return month >= 1 && month <= 12 ? new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate() : 0;
 }
 
+/** What is beyond the times that can be written, which a worker's clock may be, is the last of them. */
+const MAX_INSTANT = 8.64e15;
+
 export function instantText(at: number): string {
-  return new Date(at).toISOString();
+  return new Date(Math.min(at, MAX_INSTANT)).toISOString();
 }
 
 /** -1, which stands for none, is null on the wire. */

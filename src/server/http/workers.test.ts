@@ -30,6 +30,26 @@ const session = registration.session;
 const submit = async (executor: string) =>
   (await served.call("POST", `${API}/submit`, { executor, task_type: "t", payload: { n: 1 } })).body.id;
 
+describe("a time that no date can have", () => {
+  const at = Number.MAX_SAFE_INTEGER;
+  const id = "0195a6c2-6f0e-7c3a-9d1b-2f4e5a6b7c8d";
+
+  test("is refused in a log", async () => {
+    const entries = [{ task: id, attempt: 1, at, stream: "stdout", text: "late" }];
+    const { status, body } = await served.call("POST", "/worker/w1/log", { session, entries });
+    expect([status, body.errors[0].pointer]).toEqual([422, "/entries/0/at"]);
+  });
+
+  test("is shown as the last one, where it is in a log already", async () => {
+    served.instead.log = async () => [
+      { taskId: id, line: 0, attempt: 1, at, stream: "stdout", text: "late" },
+    ];
+    const { status, body } = await served.call("GET", `${API}/task/${id}/log`);
+    delete served.instead.log;
+    expect([status, body.lines[0].at]).toEqual([200, "+275760-09-13T00:00:00.000Z"]);
+  });
+});
+
 describe("by HTTP a worker", () => {
   test("registers, gets a task, prints, reports and leaves", async () => {
     const registered = await served.call("POST", "/worker/register", { registration, heartbeat });
