@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import type { LedgerEvent } from "../ledger/index.ts";
 import { Count, CountsByStatus, Name, NextCursor, OrNull, Time, TimeOrNull } from "./api-parts.ts";
 
 /** Ids are shared by all zones: one that can be guessed could be taken away, or tell that it is taken. */
@@ -46,15 +47,44 @@ export const RunPage = Type.Object({ runs: Type.Array(RunSummary), next: NextCur
 export type RunCancelled = Static<typeof RunCancelled>;
 export const RunCancelled = Type.Object({ cancelled: Type.Boolean(), run_id: Type.String() });
 
+/** What is told of tasks and runs; the rest of the ledger is the operators' affair. */
+const EVENT_KINDS = [
+  "TaskSubmitted",
+  "TaskAssigned",
+  "TaskRetried",
+  "TaskFailed",
+  "TaskCancelled",
+  "TasksSkipped",
+  "AttemptStarted",
+  "AttemptFinished",
+  "AttemptFailed",
+  "AttemptTimedOut",
+  "AttemptLost",
+  "AttemptCancelled",
+  "ReportRefused",
+  "CancelRequested",
+  "CancelSignalled",
+  "ReservationMade",
+  "RunSubmitted",
+  "RunEnded",
+  "EventsMissed",
+] as const satisfies readonly (LedgerEvent["kind"] | "EventsMissed")[];
+
 /** What an event stream carries as `data`. */
 export type EventData = Static<typeof EventData>;
 export const EventData = Type.Object(
   {
-    kind: Type.String({ description: "A fact in the past tense.", examples: ["TaskAssigned"] }),
+    id: Type.String({ description: "Give it as `after` or Last-Event-ID to go on after it." }),
+    kind: Type.String({
+      description: `A fact in the past tense: ${EVENT_KINDS.join(", ")}. There may be more.`,
+      examples: ["TaskAssigned"],
+    }),
     at: Time("When it was recorded."),
-    task_id: OrNull(Type.String()),
-    run_id: OrNull(Type.String()),
-    data: Type.Record(Type.String(), Type.Unknown()),
+    task_id: OrNull(Type.String({ description: "The task that it is about." })),
+    run_id: OrNull(Type.String({ description: "The run that it is about." })),
+    data: Type.Record(Type.String(), Type.Unknown(), {
+      description: "What else there is to say, by kind: the attempt, the worker, the node, the reason.",
+    }),
   },
   { title: "Event" },
 );

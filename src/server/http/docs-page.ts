@@ -1,4 +1,5 @@
 import type { Document, JsonSchema, Operation } from "./openapi.ts";
+import { PREFIX } from "./route.ts";
 
 const STYLE = `
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -11,6 +12,13 @@ pre { background: #8881; border-radius: 6px; padding: .6rem; overflow: auto; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
 :root { color-scheme: light dark; }
 `;
+
+const EXAMPLES = `<p>Submit a task, and wait up to a minute for its end:</p>
+<pre>curl -H "Authorization: Bearer $ORRERY_KEY" -H "Content-Type: application/json" \\
+  -d '{"executor": "agent-worker-1", "task_type": "resize_image", "payload": {"width": 640}}' \\
+  http://127.0.0.1:2026${PREFIX}/submit
+
+curl -H "Authorization: Bearer $ORRERY_KEY" "http://127.0.0.1:2026${PREFIX}/task/ID?wait=60"</pre>`;
 
 /** The API on one page that needs nothing else: no script, no font, no other host. */
 export function docsPage(document: Document): string {
@@ -32,6 +40,7 @@ export function docsPage(document: Document): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${html(document.info.title)} API</title><style>${STYLE}</style></head>
 <body><h1>${html(document.info.title)} API <small>${html(document.info.version)}</small></h1>
 <p>Send <code>Authorization: Bearer sk-…</code> with every request; <code>X-Zone-ID</code> and <code>X-Agent-ID</code> choose the zone and the agent. What goes wrong is answered as <code>application/problem+json</code>. The same for programs: <a href="/openapi.json">openapi.json</a>.</p>
+${EXAMPLES}
 ${sections.join("\n")}
 <h2>schemas</h2>
 ${schemas.join("\n")}
@@ -59,8 +68,8 @@ function operationHtml(method: string, path: string, operation: Operation): stri
 function parametersHtml({ parameters = [] }: Operation): string {
   if (parameters.length === 0) return "";
   const rows = parameters.map(
-    ({ name, in: place, schema }) =>
-      `<tr><td><code>${html(name)}</code></td><td>${html(place)}</td><td>${html(String(schema["description"] ?? ""))}</td></tr>`,
+    ({ name, in: place, description = "" }) =>
+      `<tr><td><code>${html(name)}</code></td><td>${html(place)}</td><td>${html(description)}</td></tr>`,
   );
   return `<table>${rows.join("")}</table>`;
 }

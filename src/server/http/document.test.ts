@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Served, serve } from "../../../tests/http-app.ts";
+import { API, type Served, serve } from "../../../tests/http-app.ts";
 import { Contract } from "../../../tests/http-document.ts";
 
 let served: Served;
@@ -44,6 +44,25 @@ describe("the document", () => {
       }
       expect(Object.keys(operation.responses["4XX"]?.content ?? {})).toEqual(["application/problem+json"]);
     }
+  });
+
+  test("says what an event is, and which kinds there are", () => {
+    const answers = contract.document.paths[`${API}/events`]?.["get"]?.responses;
+    const stream = answers?.["200"]?.content?.["text/event-stream"]?.schema;
+    expect(stream?.["x-event-data"]).toEqual({ $ref: "#/components/schemas/Event" });
+    const event = JSON.stringify(contract.document.components.schemas["Event"]);
+    for (const word of ["id", "kind", "at", "task_id", "run_id", "data"])
+      expect(event).toContain(`"${word}":`);
+    for (const kind of ["TaskSubmitted", "AttemptFailed", "RunEnded", "EventsMissed"])
+      expect(event).toContain(kind);
+  });
+
+  test("is a page that describes parameters, and shows how to submit a task and to wait for it", async () => {
+    const { text } = await served.call("GET", "/docs");
+    expect(text).toContain("<td>The zone; by default the key's first.</td>");
+    expect(text).toContain("<td>Seconds to wait for it.</td>");
+    expect(text).toMatch(/curl [^<]*\/submit/);
+    expect(text).toMatch(/curl [^<]*\/task\/ID\?wait=60/);
   });
 
   test("is also a page that needs nothing from elsewhere", async () => {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import type { EventData } from "../../protocol/api-schemas.ts";
+import { EventData } from "../../protocol/api-schemas.ts";
 import type { Api, Caller, EventsFrom, RunView, StreamEvent } from "../api.ts";
 import { runAnswer } from "./answers.ts";
 import { callerOf, headerOf } from "./auth.ts";
@@ -29,7 +29,11 @@ const Place = Type.Object(
   },
   { additionalProperties: false },
 );
-const Stream = Type.String({ description: "text/event-stream; each `data` is an Event." });
+const Stream = Type.String({
+  description: "text/event-stream; each `data` is an Event, as JSON on one line.",
+  // OpenAPI 3.1 has no word of its own for what a stream is made of.
+  "x-event-data": EventData,
+});
 
 export function eventRoutes(app: App, { api, keys, closing }: Edge): void {
   const optionsFor = (caller: Caller) => ({ closing, mayStay: () => keys.isStillValid(caller.keyId) });
@@ -137,6 +141,7 @@ function sent(event: StreamEvent): string {
   if (known !== undefined) return known;
   const { id, kind, at, taskId, runId, data } = event;
   const told: EventData = {
+    id,
     kind,
     at: instantText(at),
     task_id: taskId ?? null,

@@ -20,6 +20,7 @@ export interface Operation {
   readonly parameters?: readonly {
     readonly name: string;
     readonly in: string;
+    readonly description?: string;
     readonly schema: JsonSchema;
   }[];
   readonly requestBody?: { readonly content: Content };
