@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { problemsOf, read } from "../../tests/graph-text.ts";
+import { readGraphFile } from "./index.ts";
 
 describe("a graph that cannot run", () => {
   test("[P-19] names the whole cycle, in order, at its first node", () => {
@@ -168,6 +169,30 @@ defaults: {retries: -1, run: x}`;
     expect(problems).toHaveLength(51);
     expect(problems[49]).toBe("51:32 nodes.n49.timeout: timeout must not be negative; got -1");
     expect(problems[50]).toBe("52:32 : and 19950 more");
+  });
+
+  test("ends the reading where only so many are wanted", () => {
+    const nodes = Array.from({ length: 500 }, (_, index) => `"n${index}": {"run": "x", "timeout": -1}`);
+    const result = readGraphFile(`{"nodes": {\n${nodes.join(",\n")}}}`, "g.json", { maxProblems: 100 });
+    expect(result.ok ? [] : result.problems.map(({ message }) => message).slice(49)).toEqual([
+      "timeout must not be negative; got -1",
+      "and at least 50 more",
+    ]);
+  });
+
+  test("says what may have been meant for the first twenty, and in a graph of a thousand nodes", () => {
+    const graph = (known: number) =>
+      JSON.stringify({
+        nodes: Object.fromEntries([
+          ...Array.from({ length: known }, (_, n) => [`fetch-${n}`, { run: "x" }]),
+          ...Array.from({ length: 30 }, (_, n) => [`node-${n}`, { run: "x", needs: [`fetsh-${n}`] }]),
+        ]),
+      });
+    const guesses = (known: number) =>
+      problemsOf(graph(known)).filter((problem) => problem.includes("did you mean"));
+    expect(guesses(30)).toHaveLength(20);
+    expect(guesses(970)).toHaveLength(20);
+    expect(guesses(971)).toHaveLength(0);
   });
 });
 

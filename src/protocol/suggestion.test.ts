@@ -36,3 +36,8 @@ test("the nearest of several is meant", () => {
     "train-model-33",
   );
 });
+
+test("nothing is looked for that is too long to be a slip", () => {
+  expect(closest("x".repeat(100), [`${"x".repeat(99)}y`])).toBe(`${"x".repeat(99)}y`);
+  expect(closest("x".repeat(101), ["x".repeat(100)])).toBeUndefined();
+});
