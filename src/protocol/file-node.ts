@@ -40,6 +40,7 @@ const NODE_KEYS: readonly string[] = ["id", "run", "task", "needs", ...SETTING_K
 const COMMAND_KEYS = ["env", "cwd"];
 const TASK_KEYS = ["payload"];
 
+const KEY_CHARACTERS = 32;
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
 /** Reads nodes one after the other; equal task specifications become one object. */
@@ -170,6 +171,8 @@ export class NodeReader {
   #hash(work: Work, id: string, path: Path): string {
     const request = canonicalJson(work);
     this.#characters += request.length;
+    // Putting an environment together and in order takes longer than writing it out.
+    if (work.kind === "command") this.#characters += KEY_CHARACTERS * Object.keys(work.env).length;
     if (request.length > MAX_REQUEST_BYTES / 4 && Buffer.byteLength(request) > MAX_REQUEST_BYTES) {
       const what = work.kind === "task" ? "payload" : "run";
       const message = `${what} of node ${JSON.stringify(id)} must fit into 1 MiB of JSON; keep large data in files and pass their names`;

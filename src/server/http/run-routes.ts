@@ -23,7 +23,7 @@ const MAX_GRAPH_BYTES = 16 * MIB;
 /** YAML takes some fifty times as long as JSON to read, and nothing else happens meanwhile. */
 const MAX_YAML_CHARACTERS = 128 * 1024;
 /** Nothing else happens either while a graph is read that is all wrong, or larger than it looks. */
-const LIMITS = { maxNodes: 100_000, maxProblems: 100, maxCharacters: 64 * MIB };
+const LIMITS = { maxNodes: 100_000, maxProblems: 100, maxCharacters: 32 * MIB };
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
 
 /** A body as it came: problems of a graph are told with their lines. */

@@ -149,6 +149,12 @@ describe("what a stranger sends takes a bounded time:", () => {
       json,
       422,
     ],
+    [
+      "a large default environment",
+      `{"defaults":{"env":{${many(20_000, (n) => `"E${n}":""`)}}},"nodes":{${many(50_000, (n) => `"n${n}":{"run":"t","env":{"A":"b"}}`)}}}`,
+      json,
+      422,
+    ],
     ["a long name", `{"nodes":{"a":{"${"x".repeat(1_000_000)}":1}}}`, json, 422],
     ["YAML of colons", "  : : :\n".repeat(16_000), yaml, 422],
     ["YAML of brackets", "[".repeat(128 * 1024), yaml, 422],
