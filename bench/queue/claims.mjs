@@ -77,6 +77,7 @@ class Bench {
       protocol: /** @type {const} */ (1),
       id: "bench",
       session: "bench-session",
+      types: ["noop"],
       executors: ["default"],
       cpu_millicores: 1000,
       memory_bytes: 2 ** 30,

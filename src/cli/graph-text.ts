@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
 import { type GraphFile, readGraphFile } from "../protocol/index.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
 
@@ -24,4 +25,12 @@ export async function readGraphText(file: string): Promise<GraphText> {
   throw new UsageError(
     result.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`).join("\n"),
   );
+}
+
+/** A server reads long YAML slowly, so it takes no more than this of it. */
+const MAX_YAML = 128 * 1024;
+
+export function lightText(text: string): string {
+  if (text.length <= MAX_YAML / 2 || text.trimStart().startsWith("{")) return text;
+  return JSON.stringify(parse(text));
 }

@@ -1,5 +1,5 @@
 import type { OrreryClient, RunAnswer, TaskSummary } from "../client/index.ts";
-import { readGraphText } from "./graph-text.ts";
+import { lightText, readGraphText } from "./graph-text.ts";
 import { printLines } from "./output.ts";
 import { RemoteView } from "./remote-view.ts";
 import type { RemoteRunOptions } from "./run.ts";
@@ -15,7 +15,7 @@ const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 14
 export async function runRemotely(file: string, options: RemoteRunOptions): Promise<number> {
   const { text, graph } = await readGraphText(file);
   return await atService(options, async (client) => {
-    const { id } = await client.submitRun(text, { name: graph.name, fail_fast: options.failFast });
+    const { id } = await client.submitRun(lightText(text), { name: graph.name, fail_fast: options.failFast });
     if (options.detach) {
       await printLines([options.json ? safeJson({ runId: id }) : shown(id)]);
       return 0;

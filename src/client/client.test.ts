@@ -207,18 +207,20 @@ describe("a network that fails", () => {
   });
 });
 
+const GIVEN = "0f0e0d0c-0b0a-4908-8706-050403020100";
+
 describe("runs", () => {
   test("a run is submitted as an object or a text, followed and waited for", async () => {
     const nodes = { a: { task: "noop" }, b: { task: "noop", needs: ["a"] } };
     const run = await client.submitRun({ nodes }, { name: "two" });
     expect(await client.waitForRun(run.id)).toMatchObject({ status: "completed", name: "two", nodes: 2 });
-    const text = await client.submitRun(JSON.stringify({ nodes }), { id: "given" });
-    expect(text.id).toBe("given");
-    const kinds = (await all(client.runEvents("given", { from: "start" }))).map((one) =>
+    const text = await client.submitRun(JSON.stringify({ nodes }), { id: GIVEN });
+    expect(text.id).toBe(GIVEN);
+    const kinds = (await all(client.runEvents(GIVEN, { from: "start" }))).map((one) =>
       one.type === "event" ? one.event.kind : one.run.status,
     );
     expect(kinds.at(-1)).toBe("completed");
-    await expect(client.submitRun({ nodes }, { id: "given" })).rejects.toMatchObject({
+    await expect(client.submitRun({ nodes }, { id: GIVEN })).rejects.toMatchObject({
       status: 409,
       code: "duplicate-run",
     });
