@@ -336,6 +336,9 @@ async function recover(store: Store): Promise<State> {
       );
     }
   }
+  if (state.seq > store.head.seq) {
+    throw new StoreError("locked", "another process writes to this ledger");
+  }
   invariant(state.seq === store.head.seq, "replay ends where the ledger does");
   return state;
 }

@@ -177,6 +177,7 @@ test("[P-08] a worker whose connection broke gets nothing new until it is back",
   const told: ServerMessage[] = [];
   const session = await joined(service, "a", aRegistration("w"), told);
   session.disconnected();
+  expect((await service.api.workers(callerIn("a")))[0]?.status).toBe("Away");
   const task = await submitted(service, "a");
   expect((await service.api.task(callerIn("a"), task))?.status).toBe("queued");
   await joined(service, "a", aRegistration("w"), told);

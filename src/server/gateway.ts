@@ -49,6 +49,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   readonly #sessions = new Map<number, Session>();
   readonly #lastSeen = new Map<number, number>();
   readonly #placed: PlacedTasks;
+  readonly #away = new Set<number>();
   readonly #progress = new Map<string, Progress>();
   readonly #logs: LogBuffer;
   readonly #timer: NodeJS.Timeout;
@@ -86,6 +87,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     return this.#progress.get(taskId);
   }
 
+  /** It may come back: its lease has not ended. */
+  isAway(worker: number): boolean {
+    return this.#away.has(worker);
+  }
+
   /** What a committed turn means to the workers. */
   letOut(facts: readonly Fact[]): void {
     const assigned: PlacedTask[] = [];
@@ -105,6 +111,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
           break;
         case "WorkerLost":
           this.#lastSeen.delete(event.worker);
+          this.#away.delete(event.worker);
           // Whoever speaks for it now does not know, and has to come anew.
           this.#sessions.get(event.worker)?.close();
           this.#sessions.delete(event.worker);
@@ -135,7 +142,10 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     if (refusal) return refusal;
     const known = await driver.read((state) => sameWorker(state, spec));
     // Behind whatever waits to be said of it: it may be lost by then, although it was not when we looked.
-    if (known) await driver.submit(awayOrBack(known.number, false));
+    if (known) {
+      this.#away.delete(known.number);
+      await driver.submit(awayOrBack(known.number, false));
+    }
     const isBack = known && (await driver.read((state) => sameWorker(state, spec) === known));
     if (!isBack) await driver.submit({ kind: "WorkerRegistered", worker: spec });
     // In one go, between two turns: whatever is committed later goes to the session.
@@ -240,6 +250,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   /** For the scheduler, a worker that cannot be reached for a while is one that has too much to do. */
   #setAway(worker: number, away: boolean): void {
+    if (away) this.#away.add(worker);
+    else this.#away.delete(worker);
     this.#submit(awayOrBack(worker, away));
   }
 

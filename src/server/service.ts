@@ -229,7 +229,9 @@ export class Service implements Api {
   }
 
   workers(caller: Caller): Promise<readonly WorkerView[]> {
-    return this.#driver.read((state) => workersOf(state, caller.zone));
+    return this.#driver.read((state) =>
+      workersOf(state, caller.zone, (worker) => this.#gateway.isAway(worker)),
+    );
   }
 
   async drainWorker(caller: Caller, id: string): Promise<boolean> {

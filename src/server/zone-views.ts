@@ -59,11 +59,11 @@ export function limitView(state: State, zone: string, name: string): LimitView {
 }
 
 /** Workers of the zone, and those from elsewhere that serve it; of these only what concerns the zone. */
-export function workersOf(state: State, zone: string): WorkerView[] {
+export function workersOf(state: State, zone: string, isAway: (worker: number) => boolean): WorkerView[] {
   return state.fleet
     .present()
     .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone))
-    .map((worker) => workerView(worker, zone))
+    .map((worker) => ({ ...workerView(worker, zone), ...(isAway(worker.number) && { status: "Away" }) }))
     .sort((a, b) => compareText(a.id, b.id));
 }
 
