@@ -5,6 +5,10 @@
 export function cpuTimed<Result>(run: () => Result): { readonly result: Result; readonly cpuMs: number } {
   const before = process.cpuUsage();
   const result = run();
+  return { result, cpuMs: cpuMsSince(before) };
+}
+
+export function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
-  return { result, cpuMs: (user + system) / 1_000 };
+  return (user + system) / 1_000;
 }

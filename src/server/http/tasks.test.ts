@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cpuMsSince } from "../../../tests/cpu-time.ts";
 import { API, bearer, type Served, serve } from "../../../tests/http-app.ts";
 
 let served: Served;
@@ -338,9 +339,9 @@ describe("a submission that is all wrong is refused shortly:", () => {
     ["unknown names", "/submit", `{${many(60_000, (n) => `"priorit${n}":1`)}}`, 22],
     ["a long name", "/submit", `{"executor":"e","task_type":"t","${"x".repeat(1_000_000)}":1}`, 1],
   ])("%s", { timeout: 30_000 }, async (_what, path, body, count) => {
-    const began = performance.now();
+    const before = process.cpuUsage();
     const answer = await served.call("POST", `${API}${path}`, body);
-    expect(performance.now() - began).toBeLessThan(5000);
+    expect(cpuMsSince(before)).toBeLessThan(5000);
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toHaveLength(count);
     expect(answer.text.length).toBeLessThan(50_000);
