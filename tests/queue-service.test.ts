@@ -105,7 +105,7 @@ describe.each(BACKENDS)("on %s", (backend) => {
   });
 
   test("[Q-13] background that starves goes with batch, and batch with interactive where that is on", async () => {
-    const config = { ...ONE_BY_ONE.config, starveBackgroundMs: 150, starveBatchMs: 400 };
+    const config = { ...ONE_BY_ONE.config, starveBackgroundMs: 150, starveBatchMs: 3000 };
     await using service = await TestService.start(backend, { config });
     const { handlers, begun } = recordingHandler();
     await service.post("submit", note("starved", { priority: "low", estimated_service_time: 1 }));
