@@ -329,6 +329,28 @@ describe.each(BACKENDS)("on %s", (backend) => {
     expect((await ended(service, once.body.id)).body).toMatchObject({ attempt: 1, error_code: "bad-input" });
   });
 
+  test("[Q-03] a task goes from queued to running to its end, and one that completed never changes again", async () => {
+    await using service = await TestService.start(backend);
+    const { handlers, begun, release } = recordingHandler();
+    const { body } = await service.post("submit", note("one", { payload: { name: "one", wait: true } }));
+    const read = async () => (await service.get(`task/${body.id}`)).body;
+    expect(body.status).toBe("queued");
+    await using _worker = service.worker(handlers);
+    await until(
+      async () => begun.length,
+      (count) => count === 1,
+    );
+    expect((await read()).status).toBe("running");
+    expect((await service.post(`task/${body.id}/retry`)).status).toBe(409);
+    release();
+    await ended(service, body.id);
+    const completed = await read();
+    expect(completed.status).toBe("completed");
+    expect((await service.post(`task/${body.id}/cancel`)).body.cancelled).toBe(false);
+    expect((await service.post(`task/${body.id}/retry`)).status).toBe(409);
+    expect(await read()).toEqual(completed);
+  });
+
   test("[Q-04] a running task is told to stop, and a time limit ends one", async () => {
     await using service = await TestService.start(backend);
     const hang = task(

@@ -183,7 +183,7 @@ test("time never runs backwards", () => {
   expect(() => step(loop.state, 4, [], () => {})).toThrow(InvariantError);
 });
 
-test("a task's status moves only as its table says", () => {
+test("[Q-03] a task's status moves only as its table says", () => {
   const run = placed().run("r");
   const moves = STATUS_NAMES.map((from) => {
     const to = STATUS_NAMES.filter((name) => {

@@ -1,6 +1,4 @@
-import { sha256Hex } from "../core/index.ts";
 import type { Driver, Fact } from "../driver/index.ts";
-import type { Input, Report as ReportEvent } from "../ledger/index.ts";
 import { nodeOfKey, runOfKey, type Worker, type WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
@@ -16,8 +14,8 @@ import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import { isHeld, type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
-import { withTypes } from "./task-types.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
+import { assignmentOf, awayOrBack, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
 
 export interface GatewayOptions {
   readonly driver: Driver;
@@ -176,11 +174,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   }
 
   async report(session: Session, report: Report): Promise<Ack> {
-    const { driver } = this.#options;
     this.#touch(session);
     const task = this.#placed.known(report.task);
     if (!task || !this.#mayReport(session, task, report.attempt)) return { accepted: false, code: "unknown" };
-    const { event, attached } = this.#stimulusOf(task, report);
+    const { driver, clock, maxResultBytes } = this.#options;
+    const { event, attached } = reportStimulus(task, report, clock(), maxResultBytes);
     const answer = await driver.submit(event, attached);
     return answer.accepted ? { accepted: true } : { accepted: false, code: answer.code };
   }
@@ -360,38 +358,6 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.#submit({ kind: "AttemptLost", run, node, attempt: placed.attempt, startedAt });
   }
 
-  #stimulusOf({ run, node }: PlacedTask, report: Report): { event: ReportEvent; attached?: unknown } {
-    const startedAt = Math.min(report.started_at, this.#options.clock());
-    const of = { run, node, attempt: report.attempt, startedAt };
-    const costMicros = Math.round((report.cost ?? 0) * 1e6);
-    switch (report.type) {
-      case "finished": {
-        const result = report.result === undefined ? "null" : JSON.stringify(report.result);
-        const resultBytes = Buffer.byteLength(result);
-        const { maxResultBytes } = this.#options;
-        if (resultBytes > maxResultBytes) {
-          const message = `the result has ${resultBytes} bytes and the limit is ${maxResultBytes}`;
-          const code = "result-too-large";
-          return { event: { kind: "AttemptFailed", ...of, code, message, costMicros, retry: false } };
-        }
-        const cost = costMicros > 0 ? { costMicros } : {};
-        const resultHash = sha256Hex(result);
-        return {
-          event: { kind: "AttemptFinished", ...of, resultHash, resultBytes, ...cost },
-          attached: { type: "result", result },
-        };
-      }
-      case "failed": {
-        const { code, message, retry = true } = report;
-        return { event: { kind: "AttemptFailed", ...of, code, message, costMicros, retry } };
-      }
-      case "timed_out":
-        return { event: { kind: "AttemptTimedOut", ...of } };
-      case "cancelled":
-        return { event: { kind: "AttemptCancelled", ...of } };
-    }
-  }
-
   /** Loses who was silent for too long, and gives up what should have ended. */
   async #tick(): Promise<void> {
     const now = performance.now();
@@ -427,51 +393,4 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   #submit(stimulus: Parameters<Driver["submit"]>[0]): void {
     this.#options.driver.submit(stimulus).catch(() => {});
   }
-}
-
-function awayOrBack(worker: number, away: boolean): Input {
-  return { kind: "WorkerLoadReported", worker, loadPermille: 0, saysOverloaded: away };
-}
-
-/** The session is kept as the worker's endpoint: the same process is known by it after a restart of ours. */
-function specOf(registration: Registration, zone: string): WorkerSpec {
-  return {
-    id: registration.id,
-    endpoint: registration.session,
-    zone: registration.zone ?? zone,
-    zones: [...(registration.zones ?? [])].sort(),
-    executors: [...new Set(registration.executors)].sort(),
-    capabilities: withTypes(registration.capabilities ?? [], registration.types),
-    cpuMillicores: registration.cpu_millicores,
-    memoryBytes: registration.memory_bytes,
-    slots: registration.slots,
-  };
-}
-
-/** The same process, with the same to offer, that was not given up in the meantime. */
-function sameWorker(state: State, spec: WorkerSpec): Worker | undefined {
-  const worker = state.fleet.byId(spec.id);
-  if (!worker || worker.status === "Unreachable") return undefined;
-  return JSON.stringify(worker.spec) === JSON.stringify(spec) ? worker : undefined;
-}
-
-function assignmentOf(
-  state: State,
-  { id, run, node, attempt, zone }: PlacedTask,
-  payload: string | undefined,
-): Assignment {
-  const tasks = state.tasks(run);
-  const task = tasks.taskOf(node);
-  const ofRun = state.runs.get(run);
-  return {
-    task: id,
-    attempt,
-    task_type: task.type,
-    executor: task.executor,
-    zone,
-    agent: tasks.agentOf(node),
-    payload: payload === undefined || payload === "" ? {} : JSON.parse(payload),
-    timeout_ms: task.timeoutMs,
-    ...(ofRun && { run: ofRun.id, node: ofRun.graph.idOf(node) }),
-  };
 }

@@ -3,16 +3,7 @@ import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
-import type {
-  ListCursor,
-  LogLine,
-  RowStatus,
-  RunRow,
-  ServiceStore,
-  TaskFilter,
-  TaskLine,
-  TaskRow,
-} from "../store/index.ts";
+import type { ListCursor, LogLine, RowStatus, RunRow, ServiceStore, TaskRow } from "../store/index.ts";
 import type {
   AgentView,
   Api,
@@ -38,9 +29,10 @@ import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
-import { isOpen, isVisible, locate, newestFirst, overlay, runningTasks, tierOf } from "./live-task.ts";
+import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { payloadOf, requeueOf, rowOf, stimulusOf, typed } from "./stimuli.ts";
+import { cursorOf, TaskLists } from "./task-lists.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
 
 export interface ServiceOptions {
@@ -63,6 +55,7 @@ export class Service implements Api {
   readonly #stream: EventStream;
   readonly #assignments: LastAssignments;
   readonly #ended = new EndedTasks();
+  readonly #lists: TaskLists;
 
   constructor({ driver, store, gateway, stream, assignments }: ServiceOptions) {
     this.#driver = driver;
@@ -70,6 +63,7 @@ export class Service implements Api {
     this.#gateway = gateway;
     this.#stream = stream;
     this.#assignments = assignments;
+    this.#lists = new TaskLists(driver, store);
   }
 
   /** What a committed turn means to those who wait for a task. */
@@ -119,22 +113,13 @@ export class Service implements Api {
     }
   }
 
-  async tasks(
+  tasks(
     caller: Caller,
     filter: ListFilter,
     after: ListCursor | undefined,
     limit: number,
   ): Promise<Page<TaskLineView>> {
-    const { statuses, agent: asked, ...rest } = filter;
-    const agent = caller.isZoneAdmin ? asked : caller.agent;
-    const ofRows: TaskFilter = { ...rest, zone: caller.zone, ...(agent !== undefined && { agent }) };
-    const wanted = statuses && new Set(statuses);
-    const found =
-      wanted?.has("running") && !wanted.has("queued")
-        ? await this.#runningAndEnded(ofRows, wanted, after, limit + 1)
-        : await this.#listed(ofRows, wanted, after, limit + 1);
-    const items = found.slice(0, limit);
-    return { items, next: found.length > limit ? cursorOf(items.at(-1)) : undefined };
+    return this.#lists.page(caller, filter, after, limit);
   }
 
   async cancel(caller: Caller, id: string): Promise<boolean> {
@@ -329,52 +314,6 @@ export class Service implements Api {
     return (await this.task(caller, stimulus.id)) as TaskView;
   }
 
-  /** From the rows. One says queued until its task has run for a second, so where it stands is asked of the state. */
-  async #listed(
-    filter: TaskFilter,
-    wanted: ReadonlySet<RowStatus> | undefined,
-    after: ListCursor | undefined,
-    count: number,
-  ): Promise<TaskLineView[]> {
-    const statuses = wanted?.has("queued")
-      ? [...new Set<RowStatus>([...wanted, "running"])]
-      : wanted && [...wanted];
-    const found: TaskLineView[] = [];
-    for (let cursor = after; ; ) {
-      const lines = await this.#store.tasks({ ...filter, ...(statuses && { statuses }) }, cursor, count);
-      const views = await this.#lineViews(lines);
-      found.push(...views.filter(({ status }) => !wanted || wanted.has(status)));
-      if (lines.length < count || found.length >= count) return found;
-      cursor = cursorOf(lines.at(-1));
-    }
-  }
-
-  /** What runs is found in the state: among the rows it might stand behind a million that wait. */
-  async #runningAndEnded(
-    filter: TaskFilter,
-    wanted: ReadonlySet<RowStatus>,
-    after: ListCursor | undefined,
-    count: number,
-  ): Promise<TaskLineView[]> {
-    const names = await this.#driver.read((state) => runningTasks(state, filter, after, count));
-    const rows = await Promise.all(names.map((id) => this.#store.task(id)));
-    const running = await this.#lineViews(rows.filter((row) => row !== undefined).map(lineOf));
-    const statuses = [...wanted].filter((status) => status !== "running");
-    const ended = statuses.length > 0 ? await this.#listed(filter, new Set(statuses), after, count) : [];
-    return [...running.filter(({ status }) => status === "running"), ...ended]
-      .sort(newestFirst)
-      .slice(0, count);
-  }
-
-  #lineViews(lines: readonly TaskLine[]): Promise<TaskLineView[]> {
-    return this.#look((state, now) =>
-      lines.map((line) => {
-        const { result: _, ...live } = (isOpen(line.status) && overlay(state, line)) || {};
-        return { ...line, ...live, effectiveTier: tierOf(state, line, now) };
-      }),
-    );
-  }
-
   /**
    * A row, with what the state knows better while the task is open. Both are looked at one after the other, and the
    * task may end, or come, in between: then they are looked at again.
@@ -410,16 +349,6 @@ export class Service implements Api {
     } while (after);
     return counts;
   }
-}
-
-function cursorOf(
-  item: { readonly submittedSeq: number; readonly id: string } | undefined,
-): ListCursor | undefined {
-  return item && { submittedSeq: item.submittedSeq, id: item.id };
-}
-
-function lineOf({ payload: _, result: __, settings: ___, ...line }: TaskRow): TaskLine {
-  return line;
 }
 
 function noCounts(): Record<RowStatus, number> {
