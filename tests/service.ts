@@ -143,7 +143,8 @@ export function recordingHandler(): {
   return { handlers: { note }, begun, release };
 }
 
-async function freshDatabase(): Promise<string> {
+/** An empty database in the shared PostgreSQL. */
+export async function freshDatabase(): Promise<string> {
   const { url } = await testDatabase();
   const name = `service_${randomUUID().replaceAll("-", "")}`;
   const client = new pg.Client({ connectionString: url });
