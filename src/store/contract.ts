@@ -37,11 +37,52 @@ export interface Store extends AsyncDisposable {
   loadSnapshot(): Promise<SavedSnapshot | undefined>;
 }
 
+/** The head with who leads. Every commit, every beat and every change of leader changes it. */
+export interface Leadership extends Head {
+  /** One life of one process, never two; "": nobody leads. */
+  readonly holder: string;
+  /** Where the holder takes requests; "": nowhere. */
+  readonly url: string;
+  readonly beat: number;
+}
+
+/** A server that shares the store, as it says itself. */
+export interface Member {
+  readonly name: string;
+  readonly url: string;
+  readonly role: "leader" | "follower" | "starting";
+  /** The last event that it has applied. */
+  readonly seq: number;
+}
+
+/**
+ * Who may commit to a store that several processes have open. Whatever it stands on, the head is compared and
+ * swapped: of several who want to lead at most one does, and whoever led before can commit nothing more.
+ */
+export interface Leading {
+  leadership(): Promise<Leadership>;
+  /**
+   * Begins the epoch after the expected one, if the head is still as expected. From then on `head` is that of the
+   * store, and only blocks of the new epoch are taken. False: it has changed, and nothing was written.
+   */
+  lead(expected: Leadership, as: Pick<Leadership, "holder" | "url">): Promise<boolean>;
+  /** Shows that the holder is alive. False: this process does not lead any more. */
+  beat(): Promise<boolean>;
+  /** Lets the next one lead at once. Nothing may be committed after it. */
+  release(): Promise<void>;
+
+  /** Adds a member, or says that it is still there. */
+  saveMember(member: Member): Promise<void>;
+  removeMember(name: string): Promise<void>;
+  /** By name, with how long ago each was heard of. */
+  members(): Promise<readonly (Member & { readonly seenMsAgo: number })[]>;
+}
+
 /**
  * A store that keeps rows as well: what a service needs. Rows change only by `commit`; logs, API keys and
  * what retention drops are outside of the ledger.
  */
-export interface ServiceStore extends Store {
+export interface ServiceStore extends Store, Leading {
   /** `memory` or `postgresql`. */
   readonly backend: string;
   /** The head as it is stored now: another process may have moved it. `head` stays what this one knows and builds on. */

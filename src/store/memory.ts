@@ -1,5 +1,6 @@
+import { compareText } from "../core/index.ts";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
-import type { SavedSnapshot, ServiceStore } from "./contract.ts";
+import type { Leadership, Member, SavedSnapshot, ServiceStore } from "./contract.ts";
 import { MemoryRows } from "./memory-rows.ts";
 import {
   type ApiKeyRow,
@@ -20,6 +21,10 @@ import {
 export class MemoryStore implements ServiceStore {
   readonly backend = "memory";
   #head: Head = GENESIS;
+  #leader = { holder: "", url: "", beat: 0 };
+  /** What was won by `lead`: this store belongs to one process, but it may lead, be asked, and lead again. */
+  #term: { readonly epoch: number; readonly holder: string } | undefined;
+  readonly #members = new Map<string, { readonly member: Member; readonly seenAtMs: number }>();
   readonly #blocks: Block[] = [];
   #snapshot: SavedSnapshot | undefined;
   readonly #rows = new MemoryRows();
@@ -34,12 +39,53 @@ export class MemoryStore implements ServiceStore {
     return this.#head;
   }
 
+  async leadership(): Promise<Leadership> {
+    return { ...this.#head, ...this.#leader };
+  }
+
+  async lead(
+    { epoch, seq, beat }: Leadership,
+    { holder, url }: Pick<Leadership, "holder" | "url">,
+  ): Promise<boolean> {
+    if (epoch !== this.#head.epoch || seq !== this.#head.seq || beat !== this.#leader.beat) return false;
+    this.#head = { ...this.#head, epoch: epoch + 1 };
+    this.#leader = { holder, url, beat: beat + 1 };
+    this.#term = { epoch: epoch + 1, holder };
+    return true;
+  }
+
+  async beat(): Promise<boolean> {
+    const leads = this.#leads;
+    if (leads) this.#leader.beat++;
+    return leads;
+  }
+
+  async release(): Promise<void> {
+    if (this.#leads) this.#leader = { holder: "", url: "", beat: this.#leader.beat + 1 };
+    this.#term = undefined;
+  }
+
+  async saveMember(member: Member): Promise<void> {
+    this.#members.set(member.name, { member, seenAtMs: performance.now() });
+  }
+
+  async removeMember(name: string): Promise<void> {
+    this.#members.delete(name);
+  }
+
+  async members(): Promise<readonly (Member & { readonly seenMsAgo: number })[]> {
+    const now = performance.now();
+    return [...this.#members.values()]
+      .map(({ member, seenAtMs }) => ({ ...member, seenMsAgo: Math.trunc(now - seenAtMs) }))
+      .sort((a, b) => compareText(a.name, b.name));
+  }
+
   async isReachable(): Promise<boolean> {
     return true;
   }
 
   async commit(block: Block, rows: RowChanges = NO_CHANGES): Promise<boolean> {
-    if (!buildsOn(block, this.#head)) return false;
+    if (!mayFollow(block, this.#head, this.#leader.holder)) return false;
     this.#rows.change(rows);
     this.#blocks.push(block);
     this.#head = headOf(block);
@@ -117,8 +163,17 @@ export class MemoryStore implements ServiceStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  get #leads(): boolean {
+    return this.#term?.epoch === this.#head.epoch && this.#term.holder === this.#leader.holder;
+  }
 }
 
 export function buildsOn(block: Block, head: Head): boolean {
   return block.prev === head.hash && block.seq === head.seq + 1 && block.epoch >= head.epoch;
+}
+
+/** The same where there may be a leader: while somebody leads, only blocks of its epoch are taken. */
+export function mayFollow(block: Block, head: Head, holder: string): boolean {
+  return buildsOn(block, head) && (holder === "" || block.epoch === head.epoch);
 }

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Block, Head } from "../../ledger/index.ts";
 import { StoreError } from "../contract.ts";
-import { buildsOn } from "../memory.ts";
+import { mayFollow } from "../memory.ts";
 import type { RowChanges } from "../rows.ts";
 import { connect, type Target } from "./connection.ts";
 import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
@@ -19,6 +19,8 @@ interface Query {
   readonly text: string;
   readonly values: unknown[];
 }
+
+type HeldHead = Head & { readonly holder: string };
 
 /**
  * The one connection that commits.
@@ -58,7 +60,7 @@ export class Committer {
       if (wasSent) {
         const { head, hasBlock } = await this.#settle(block);
         if (hasBlock) return true;
-        if (!buildsOn(block, head)) return false;
+        if (!mayFollow(block, head, head.holder)) return false;
       }
       const moved = await this.#send((client) => client.query(query));
       if (moved?.rowCount === 1) return true;
@@ -71,12 +73,12 @@ export class Committer {
    * The head, once all that was sent before has come to its end. In two statements: the first waits for a commit that
    * is still under way, and only one that begins after it sees the block of that commit.
    */
-  async #settle(block: Block): Promise<{ head: Head; hasBlock: boolean }> {
+  async #settle(block: Block): Promise<{ head: HeldHead; hasBlock: boolean }> {
     const { seq, hash } = block;
     for (;;) {
       const settled = await this.#send(async (client) => {
         await client.query("begin isolation level read committed");
-        const heads = await client.query<Head>(sql("settle-head"));
+        const heads = await client.query<HeldHead>(sql("settle-head"));
         const found = await client.query({ ...sql("has-block"), values: [seq, hash] });
         await client.query("commit");
         return { head: heads.rows[0], hasBlock: found.rowCount === 1 };

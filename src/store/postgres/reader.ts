@@ -16,11 +16,11 @@ export class Reader {
   readonly #pool: pg.Pool;
   readonly #closed: AbortSignal;
 
-  constructor(target: Target, closed: AbortSignal) {
+  constructor(target: Target, closed: AbortSignal, size: number = POOL_SIZE) {
     this.#closed = closed;
     this.#pool = new pg.Pool({
       ...configOf(target, QUERY_TIMEOUT_MS),
-      max: POOL_SIZE,
+      max: size,
       // The pool waits for it before it lends the connection out, whatever its type says.
       onConnect: (client) =>
         client.query({

@@ -38,6 +38,9 @@ create table head (
   epoch bigint not null,
   seq bigint not null,
   hash text collate "C" not null,
+  holder text collate "C" not null default ''::text,
+  url text not null default ''::text,
+  beat bigint not null default 0,
   constraint head_only_row_check CHECK (only_row),
   constraint head_pkey PRIMARY KEY (only_row)
 ) with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000);
@@ -60,6 +63,15 @@ create table logs (
   text text not null,
   constraint logs_pkey PRIMARY KEY (task_id, line)
 ) with (autovacuum_vacuum_insert_scale_factor=0.05);
+
+create table members (
+  name text collate "C" not null,
+  url text not null,
+  role text collate "C" not null,
+  seq bigint not null,
+  seen_at timestamp with time zone not null,
+  constraint members_pkey PRIMARY KEY (name)
+) with (fillfactor=50);
 
 create table migrations (
   number integer not null,

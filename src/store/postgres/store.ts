@@ -1,5 +1,11 @@
 import { type Block, ChainVerifier, GENESIS, type Head, headOf } from "../../ledger/index.ts";
-import { type SavedSnapshot, type ServiceStore, StoreError } from "../contract.ts";
+import {
+  type Leadership,
+  type Member,
+  type SavedSnapshot,
+  type ServiceStore,
+  StoreError,
+} from "../contract.ts";
 import {
   type ApiKeyRow,
   type IdempotencyKey,
@@ -18,6 +24,7 @@ import {
 import { Committer } from "./committer.ts";
 import { Sockets } from "./connection.ts";
 import { Debounced } from "./debounced.ts";
+import { HeadRow } from "./head-row.ts";
 import { arraysOf, type TaskRecord, taskFrom } from "./parameters.ts";
 import { prepare } from "./prepare.ts";
 import { Reader } from "./reader.ts";
@@ -56,12 +63,14 @@ export class PostgresStore implements ServiceStore {
   readonly #sockets = new Sockets();
   readonly #committer: Committer;
   readonly #reader: Reader;
+  readonly #headRow: HeadRow;
   readonly #notify: Debounced;
 
   private constructor({ url, schema = "orrery", onTrouble = () => {} }: PostgresOptions) {
     const target = { url, schema, sockets: this.#sockets };
     this.#committer = new Committer(target, onTrouble, this.#closing.signal);
     this.#reader = new Reader(target, this.#closing.signal);
+    this.#headRow = new HeadRow(target, this.#closing.signal);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
   }
 
@@ -87,6 +96,36 @@ export class PostgresStore implements ServiceStore {
     const [head] = await this.#reader.rows<Head>("read-head", []);
     if (!head) throw new StoreError("damaged", "the table of the head is empty");
     return head;
+  }
+
+  leadership(): Promise<Leadership> {
+    return this.#headRow.read();
+  }
+
+  async lead(expected: Leadership, as: Pick<Leadership, "holder" | "url">): Promise<boolean> {
+    const head = await this.#headRow.lead(expected, as);
+    if (head) this.#head = head;
+    return head !== undefined;
+  }
+
+  beat(): Promise<boolean> {
+    return this.#headRow.beat();
+  }
+
+  release(): Promise<void> {
+    return this.#headRow.release();
+  }
+
+  saveMember(member: Member): Promise<void> {
+    return this.#headRow.saveMember(member);
+  }
+
+  removeMember(name: string): Promise<void> {
+    return this.#headRow.removeMember(name);
+  }
+
+  members(): Promise<readonly (Member & { readonly seenMsAgo: number })[]> {
+    return this.#headRow.members();
   }
 
   isReachable(): Promise<boolean> {
@@ -217,7 +256,7 @@ export class PostgresStore implements ServiceStore {
     this.#closing.abort();
     this.#notify.stop();
     const timer = setTimeout(() => this.#sockets.destroy(), CLOSE_WITHIN_MS);
-    await Promise.all([this.#committer.close(), this.#reader.close()]);
+    await Promise.all([this.#committer.close(), this.#reader.close(), this.#headRow.close()]);
     clearTimeout(timer);
     // One that was being made meanwhile belongs to nobody.
     this.#sockets.destroy();

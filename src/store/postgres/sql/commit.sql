@@ -2,7 +2,8 @@
 with moved_head as (
   update head
      set epoch = $3, seq = $4, hash = $5
-   where hash = $1 and seq = $2::bigint and epoch <= $3::bigint
+   where hash = $1 and seq = $2::bigint
+     and (epoch = $3::bigint or (holder = '' and epoch < $3::bigint))
   returning seq
 ), added_block as (
   insert into blocks (seq, count, epoch, now, prev, hash, line)

@@ -1,0 +1,69 @@
+import type { Head } from "../../ledger/index.ts";
+import { type Leadership, type Member, StoreError } from "../contract.ts";
+import type { Target } from "./connection.ts";
+import { Reader } from "./reader.ts";
+
+/** One to be alive on, one to be asked by. */
+const CONNECTIONS = 2;
+
+/**
+ * Who leads, as the row of the head says it; on connections of its own, because a leader that waits behind slow
+ * lists for a connection would seem to be dead.
+ */
+export class HeadRow {
+  readonly #reader: Reader;
+  #term: { readonly epoch: number; readonly holder: string } | undefined;
+
+  constructor(target: Target, closed: AbortSignal) {
+    this.#reader = new Reader(target, closed, CONNECTIONS);
+  }
+
+  async read(): Promise<Leadership> {
+    const [row] = await this.#reader.rows<Leadership>("read-leadership", []);
+    if (!row) throw new StoreError("damaged", "the table of the head is empty");
+    return row;
+  }
+
+  /** The head of the new epoch; undefined: somebody else has changed it. */
+  async lead(
+    { epoch, seq, beat }: Leadership,
+    { holder, url }: Pick<Leadership, "holder" | "url">,
+  ): Promise<Head | undefined> {
+    const [won] = await this.#reader.rows<Leadership>("lead", [epoch, seq, beat, holder, url]);
+    // When the answer to a first try was lost, the second finds what the first one wrote.
+    const row = won ?? (await this.read());
+    if (row.holder !== holder || row.epoch !== epoch + 1) return undefined;
+    this.#term = { epoch: row.epoch, holder };
+    return { epoch: row.epoch, seq: row.seq, hash: row.hash };
+  }
+
+  async beat(): Promise<boolean> {
+    if (!this.#term) return false;
+    const { epoch, holder } = this.#term;
+    return (await this.#reader.rows("beat", [epoch, holder])).length === 1;
+  }
+
+  async release(): Promise<void> {
+    if (!this.#term) return;
+    const { epoch, holder } = this.#term;
+    this.#term = undefined;
+    await this.#reader.rows("release", [epoch, holder]);
+  }
+
+  async saveMember({ name, url, role, seq }: Member): Promise<void> {
+    await this.#reader.rows("save-member", [name, url, role, seq]);
+  }
+
+  async removeMember(name: string): Promise<void> {
+    await this.#reader.rows("remove-member", [name]);
+  }
+
+  async members(): Promise<readonly (Member & { readonly seenMsAgo: number })[]> {
+    const rows = await this.#reader.rows<Member & { seen_ms_ago: number }>("members", []);
+    return rows.map(({ seen_ms_ago: seenMsAgo, ...member }) => ({ ...member, seenMsAgo }));
+  }
+
+  close(): Promise<void> {
+    return this.#reader.close();
+  }
+}

@@ -1,0 +1,2 @@
+-- A server has gone.
+delete from members where name = $1;
