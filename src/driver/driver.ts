@@ -1,22 +1,24 @@
 import { invariant } from "../core/index.ts";
-import { type Block, BlockWriter, GENESIS, type LedgerEvent, type SchedulerConfig } from "../ledger/index.ts";
+import { type Block, BlockWriter, type LedgerEvent, type SchedulerConfig } from "../ledger/index.ts";
 import {
   nextWakeAt,
   type Reply,
-  replayBlock,
-  restore,
-  type Snapshot,
-  State,
+  type State,
   type Stimulus,
   stateHash,
   step,
   takeSnapshot,
 } from "../scheduler/index.ts";
-import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
+import { type RowChanges, type Store, StoreError } from "../store/index.ts";
+import { Follower } from "./follower.ts";
 
 export interface DriverOptions {
   readonly store: Store;
   readonly config: SchedulerConfig;
+  /** The epoch that this process leads. By default a new one: for a store that nobody leads. */
+  readonly epoch?: number;
+  /** What the store's ledger makes, where it is known already. It is the driver's from now on. */
+  readonly state?: State;
   /** The time of day in milliseconds. It should go evenly: where it jumps back, what is due waits. */
   readonly clock: () => number;
   /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
@@ -99,16 +101,18 @@ export class Driver implements AsyncDisposable {
   private constructor(options: DriverOptions, state: State) {
     this.#options = options;
     this.#state = state;
-    this.#epoch = options.store.head.epoch + 1;
+    this.#epoch = options.epoch ?? options.store.head.epoch + 1;
     this.#snapshotSeq = state.seq;
     this.#turnAt = state.now;
     this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
   }
 
-  /** Rebuilds the state from what is stored and goes on from there, under a new epoch. */
+  /** Rebuilds the state from what is stored, unless it is known, and goes on from there. */
   static async open(options: DriverOptions): Promise<Driver> {
     const { store, config } = options;
-    const state = await recover(store);
+    const state = options.state ?? (await recover(store));
+    if (state.seq > store.head.seq) throw new StoreError("locked", "another process writes to this ledger");
+    invariant(state.seq === store.head.seq, "replay ends where the ledger does");
     const driver = new Driver(options, state);
     if (JSON.stringify(state.config) !== JSON.stringify(config) || state.seq === 0) {
       await driver.submit({ kind: "SchedulerConfigured", config });
@@ -321,34 +325,7 @@ function answeredTogether(first: Waiting, others: readonly [waiting: Waiting, re
 }
 
 async function recover(store: Store): Promise<State> {
-  const saved = await store.loadSnapshot();
-  const restored = saved && restoreSound(saved);
-  const state = restored ?? new State();
-  const after = restored && saved ? saved.head : GENESIS;
-  for await (const block of store.blocks(after)) {
-    try {
-      replayBlock(state, block);
-    } catch (cause) {
-      throw new StoreError(
-        "damaged",
-        `event ${state.seq} cannot be replayed: ${(cause as Error).message}`,
-        cause,
-      );
-    }
-  }
-  if (state.seq > store.head.seq) {
-    throw new StoreError("locked", "another process writes to this ledger");
-  }
-  invariant(state.seq === store.head.seq, "replay ends where the ledger does");
-  return state;
-}
-
-/** The state of a snapshot, if it is what it says it is; a snapshot only saves time. */
-function restoreSound(saved: SavedSnapshot): State | undefined {
-  try {
-    const state = restore(saved.state as Snapshot);
-    return state.seq === saved.head.seq && stateHash(state) === saved.stateHash ? state : undefined;
-  } catch {
-    return undefined;
-  }
+  const follower = await Follower.open(store);
+  await follower.catchUp(Number.POSITIVE_INFINITY);
+  return follower.state;
 }
