@@ -10,6 +10,7 @@ import type {
   LimitBody,
   LimitsAnswer,
   LogAnswer,
+  OverviewAnswer,
   PauseAnswer,
   QueueMetrics,
   RunAnswer,
@@ -139,6 +140,11 @@ export class OrreryClient {
   /** How the queue of the zone is. */
   metrics(options: CallOptions = {}): Promise<QueueMetrics> {
     return this.#connection.send(get("metrics", options));
+  }
+
+  /** The zone at a glance. */
+  overview(options: CallOptions = {}): Promise<OverviewAnswer> {
+    return this.#connection.send(get("overview", options));
   }
 
   /** The class that a task would start in. */

@@ -7,6 +7,7 @@ export type {
   LimitAnswer,
   LimitBody,
   NewKeyAnswer,
+  OverviewAnswer,
   QueueMetrics,
   RunAnswer,
   RunSummary,

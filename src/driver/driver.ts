@@ -25,6 +25,8 @@ export interface DriverOptions {
   readonly wake?: (delayMs: number, turn: () => void) => () => void;
   /** What a committed turn recorded: from here on it may have effects. */
   readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
+  /** How long a turn took to decide. */
+  readonly onStep?: (ms: number) => void;
   /** How long a commit took, and how many events it held. */
   readonly onCommit?: (ms: number, events: number) => void;
   /** Keeps rows beside the ledger. */
@@ -243,11 +245,13 @@ export class Driver implements AsyncDisposable {
     const events: LedgerEvent[] = [];
     const stimuli = taken.map(({ stimulus }) => stimulus);
     this.#isAhead = true;
+    const startedMs = performance.now();
     const replies = step(this.#state, now, stimuli, (event) => {
       recorder?.note(this.#state, event, now, attached.get(event));
       writer.add(event);
       events.push(event);
     });
+    this.#options.onStep?.(performance.now() - startedMs);
     if (writer.count > 0) {
       await this.#commit(writer.seal(store.head, this.#epoch, now), recorder?.take());
       onCommitted(events, now);

@@ -66,6 +66,14 @@ export class HrrnQueue implements Rung {
     return true;
   }
 
+  /** When the oldest entry became ready; infinity without one. Looks at the blocks, not at the entries. */
+  get oldestReadyAt(): number {
+    return this.#blocks.blocks.reduce(
+      (oldest, block) => Math.min(oldest, block.oldestReadyAt),
+      Number.POSITIVE_INFINITY,
+    );
+  }
+
   first(now: number): Entry | undefined {
     return this.#blocks.first(now);
   }

@@ -18,6 +18,8 @@ export interface Ladder {
   nextLift(entry: Entry, now: number): number;
   /** Lifts whatever its wait alone lifts by now. */
   liftByWait(now: number): void;
+  /** By class, when the oldest entry that stands there became ready; infinity without one. */
+  oldestByClass(): number[];
 }
 
 export function makeLadder(config: QueueConfig): Ladder {
@@ -67,6 +69,14 @@ class HrrnLadder implements Ladder {
     this.#handOver(INTERACTIVE, LIFTED, now - starveBatchMs);
   }
 
+  oldestByClass(): number[] {
+    const [lifted = NEVER, interactive = NEVER, batch = NEVER, background = NEVER] = Array.from(
+      this.rungs,
+      (rung) => rung?.oldestReadyAt,
+    );
+    return [Math.min(lifted, interactive), batch, background];
+  }
+
   #handOver(from: number, to: number, readyBefore: number): void {
     const rung = this.rungs[from];
     if (rung?.hasReadyBefore(readyBefore)) rung.handOver(readyBefore, this.#rung(to));
@@ -105,6 +115,10 @@ class ClassicLadder implements Ladder {
   }
 
   liftByWait(): void {}
+
+  oldestByClass(): number[] {
+    return oldestOf(this.rungs.flatMap((rung) => rung?.first() ?? []));
+  }
 }
 
 /** In graph order nothing moves. A line has one entry of each run and tier, so the other keys decide nothing. */
@@ -121,4 +135,14 @@ class GraphLadder implements Ladder {
   }
 
   liftByWait(): void {}
+
+  oldestByClass(): number[] {
+    return oldestOf(this.#rung.entries());
+  }
+}
+
+function oldestOf(entries: Iterable<Entry>): number[] {
+  const oldest = [NEVER, NEVER, NEVER];
+  for (const { class: at, readyAt } of entries) oldest[at] = Math.min(oldest[at] as number, readyAt);
+  return oldest;
 }

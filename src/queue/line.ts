@@ -26,6 +26,8 @@ export class Line {
   /** Every entry stands on its rung of this moment. */
   #liftedTo = 0;
   #size = 0;
+  /** Entries by the class that they start in. */
+  readonly byClass: number[] = [0, 0, 0];
 
   constructor(config: QueueConfig) {
     this.#config = config;
@@ -39,12 +41,14 @@ export class Line {
   add(entry: Entry): void {
     this.#ladder.rungAt(entry, this.#liftedTo).add(entry);
     this.#size++;
+    (this.byClass[entry.class] as number)++;
     this.#awaitLift(entry);
   }
 
   delete(entry: Entry): void {
     invariant(this.#ladder.rungAt(entry, this.#liftedTo).delete(entry), "an entry that leaves was added");
     this.#size--;
+    (this.byClass[entry.class] as number)--;
     if (this.#lifts.size > 2 * this.#size + FEW) this.#forgetLifts();
   }
 
@@ -71,6 +75,11 @@ export class Line {
       if (!best || goesBefore(head, demoted, best, demoted, now, this.#config)) best = head;
     }
     return best;
+  }
+
+  /** By class, when the oldest entry became ready that stood there when the line was asked for its first. */
+  oldestByClass(): number[] {
+    return this.#ladder.oldestByClass();
   }
 
   *entries(): Iterable<Entry> {

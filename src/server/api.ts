@@ -13,6 +13,8 @@ import type {
 import type { RequestState } from "../queue/index.ts";
 import type { WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
+import type { Slots } from "./levels.ts";
+import type { Activity, Quantiles } from "./recent-activity.ts";
 
 /**
  * What the service does for those who may ask, in the scheduler's own units; the routes turn it into HTTP, and
@@ -37,6 +39,8 @@ export interface Api {
   why(caller: Caller, id: string): Promise<Explanation | undefined>;
   log(caller: Caller, id: string, afterLine: number, limit: number): Promise<readonly LogLine[] | undefined>;
   metrics(caller: Caller): Promise<Metrics>;
+  /** The caller's zone at a glance; cheap, however much waits. */
+  overview(caller: Caller): Promise<Overview>;
 
   submitRun(caller: Caller, run: RunSubmission): Promise<RunView | Refusal>;
   run(caller: Caller, id: string): Promise<RunView | undefined>;
@@ -194,6 +198,30 @@ export interface Metrics {
   readonly useHrrn: boolean;
   readonly totals: Readonly<Record<RowStatus, number>>;
   readonly backend: string;
+}
+
+export interface Overview {
+  readonly zone: string;
+  readonly now: number;
+  /** Interactive, batch, background. */
+  readonly classes: readonly {
+    readonly ready: number;
+    readonly running: number;
+    readonly oldestWaitMs: number;
+  }[];
+  /** All that waits, by the first reason that applies. */
+  readonly waiting: Readonly<Record<string, number>>;
+  readonly ended: { readonly completed: number; readonly failed: number; readonly cancelled: number };
+  readonly activity: Activity;
+  readonly commitMs: Quantiles | undefined;
+  readonly workers: number;
+  readonly slots: Slots;
+  /** Those with most running. */
+  readonly agents: readonly {
+    readonly agent: string;
+    readonly running: number;
+    readonly maxConcurrent: number | null;
+  }[];
 }
 
 export interface RunSubmission {

@@ -29,6 +29,8 @@ export interface GatewayOptions {
   readonly maxResultBytes: number;
   readonly maxLogBytes: number;
   readonly warn: (message: string) => void;
+  /** Told of every report that was refused. */
+  readonly onFenced?: () => void;
 }
 
 /** When an attempt that still runs is recorded as started. */
@@ -174,6 +176,12 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   }
 
   async report(session: Session, report: Report): Promise<Ack> {
+    const ack = await this.#report(session, report);
+    if (!ack.accepted) this.#options.onFenced?.();
+    return ack;
+  }
+
+  async #report(session: Session, report: Report): Promise<Ack> {
     this.#touch(session);
     const task = this.#placed.known(report.task);
     if (!task || !this.#mayReport(session, task, report.attempt)) return { accepted: false, code: "unknown" };

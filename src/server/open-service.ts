@@ -1,13 +1,15 @@
 import type { Fact } from "../driver/index.ts";
-import { Driver, Projection, steadyClock } from "../driver/index.ts";
+import { Driver, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
-import { census, DEFAULT_CONFIG, type State } from "../scheduler/index.ts";
+import { DEFAULT_CONFIG, type State } from "../scheduler/index.ts";
 import type { Retention, ServiceStore } from "../store/index.ts";
 import type { Api } from "./api.ts";
 import { EventStream } from "./event-stream.ts";
 import { LastAssignments } from "./explanation.ts";
 import { Gateway } from "./gateway.ts";
-import type { Instruments, Levels } from "./http/metrics.ts";
+import type { Instruments } from "./http/metrics.ts";
+import { MeteredProjection } from "./meter.ts";
+import { RecentActivity } from "./recent-activity.ts";
 import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
 
@@ -66,7 +68,8 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const { store, warn, onFailed, instruments } = options;
   const settings = { ...STANDARD_SETTINGS, ...options.settings };
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention } = settings;
-  const projection = new Projection(store);
+  const recent = new RecentActivity();
+  const projection = new MeteredProjection(store, instruments, recent);
   const effects: ((facts: readonly Fact[], state: State) => void)[] = [];
   const clock = steadyClock();
   const driver = await Driver.open({
@@ -79,20 +82,25 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
       const facts = projection.takeFacts();
       for (const effect of effects) effect(facts, driver.state);
     },
-    ...(instruments && { onCommit: (ms: number, events: number) => instruments.committed(ms, events) }),
+    onStep: (ms) => instruments?.decided(ms),
+    onCommit: (ms, events) => {
+      instruments?.committed(ms, events);
+      recent.committed(ms);
+    },
   });
   const secret = await store.setting("stream-secret", () => crypto.randomUUID());
   const stream = new EventStream(new StreamIds(secret), driver.state.seq);
-  const gateway = new Gateway({ driver, store, clock, leaseMs, graceMs, maxResultBytes, maxLogBytes, warn });
+  const onFenced = () => instruments?.fenced();
+  const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
+  const gateway = new Gateway({ driver, store, clock, ...terms, warn, onFenced });
   const assignments = new LastAssignments();
-  const service = new Service({ driver, store, gateway, stream, assignments });
+  const service = new Service({ driver, store, gateway, stream, assignments, recent });
   effects.push(
     (facts) => assignments.follow(facts),
     (facts) => gateway.letOut(facts),
     (facts) => service.letOut(facts),
     (facts, state) => stream.publish(facts, state),
   );
-  if (instruments) effects.push((facts) => count(instruments, facts));
   const pruning = setInterval(() => {
     store.prune(clock(), retention).catch((error: unknown) => warn(`pruning: ${(error as Error).message}`));
   }, PRUNE_EVERY_MS);
@@ -106,47 +114,4 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
       await driver[Symbol.asyncDispose]();
     },
   };
-}
-
-/** What the instruments show of a state, over all zones. */
-export function levelsOf(state: State, now: number): Levels {
-  const zones = new Set([...state.pools.values()].map(({ demand }) => demand.needs.zone));
-  const queued = [0, 0, 0];
-  for (const zone of zones) {
-    for (const [at, { count }] of census(state, zone, now).classes.entries())
-      queued[at] = (queued[at] ?? 0) + count;
-  }
-  const workersByStatus: Record<string, number> = {};
-  for (const { status } of state.fleet.present())
-    workersByStatus[status] = (workersByStatus[status] ?? 0) + 1;
-  return { queued, running: state.fleet.heldTotal, workersByStatus };
-}
-
-function count(instruments: Instruments, facts: readonly Fact[]): void {
-  for (const { event } of facts) {
-    switch (event.kind) {
-      case "TaskSubmitted":
-        instruments.submitted(1);
-        break;
-      case "RunSubmitted":
-        instruments.submitted(event.graph.ids.length);
-        break;
-      case "AttemptFinished":
-        instruments.ended("completed");
-        break;
-      case "TaskFailed":
-        instruments.ended("failed");
-        break;
-      case "TaskCancelled":
-        instruments.ended("cancelled");
-        break;
-      case "TasksSkipped":
-        instruments.ended("cancelled", event.nodes.length);
-        break;
-      case "SubmissionsRefused":
-        for (let at = 0; at < event.count; at++) instruments.refused(event.code);
-        break;
-      default:
-    }
-  }
 }

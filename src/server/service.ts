@@ -14,6 +14,7 @@ import type {
   LimitView,
   ListFilter,
   Metrics,
+  Overview,
   Page,
   Refusal,
   RunSubmission,
@@ -30,6 +31,8 @@ import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
 import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
+import { overviewOf } from "./overview.ts";
+import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { payloadOf, requeueOf, rowOf, stimulusOf, typed } from "./stimuli.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
@@ -41,6 +44,7 @@ export interface ServiceOptions {
   readonly gateway: Gateway;
   readonly stream: EventStream;
   readonly assignments: LastAssignments;
+  readonly recent: RecentActivity;
 }
 
 const AT_ONCE = 32;
@@ -54,15 +58,17 @@ export class Service implements Api {
   readonly #gateway: Gateway;
   readonly #stream: EventStream;
   readonly #assignments: LastAssignments;
+  readonly #recent: RecentActivity;
   readonly #ended = new EndedTasks();
   readonly #lists: TaskLists;
 
-  constructor({ driver, store, gateway, stream, assignments }: ServiceOptions) {
+  constructor({ driver, store, gateway, stream, assignments, recent }: ServiceOptions) {
     this.#driver = driver;
     this.#store = store;
     this.#gateway = gateway;
     this.#stream = stream;
     this.#assignments = assignments;
+    this.#recent = recent;
     this.#lists = new TaskLists(driver, store);
   }
 
@@ -162,7 +168,11 @@ export class Service implements Api {
   }
 
   metrics(caller: Caller): Promise<Metrics> {
-    return this.#look((state, now) => metricsOf(state, caller.zone, now, this.#store.backend));
+    return this.#look((state, now) => metricsOf(state, caller, now, this.#store.backend));
+  }
+
+  overview(caller: Caller): Promise<Overview> {
+    return this.#look((state, now) => overviewOf(state, caller, now, this.#recent));
   }
 
   async submitRun(caller: Caller, { id, graph, failFast }: RunSubmission): Promise<RunView | Refusal> {
@@ -237,7 +247,7 @@ export class Service implements Api {
   }
 
   agents(caller: Caller): Promise<readonly AgentView[]> {
-    return this.#look((state, now) => agentViews(state, caller.zone, now));
+    return this.#look((state, now) => agentViews(state, caller, now));
   }
 
   async setAgentLimit({ zone }: Caller, agent: string, max: number | null | undefined): Promise<AgentView> {

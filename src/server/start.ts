@@ -7,7 +7,8 @@ import { openServiceStore, StoreError } from "../store/index.ts";
 import { buildApp } from "./http/app.ts";
 import { Instruments } from "./http/metrics.ts";
 import { Keys } from "./keys.ts";
-import { levelsOf, type OpenService, openService, type ServiceSettings } from "./open-service.ts";
+import { levelsOf } from "./levels.ts";
+import { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 import { StoreWatch } from "./store-watch.ts";
 
 export interface StartOptions {
@@ -103,11 +104,10 @@ async function serve(
     options.onFailed(error);
   };
   let current: OpenService | undefined;
-  const instruments = new Instruments(() =>
-    current
-      ? levelsOf(current.driver.state, current.driver.now())
-      : { queued: [], running: 0, workersByStatus: {} },
-  );
+  const instruments = new Instruments({
+    version: options.version,
+    levels: async () => current?.driver.read((state) => levelsOf(state, current?.driver.now() ?? state.now)),
+  });
   const service = await openService({
     store,
     settings: options.settings,

@@ -1,10 +1,11 @@
 import { compareText } from "../core/index.ts";
 import type { Worker } from "../placement/index.ts";
 import { type AgentCensus, agentCensus, agentsOf, census, type State, zonedKey } from "../scheduler/index.ts";
-import type { AgentView, LimitView, Metrics, WorkerView } from "./api.ts";
+import type { AgentView, Caller, LimitView, Metrics, WorkerView } from "./api.ts";
 import { apart } from "./task-types.ts";
 
-export function metricsOf(state: State, zone: string, now: number, backend: string): Metrics {
+export function metricsOf(state: State, caller: Caller, now: number, backend: string): Metrics {
+  const { zone } = caller;
   const { classes, queued, running } = census(state, zone, now);
   const ended = state.totals.get(zone) ?? { completed: 0, failed: 0, cancelled: 0 };
   return {
@@ -14,7 +15,7 @@ export function metricsOf(state: State, zone: string, now: number, backend: stri
       avgWaitMs: count === 0 ? 0 : sumWaitMs / count,
       maxWaitMs,
     })),
-    fairShare: Object.fromEntries(agentsOf(state, zone, now).map((agent) => [agent.agent, shareOf(agent)])),
+    fairShare: Object.fromEntries(visibleAgents(state, caller, now).map((one) => [one.agent, shareOf(one)])),
     useHrrn: state.config.order === "hrrn",
     totals: { queued, running, ...ended },
     backend,
@@ -25,8 +26,17 @@ function shareOf({ running, max }: AgentCensus): Metrics["fairShare"][string] {
   return { running, max, available: max === null ? null : Math.max(0, max - running) };
 }
 
-export function agentViews(state: State, zone: string, now: number): AgentView[] {
-  return agentsOf(state, zone, now).map(viewOf);
+export function agentViews(state: State, caller: Caller, now: number): AgentView[] {
+  return visibleAgents(state, caller, now).map(viewOf);
+}
+
+/** Whoever is no admin of the zone is told of no agent but itself. */
+export function visibleAgents(
+  state: State,
+  { zone, agent, isZoneAdmin }: Caller,
+  now: number,
+): AgentCensus[] {
+  return isZoneAdmin ? agentsOf(state, zone, now) : [agentCensus(state, zone, agent, now)];
 }
 
 export function agentViewOf(state: State, zone: string, agent: string, now: number): AgentView {

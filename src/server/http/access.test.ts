@@ -24,6 +24,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/task/{id}/log`]: ["read"],
   [`GET ${API}/tasks`]: ["read"],
   [`GET ${API}/metrics`]: ["read"],
+  [`GET ${API}/overview`]: ["read"],
   [`GET ${API}/ledger`]: ["operator"],
   [`POST ${API}/classify`]: ["read", "submit"],
   [`POST ${API}/runs`]: ["submit"],

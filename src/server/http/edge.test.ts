@@ -132,7 +132,7 @@ test("a server that is not ready says so, and why", async () => {
 test("metrics are for operators, over all zones", async () => {
   const { status, text, headers } = await served.call("GET", "/metrics");
   expect([status, headers["content-type"]]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
-  expect(text).toContain("orrery_http_request_duration_seconds_bucket");
+  expect(text).toContain("orrery_http_request_seconds_bucket");
   expect(text).toContain("orrery_event_loop_lag_seconds");
   expect(text).toContain('route="/api/v2/scheduler/submit"');
 });

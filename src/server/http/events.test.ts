@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_KEY, API, bearer, type Served, serve } from "../../../tests/http-app.ts";
@@ -123,11 +124,16 @@ describe("a run's stream", () => {
 });
 
 /** Counts what a reader is told without reading it, so that little of the time is the reader's. */
-function counted(headers: string, count: number): Promise<void> {
+function counted(
+  headers: string,
+  count: number,
+): { readonly listens: Promise<unknown>; readonly done: Promise<void> } {
   const socket = connect((served.app.server.address() as AddressInfo).port, "127.0.0.1");
   socket.write(`GET ${API}/events HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n`);
   let told = 0;
-  return new Promise((resolve) => {
+  // The head of the answer comes once it listens.
+  const listens = once(socket, "data");
+  const done = new Promise<void>((resolve) => {
     socket.on("data", (bytes) => {
       for (let at = bytes.indexOf("\nid: "); at !== -1; at = bytes.indexOf("\nid: ", at + 1)) told += 1;
       // A few are torn between two packets.
@@ -136,12 +142,13 @@ function counted(headers: string, count: number): Promise<void> {
       resolve();
     });
   });
+  return { listens, done };
 }
 
 test("a burst for a hundred readers leaves the server time for others", async () => {
   const headers = `authorization: Bearer ${ADMIN_KEY}\r\nx-zone-id: crowd`;
   const readers = Array.from({ length: 100 }, () => counted(headers, 10_000));
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await Promise.all(readers.map(({ listens }) => listens));
   const tasks = Array.from({ length: 10_000 }, () => ({ executor: "crowd", task_type: "t" }));
   let longestMs = 0;
   let last = performance.now();
@@ -150,7 +157,7 @@ test("a burst for a hundred readers leaves the server time for others", async ()
     last = performance.now();
   }, 1);
   await served.call("POST", `${API}/submit/batch`, { tasks }, { "x-zone-id": "crowd" });
-  await Promise.all(readers);
+  await Promise.all(readers.map(({ done }) => done));
   clearInterval(clock);
   // It was beyond fifteen seconds when each reader turned each event into text.
   expect(longestMs).toBeLessThan(12_000);

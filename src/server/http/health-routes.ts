@@ -55,6 +55,6 @@ export function healthRoutes(app: App, { health, instruments, closing }: Edge): 
       reply
         .type(instruments.registry.contentType)
         .serializer(String)
-        .send(await instruments.registry.metrics()),
+        .send(await instruments.text()),
   );
 }

@@ -1,59 +1,128 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { CLASS_NAMES } from "../../queue/index.ts";
-
-/** What is counted when it is asked for, over all zones. */
-export interface Levels {
-  /** By class: interactive, batch, background. */
-  readonly queued: readonly number[];
-  readonly running: number;
-  readonly workersByStatus: Readonly<Record<string, number>>;
-}
+import type { Levels } from "../levels.ts";
 
 const HTTP_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60];
 const COMMIT_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+const DECISION_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
+const WAIT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 15, 60, 300, 1800, 7200, 43_200];
+const RUN_BUCKETS_S = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200];
 const BLOCK_BUCKETS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000];
 
-/** The server's instruments, in a registry of their own: two servers in one process do not mix. */
+export interface InstrumentsOptions {
+  readonly version?: string;
+  /** The state as it is now; undefined: there is none to look at, for instance because another server leads. */
+  readonly levels?: () => Promise<Levels | undefined>;
+}
+
+/**
+ * The server's instruments, in a registry of their own: two servers in one process do not mix. Labels have closed
+ * sets of values: no task, agent or zone stands in one.
+ */
 export class Instruments {
   readonly registry: Registry = new Registry();
+  readonly #levels: () => Promise<Levels | undefined>;
   readonly #lag: IntervalHistogram = monitorEventLoopDelay({ resolution: 20 });
-  readonly #http = this.#histogram("http_request_duration_seconds", "Time to answer.", HTTP_BUCKETS_S, [
+  readonly #http = this.#histogram("http_request_seconds", "Time to answer.", HTTP_BUCKETS_S, [
     "method",
     "route",
     "status",
   ]);
-  readonly #commit = this.#histogram("commit_duration_seconds", "Time to commit a block.", COMMIT_BUCKETS_S);
+  readonly #commit = this.#histogram("commit_seconds", "Time to commit a block.", COMMIT_BUCKETS_S);
+  readonly #decision = this.#histogram("decision_seconds", "Time to decide a turn.", DECISION_BUCKETS_S);
   readonly #block = this.#histogram("block_events", "Events in a block.", BLOCK_BUCKETS);
+  readonly #wait = this.#histogram(
+    "schedule_to_start_seconds",
+    "Time from when a task could start to when it did, of first attempts.",
+    WAIT_BUCKETS_S,
+    ["class"],
+  );
+  readonly #run = this.#histogram("run_seconds", "Time that attempts ran.", RUN_BUCKETS_S, ["result"]);
   readonly #submitted = this.#counter("tasks_submitted_total", "Tasks that were accepted.");
   readonly #ended = this.#counter("tasks_ended_total", "Tasks that ended.", ["status"]);
   readonly #refused = this.#counter("submissions_refused_total", "Submissions that were refused.", ["code"]);
+  readonly #assigned = this.#counter("decisions_total", "Tasks that were given to a worker.", ["reason"]);
+  readonly #rejected = this.#counter(
+    "rejections_total",
+    "Workers that were passed over when a task was given out.",
+    ["reason"],
+  );
+  readonly #events = this.#counter("ledger_events_total", "Events that were committed.");
+  readonly #fenced = this.#counter("fenced_completions_total", "Reports that came too late or twice.");
+  readonly #lost = this.#counter("workers_lost_total", "Workers that went: lease means by silence.", [
+    "code",
+  ]);
+  readonly #expired = this.#counter("lease_expired_total", "Workers that were silent for a whole lease.");
+  readonly #gauges = this.#makeGauges();
 
-  constructor(levels?: () => Levels) {
+  constructor({ version = "", levels = async () => undefined }: InstrumentsOptions = {}) {
+    this.#levels = levels;
     this.#lag.enable();
-    this.#processGauges();
-    if (levels) this.#levelGauges(levels);
+    this.#gauge("build_info", "Always 1.", ["version", "node"]).set(
+      { version, node: process.versions.node },
+      1,
+    );
+    for (const status of ["completed", "failed", "cancelled"]) this.#ended.inc({ status }, 0);
+    for (const name of CLASS_NAMES) this.#wait.zero({ class: name });
+  }
+
+  /** All of them, in the text format of Prometheus. */
+  async text(): Promise<string> {
+    this.#showLevels(await this.#levels().catch(() => undefined));
+    this.#showProcess();
+    return await this.registry.metrics();
   }
 
   answered(method: string, route: string, status: number, ms: number): void {
     this.#http.observe({ method, route, status: String(status) }, ms / 1000);
   }
 
+  decided(ms: number): void {
+    this.#decision.observe(ms / 1000);
+  }
+
   committed(ms: number, events: number): void {
     this.#commit.observe(ms / 1000);
     this.#block.observe(events);
+    this.#events.inc(events);
   }
 
   submitted(count: number): void {
     this.#submitted.inc(count);
   }
 
-  ended(status: "completed" | "failed" | "cancelled", count = 1): void {
+  refused(code: string, count: number): void {
+    this.#refused.inc({ code }, count);
+  }
+
+  assigned(reason: string): void {
+    this.#assigned.inc({ reason });
+  }
+
+  rejected(reason: string, count: number): void {
+    this.#rejected.inc({ reason }, count);
+  }
+
+  started(className: string, waitMs: number): void {
+    this.#wait.observe({ class: className }, waitMs / 1000);
+  }
+
+  ran(result: string, ms: number): void {
+    this.#run.observe({ result }, ms / 1000);
+  }
+
+  ended(status: "completed" | "failed" | "cancelled", count: number): void {
     this.#ended.inc({ status }, count);
   }
 
-  refused(code: string): void {
-    this.#refused.inc({ code });
+  fenced(): void {
+    this.#fenced.inc();
+  }
+
+  workerLost(code: string): void {
+    this.#lost.inc({ code });
+    if (code === "lease") this.#expired.inc();
   }
 
   close(): void {
@@ -61,37 +130,58 @@ export class Instruments {
     this.registry.clear();
   }
 
-  #levelGauges(levels: () => Levels): void {
-    this.#gauge("tasks_queued", "Waiting tasks.", ["class"], (gauge) => {
-      const { queued } = levels();
-      for (const [number, name] of CLASS_NAMES.entries()) gauge.set({ class: name }, queued[number] ?? 0);
-    });
-    this.#gauge("tasks_running", "Tasks that workers have.", [], (gauge) => gauge.set(levels().running));
-    this.#gauge("workers", "Workers.", ["status"], (gauge) => {
-      gauge.reset();
-      for (const [status, count] of Object.entries(levels().workersByStatus)) gauge.set({ status }, count);
-    });
+  #makeGauges() {
+    return {
+      leader: this.#gauge("leader", "1 where this server decides, 0 where it does not."),
+      queued: this.#gauge("tasks_queued", "Tasks that could start if there were room.", ["class"]),
+      running: this.#gauge("tasks_running", "Tasks that workers have.", ["class"]),
+      oldest: this.#gauge(
+        "oldest_task_age_seconds",
+        "How long the oldest task of a class has waited since it could start; 0 where none waits.",
+        ["class"],
+      ),
+      unscheduled: this.#gauge("unscheduled_tasks", "Tasks that wait, by the first reason that applies.", [
+        "reason",
+      ]),
+      workers: this.#gauge("workers", "Workers.", ["status"]),
+      slots: this.#gauge("worker_slots", "What workers can run at once.", ["state"]),
+      lag: this.#gauge("event_loop_lag_seconds", "How late timers are, since the last time asked.", [
+        "quantile",
+      ]),
+      memory: this.#gauge("process_resident_memory_bytes", "Memory of the process."),
+      started: this.#gauge("process_start_time_seconds", "When the process began, since 1970."),
+      cpu: this.#counter("process_cpu_seconds_total", "Processor time of the process."),
+    };
   }
 
-  #processGauges(): void {
-    this.#gauge(
-      "event_loop_lag_seconds",
-      "How late timers are, since the last time asked.",
-      ["quantile"],
-      (gauge) => {
-        for (const quantile of [0.5, 0.99])
-          gauge.set({ quantile: String(quantile) }, this.#lag.percentile(quantile * 100) / 1e9);
-        gauge.set({ quantile: "1" }, this.#lag.max / 1e9);
-        this.#lag.reset();
-      },
-    );
-    this.#gauge("resident_memory_bytes", "Memory of the process.", [], (gauge) =>
-      gauge.set(process.memoryUsage.rss()),
-    );
-    this.#gauge("cpu_seconds", "Processor time of the process.", [], (gauge) => {
-      const { user, system } = process.cpuUsage();
-      gauge.set((user + system) / 1e6);
-    });
+  #showLevels(levels: Levels | undefined): void {
+    const { leader, queued, running, oldest, unscheduled, workers, slots } = this.#gauges;
+    leader.set(levels ? 1 : 0);
+    for (const gauge of [queued, running, oldest, unscheduled, workers, slots]) gauge.reset();
+    if (!levels) return;
+    for (const [at, name] of CLASS_NAMES.entries()) {
+      const ofClass = levels.classes[at];
+      queued.set({ class: name }, ofClass?.ready ?? 0);
+      running.set({ class: name }, ofClass?.running ?? 0);
+      const since = ofClass && ofClass.oldestReadyAt >= 0 ? ofClass.oldestReadyAt : levels.now;
+      oldest.set({ class: name }, Math.max(0, levels.now - since) / 1000);
+    }
+    for (const [reason, count] of Object.entries(levels.byReason)) unscheduled.set({ reason }, count);
+    for (const [status, count] of Object.entries(levels.workersByStatus)) workers.set({ status }, count);
+    for (const state of ["busy", "free", "closed"] as const) slots.set({ state }, levels.slots[state]);
+  }
+
+  #showProcess(): void {
+    const { lag, memory, started, cpu } = this.#gauges;
+    for (const quantile of [0.5, 0.99])
+      lag.set({ quantile: String(quantile) }, this.#lag.percentile(quantile * 100) / 1e9);
+    lag.set({ quantile: "1" }, this.#lag.max / 1e9);
+    this.#lag.reset();
+    memory.set(process.memoryUsage.rss());
+    started.set(performance.timeOrigin / 1000);
+    const { user, system } = process.cpuUsage();
+    cpu.reset();
+    cpu.inc((user + system) / 1e6);
   }
 
   #histogram<Label extends string>(
@@ -107,18 +197,7 @@ export class Instruments {
     return new Counter({ name: `orrery_${name}`, help, labelNames, registers: [this.registry] });
   }
 
-  #gauge<Label extends string>(
-    name: string,
-    help: string,
-    labelNames: Label[],
-    collect: (gauge: Gauge<Label>) => void,
-  ): void {
-    const gauge: Gauge<Label> = new Gauge({
-      name: `orrery_${name}`,
-      help,
-      labelNames,
-      registers: [this.registry],
-      collect: () => collect(gauge),
-    });
+  #gauge<Label extends string>(name: string, help: string, labelNames: Label[] = []): Gauge<Label> {
+    return new Gauge({ name: `orrery_${name}`, help, labelNames, registers: [this.registry] });
   }
 }

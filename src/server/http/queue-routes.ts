@@ -1,6 +1,14 @@
-import { Classified, ClassifyBody, PRIORITY_NAMES, QueueMetrics } from "../../protocol/api-schemas.ts";
+import {
+  Classified,
+  ClassifyBody,
+  OverviewAnswer,
+  PRIORITY_NAMES,
+  QueueMetrics,
+} from "../../protocol/api-schemas.ts";
 import { CLASS_NAMES, classify, REQUEST_STATES, type Tier } from "../../queue/index.ts";
+import type { Overview } from "../api.ts";
 import { callerOf } from "./auth.ts";
+import { instantText } from "./instants.ts";
 import { type App, answers, type Edge } from "./route.ts";
 
 export function queueRoutes(app: App, { api }: Edge): void {
@@ -38,6 +46,20 @@ export function queueRoutes(app: App, { api }: Edge): void {
     },
   );
 
+  app.get(
+    "/overview",
+    {
+      config: { scopes: ["read"] },
+      schema: {
+        summary: "The zone at a glance",
+        description: "What `orrery top` shows. It costs the same however much waits.",
+        tags: ["queue"],
+        response: answers({ 200: OverviewAnswer }),
+      },
+    },
+    async (request) => overviewAnswer(await api.overview(callerOf(request))),
+  );
+
   app.post(
     "/classify",
     {
@@ -56,4 +78,38 @@ export function queueRoutes(app: App, { api }: Edge): void {
       return { priority_class: CLASS_NAMES[classify(tier, state)] };
     },
   );
+}
+
+function overviewAnswer(overview: Overview): OverviewAnswer {
+  const { zone, now, classes, waiting, ended, activity, commitMs, workers, slots, agents } = overview;
+  return {
+    zone,
+    at: instantText(now),
+    classes: CLASS_NAMES.map((name, at) => ({
+      priority_class: name,
+      ready: classes[at]?.ready ?? 0,
+      running: classes[at]?.running ?? 0,
+      oldest_wait: (classes[at]?.oldestWaitMs ?? 0) / 1000,
+    })),
+    waiting: { ...waiting },
+    ended,
+    per_second: {
+      submitted: activity.submittedPerSecond,
+      started: activity.startedPerSecond,
+      ended: activity.endedPerSecond,
+    },
+    wait: inSeconds(activity.waitMs),
+    commit: inSeconds(commitMs),
+    workers,
+    slots: { ...slots },
+    agents: agents.map(({ agent, running, maxConcurrent }) => ({
+      agent,
+      running_count: running,
+      max_concurrent: maxConcurrent,
+    })),
+  };
+}
+
+function inSeconds(ms: Overview["commitMs"]): OverviewAnswer["commit"] {
+  return ms ? { p50: ms.p50 / 1000, p95: ms.p95 / 1000 } : null;
 }

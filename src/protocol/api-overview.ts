@@ -1,0 +1,46 @@
+import { type Static, Type } from "typebox";
+import { Count, OrNull, Time } from "./api-parts.ts";
+
+const CLASSES = ["interactive", "batch", "background"] as const;
+const Seconds = Type.Number({ minimum: 0 });
+const Quantiles = OrNull(
+  Type.Object({ p50: Seconds, p95: Seconds }, { description: "In seconds; null: nothing was measured." }),
+);
+
+export type OverviewAnswer = Static<typeof OverviewAnswer>;
+export const OverviewAnswer = Type.Object(
+  {
+    zone: Type.String(),
+    at: Time("When it was looked at."),
+    classes: Type.Array(
+      Type.Object({
+        priority_class: Type.Enum([...CLASSES]),
+        ready: Type.Integer({ minimum: 0, description: "Could start if there were room." }),
+        running: Count,
+        oldest_wait: Type.Number({ minimum: 0, description: "Of the oldest that is ready, in seconds." }),
+      }),
+    ),
+    waiting: Type.Record(Type.String(), Count, {
+      description: "All that waits, by the first reason that applies.",
+      examples: [{ Capacity: 12, Admission: 3 }],
+    }),
+    ended: Type.Object({ completed: Count, failed: Count, cancelled: Count }),
+    per_second: Type.Object(
+      { submitted: Seconds, started: Seconds, ended: Seconds },
+      { description: "Over the last ten seconds." },
+    ),
+    wait: Quantiles,
+    commit: Quantiles,
+    workers: Count,
+    slots: Type.Object({
+      busy: Count,
+      free: Count,
+      closed: Type.Integer({ minimum: 0, description: "Of workers that take nothing new." }),
+    }),
+    agents: Type.Array(
+      Type.Object({ agent: Type.String(), running_count: Count, max_concurrent: OrNull(Count) }),
+      { description: "Those with most running; only for admins others than oneself." },
+    ),
+  },
+  { title: "Overview" },
+);

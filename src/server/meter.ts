@@ -1,0 +1,120 @@
+import { Projection } from "../driver/index.ts";
+import type { AttemptStarted, LedgerEvent, Report } from "../ledger/index.ts";
+import { NO_RUN, REJECTIONS } from "../placement/index.ts";
+import { CLASS_NAMES } from "../queue/index.ts";
+import { type State, Status, type Tasks } from "../scheduler/index.ts";
+import type { ServiceStore } from "../store/index.ts";
+import type { Instruments } from "./http/metrics.ts";
+import type { RecentActivity } from "./recent-activity.ts";
+
+/** How an attempt ended, by what was reported. */
+const RESULTS = {
+  AttemptFinished: "completed",
+  AttemptFailed: "failed",
+  AttemptTimedOut: "timed_out",
+  AttemptLost: "lost",
+  AttemptCancelled: "cancelled",
+} as const;
+
+/** Also times what happens: after its end a task of no run has left the state, so it is looked at before. */
+export class MeteredProjection extends Projection {
+  readonly #instruments: Instruments | undefined;
+  readonly #recent: RecentActivity;
+
+  constructor(
+    store: Pick<ServiceStore, "keyed" | "task">,
+    instruments: Instruments | undefined,
+    recent: RecentActivity,
+  ) {
+    super(store);
+    this.#instruments = instruments;
+    this.#recent = recent;
+  }
+
+  override note(state: State, event: LedgerEvent, now: number, attached: unknown): void {
+    this.#measure(state, event, now);
+    super.note(state, event, now, attached);
+  }
+
+  #measure(state: State, event: LedgerEvent, now: number): void {
+    switch (event.kind) {
+      case "TaskSubmitted":
+        this.#submitted(event.zone, 1);
+        break;
+      case "RunSubmitted":
+        this.#submitted(event.zone, event.graph.ids.length);
+        break;
+      case "SubmissionsRefused":
+        this.#instruments?.refused(event.code, event.count);
+        break;
+      case "TaskAssigned":
+        this.#instruments?.assigned(event.reason.type);
+        for (const [at, count] of event.rejected.entries())
+          if (count > 0) this.#instruments?.rejected(REJECTIONS[at] as string, count);
+        break;
+      case "WorkerLost":
+        this.#instruments?.workerLost(event.code);
+        break;
+      case "AttemptStarted":
+        this.#start(state, event, now);
+        break;
+      case "AttemptFinished":
+      case "AttemptFailed":
+      case "AttemptTimedOut":
+      case "AttemptLost":
+      case "AttemptCancelled":
+        this.#end(state, event, now);
+        break;
+      case "TaskFailed":
+        this.#ended(state.tasks(event.run).zoneOf(event.node), "failed", 1);
+        break;
+      case "TaskCancelled":
+        this.#ended(state.tasks(event.run).zoneOf(event.node), "cancelled", 1);
+        break;
+      case "TasksSkipped":
+        this.#ended(state.run(event.run).zone, "cancelled", event.nodes.length);
+        break;
+      default:
+    }
+  }
+
+  #submitted(zone: string, count: number): void {
+    this.#instruments?.submitted(count);
+    this.#recent.note(zone, "submitted", count);
+  }
+
+  #ended(zone: string, status: "completed" | "failed" | "cancelled", count: number): void {
+    this.#instruments?.ended(status, count);
+    this.#recent.note(zone, "ended", count);
+  }
+
+  #start(state: State, report: Report, now: number): void {
+    const { run, node, attempt } = report;
+    const tasks = state.tasks(run);
+    const zone = tasks.zoneOf(node);
+    this.#recent.note(zone, "started");
+    // A later attempt waited for its back-off, or for what the first one did.
+    if (attempt - tasks.uncountedOf(node) !== 1) return;
+    const waitMs = Math.max(0, beganAt(tasks, report, now) - tasks.readyAtOf(node));
+    const { class: at } = run === NO_RUN ? state.singles.get(node) : state.run(run).laneOf(node);
+    this.#instruments?.started(CLASS_NAMES[at], waitMs);
+    this.#recent.waited(zone, waitMs);
+  }
+
+  #end(state: State, report: Exclude<Report, AttemptStarted>, now: number): void {
+    const { run, node, kind, startedAt } = report;
+    const tasks = state.tasks(run);
+    if (startedAt >= 0) {
+      // One that ended soon is reported as a whole.
+      if (tasks.statusOf(node) === Status.assigned) this.#start(state, report, now);
+      this.#instruments?.ran(RESULTS[kind], now - beganAt(tasks, report, now));
+    }
+    if (kind === "AttemptFinished") this.#ended(tasks.zoneOf(node), "completed", 1);
+  }
+}
+
+/** On the worker's word, as far as that is possible by our own clock: theirs may be wrong. */
+function beganAt(tasks: Tasks, { node, startedAt }: Report, now: number): number {
+  const assignedAt = tasks.statusOf(node) === Status.assigned ? tasks.sinceOf(node) : startedAt;
+  return Math.min(Math.max(startedAt, assignedAt), now);
+}

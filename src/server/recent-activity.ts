@@ -1,0 +1,129 @@
+/** What happened lately in a zone: enough for a glance, and bounded whatever happens. */
+export interface Activity {
+  /** Per second, over the last ten. */
+  readonly submittedPerSecond: number;
+  readonly startedPerSecond: number;
+  readonly endedPerSecond: number;
+  /** From ready to started, of those that started within the last minute; undefined: none did. */
+  readonly waitMs: Quantiles | undefined;
+}
+
+export interface Quantiles {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+const SPAN_S = 10;
+const LATELY_MS = 60_000;
+const SAMPLES = 1_024;
+/** Zones beyond these are forgotten, whoever was quiet longest first. */
+const MAX_ZONES = 256;
+
+export type Happening = "submitted" | "started" | "ended";
+
+/** Follows what happens, on a clock of its own that never jumps. */
+export class RecentActivity {
+  readonly #nowMs: () => number;
+  readonly #zones = new Map<string, ZoneActivity>();
+  readonly #commits: Samples;
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+    this.#commits = new Samples(nowMs);
+  }
+
+  note(zone: string, what: Happening, count = 1): void {
+    this.#zone(zone).note(what, count);
+  }
+
+  waited(zone: string, waitMs: number): void {
+    this.#zone(zone).waits.add(waitMs);
+  }
+
+  committed(ms: number): void {
+    this.#commits.add(ms);
+  }
+
+  of(zone: string): Activity {
+    return (this.#zones.get(zone) ?? new ZoneActivity(this.#nowMs)).toActivity();
+  }
+
+  /** Of all zones: they share the ledger. */
+  commitMs(): Quantiles | undefined {
+    return this.#commits.quantiles();
+  }
+
+  #zone(name: string): ZoneActivity {
+    const known = this.#zones.get(name);
+    const zone = known ?? new ZoneActivity(this.#nowMs);
+    if (known) this.#zones.delete(name);
+    this.#zones.set(name, zone);
+    if (this.#zones.size > MAX_ZONES) this.#zones.delete(this.#zones.keys().next().value as string);
+    return zone;
+  }
+}
+
+class ZoneActivity {
+  readonly waits: Samples;
+  readonly #nowMs: () => number;
+  /** By second, the last eleven: the one that is not over does not count. */
+  readonly #seconds: Record<Happening, number>[] = [];
+  #second: number = Number.NEGATIVE_INFINITY;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.waits = new Samples(nowMs);
+    this.#advance();
+  }
+
+  note(what: Happening, count: number): void {
+    this.#advance();
+    (this.#seconds[0] as Record<Happening, number>)[what] += count;
+  }
+
+  toActivity(): Activity {
+    this.#advance();
+    const rate = (what: Happening) =>
+      this.#seconds.slice(1).reduce((sum, second) => sum + second[what], 0) / SPAN_S;
+    return {
+      submittedPerSecond: rate("submitted"),
+      startedPerSecond: rate("started"),
+      endedPerSecond: rate("ended"),
+      waitMs: this.waits.quantiles(),
+    };
+  }
+
+  #advance(): void {
+    const second = Math.floor(this.#nowMs() / 1000);
+    const passed = Math.min(second - this.#second, SPAN_S + 1);
+    this.#second = second;
+    for (let at = 0; at < passed; at++) this.#seconds.unshift({ submitted: 0, started: 0, ended: 0 });
+    this.#seconds.length = Math.min(this.#seconds.length, SPAN_S + 1);
+  }
+}
+
+/** The last values, and when each came. */
+class Samples {
+  readonly #nowMs: () => number;
+  readonly #values = new Float64Array(SAMPLES);
+  readonly #at = new Float64Array(SAMPLES).fill(Number.NEGATIVE_INFINITY);
+  #next = 0;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  add(value: number): void {
+    this.#values[this.#next] = value;
+    this.#at[this.#next] = this.#nowMs();
+    this.#next = (this.#next + 1) % SAMPLES;
+  }
+
+  quantiles(): Quantiles | undefined {
+    const since = this.#nowMs() - LATELY_MS;
+    const lately = this.#values.filter((_, at) => (this.#at[at] as number) >= since).sort();
+    if (lately.length === 0) return undefined;
+    const at = (share: number) => lately[Math.ceil(share * lately.length) - 1] as number;
+    return { p50: at(0.5), p95: at(0.95) };
+  }
+}
