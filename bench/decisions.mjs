@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { SHAPES } from "./graphs.mjs";
 import { DASK_MISSING, findDask, measureDask } from "./peers/dask.mjs";
 import { findFault, latency, memory, overhead, rate, withScratch } from "./processes.mjs";
-import { atLeast, atMost } from "./report.mjs";
+import { atLeast, atMost, outcomeOf } from "./report.mjs";
 import { median } from "./stats.mjs";
 
 /** @typedef {import("./graphs.mjs").Shape} Shape */
@@ -89,7 +89,7 @@ function run(scale, folder, say) {
     unit: "",
     ...atLeast(ledgers.sound, ledgers.checked),
   });
-  return { rows, failures };
+  return outcomeOf(rows, failures);
 }
 
 /**

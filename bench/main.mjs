@@ -1,25 +1,29 @@
-// npm run bench -- NAME [--json] [--quick] [--full]
+// npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]
 //
 // Exits with 0 also when a goal is missed, which the results say; with 1 when something is wrong rather than
 // slow; with 2 when it was asked for what there is not.
 
 import { parseArgs } from "node:util";
+import { backlog } from "./backlog.mjs";
 import { decisions } from "./decisions.mjs";
 import { queue } from "./queue.mjs";
-import { asJson, asTable } from "./report.mjs";
+import { asJson, asText } from "./report.mjs";
 
 /** @type {readonly import("./report.mjs").Bench[]} */
-const BENCHES = [decisions, queue];
+const BENCHES = [decisions, queue, backlog];
 
 const USAGE = [
-  "usage: npm run bench -- NAME [--json] [--quick] [--full]",
+  "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",
   "",
   ...BENCHES.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`),
   `  ${"all".padEnd(12)}all of them, one after the other`,
   "",
   "  --json      one JSON object per benchmark on the standard output",
-  "  --quick     small sizes: shows that everything works, measures nothing",
+  "  --quick     small sizes: shows that everything works, measures little",
   "  --full      the largest sizes too; takes long",
+  "  --rounds N  so many rounds, 1 to 100",
+  "  --only SYSTEM",
+  `              this one alone, or several: ${BENCHES.flatMap(({ systems = [] }) => systems).join(", ")}`,
   "",
 ].join("\n");
 
@@ -31,20 +35,18 @@ async function main() {
     process.stderr.write(`${request}\n\n${USAGE}`);
     return 2;
   }
-  if (request.help) {
+  const { help, json, benches, ...setting } = request;
+  if (help) {
     process.stdout.write(USAGE);
     return 0;
   }
   let code = 0;
-  for (const bench of request.benches) {
-    const { rows, failures } = await bench.run({
-      quick: request.quick,
-      full: request.full,
-      say: (line) => process.stderr.write(`${bench.name}: ${line}\n`),
-    });
-    process.stdout.write(`${request.json ? asJson(bench.name, rows) : asTable(bench.name, rows)}\n`);
-    for (const failure of failures) process.stderr.write(`${bench.name}: FAILED: ${failure}\n`);
-    if (failures.length > 0) code = 1;
+  for (const bench of benches) {
+    const say = (/** @type {string} */ line) => process.stderr.write(`${bench.name}: ${line}\n`);
+    const outcome = await bench.run({ ...setting, say });
+    process.stdout.write(`${json ? asJson(bench.name, outcome) : asText(bench.name, outcome)}\n`);
+    for (const failure of outcome.failures) say(`FAILED: ${failure}`);
+    if (outcome.failures.length > 0) code = 1;
   }
   return code;
 }
@@ -55,20 +57,31 @@ function parse() {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
       options: {
-        json: { type: "boolean" },
-        quick: { type: "boolean" },
-        full: { type: "boolean" },
-        help: { type: "boolean", short: "h" },
+        json: { type: "boolean", default: false },
+        quick: { type: "boolean", default: false },
+        full: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+        rounds: { type: "string" },
+        only: { type: "string", multiple: true, default: [] },
       },
     });
     const [name, ...more] = positionals;
-    const { json = false, quick = false, full = false, help = false } = values;
+    const { rounds, only, ...flags } = values;
     const benches = BENCHES.filter((bench) => name === "all" || bench.name === name);
-    if (help) return { benches, json, quick, full, help };
+    const request = { benches, ...flags, only, ...(rounds !== undefined && { rounds: Number(rounds) }) };
+    if (flags.help) return request;
     if (name === undefined || more.length > 0) return "Name one benchmark, or all.";
     if (benches.length === 0) return `There is no benchmark ${name}.`;
-    return { benches, json, quick, full, help };
+    return whatIsWrong(request) ?? request;
   } catch (error) {
     return /** @type {Error} */ (error).message;
   }
+}
+
+/** @param {{ benches: readonly import("./report.mjs").Bench[], only: readonly string[], rounds?: number }} request */
+function whatIsWrong({ benches, only, rounds = 1 }) {
+  const unknown = only.find((one) => !benches.some(({ systems = [] }) => systems.includes(one)));
+  if (unknown !== undefined) return `--only ${unknown}: the benchmark compares no such system.`;
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) return "--rounds is a number from 1 to 100.";
+  return undefined;
 }

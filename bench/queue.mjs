@@ -1,261 +1,245 @@
-// How fast tasks are taken in, given out and ended by a whole service, and how long one waits for it.
+// How fast tasks are enqueued and drained, and how long one waits to be started: by Orrery and by other queues.
 //
-// PostgreSQL is the one that comes with a data directory, as it is started for users: every answer waits for the
-// disk. Each measurement has a process of its own and an empty folder. Client, worker, server and database share the
-// machine. The rounds go through all cases, each beginning one further; a figure is the median of the rounds, with the
-// least and the largest beside it. Rates of commits follow the disk, so its speed is measured in every round too.
+// All use one private PostgreSQL with the durability that it has by default, which is checked; one after the other,
+// each with an empty database and a process of its own. The rounds go through all measures, and begin with another
+// system each; a figure is the median of the rounds, with the least and the largest beside it. Client, worker and
+// database share the machine. Rates of commits follow the disk, so its speed is measured in every round too.
 
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findFault } from "./processes.mjs";
 import { Apart } from "./queue/apart.mjs";
+import { figure } from "./queue/figure.mjs";
+import { Found } from "./queue/found.mjs";
+import { interruptible } from "./queue/interruptible.mjs";
+import { LEDGER } from "./queue/measures/index.mjs";
 import { measureSync } from "./queue/noise.mjs";
-import { SYSTEMS } from "./queue/systems.mjs";
-import { atLeast } from "./report.mjs";
-import { median } from "./stats.mjs";
+import { outcomeOfQueues } from "./queue/outcome.mjs";
+import { installPackages } from "./queue/packages.mjs";
+import { startPostgres } from "./queue/postgres.mjs";
+import { askRedis, startRedis, whyNoRedis } from "./queue/redis.mjs";
+import { sizesFor } from "./queue/sizes.mjs";
+import { SYSTEMS } from "./queue/systems/index.mjs";
+import { rotated } from "./stats.mjs";
 
-/** @typedef {import("./queue/measures.mjs").Figure} Figure */
-/** @typedef {import("./queue/measures.mjs").Task} Task */
-/** @typedef {import("./queue/system.mjs").Door} Door */
+/** @typedef {import("./queue/figure.mjs").Figure} Figure */
+/** @typedef {import("./queue/interruptible.mjs").Surroundings} Surroundings */
+/** @typedef {import("./queue/measures/index.mjs").Task} Task */
+/** @typedef {import("./queue/sizes.mjs").Sizes} Sizes */
+/** @typedef {import("./queue/system.mjs").Place} Place */
 /** @typedef {import("./queue/system.mjs").System} System */
 /** @typedef {import("./report.mjs").Outcome} Outcome */
-/** @typedef {import("./report.mjs").Row} Row */
 /** @typedef {import("./report.mjs").Setting} Setting */
 
 /** @type {import("./report.mjs").Bench} */
 export const queue = {
   name: "queue",
   summary:
-    "submissions, drain, latency, claims, start and memory of the service, on PostgreSQL and in memory",
-  run: (setting) => withSignals((signal) => withFolder((folder) => run(setting, folder, signal))),
+    "enqueueing, draining and latency on PostgreSQL, and HTTP; peers: graphile-worker, pg-boss, BullMQ",
+  systems: SYSTEMS.map(({ name }) => name),
+  run: (setting) => interruptible((surroundings) => run(setting, surroundings)),
 };
-
-const STANDARD = {
-  rounds: 3,
-  submit: { inFlight: [1, 16, 256], warmUpMs: 1_000, forMs: 2_000, batch: 10_000 },
-  drain: { tasks: 20_000, agents: 8, slots: 64 },
-  latency: { warmUp: 200, samples: 1_000 },
-  // Enough to warm up: the smallest backlog comes first, on code that nothing has run before.
-  claims: { backlogs: [10_000, 100_000], warmUp: 500, samples: 300 },
-  memory: { waiting: 100_000 },
-  syncs: 200,
-};
-
-/** @type {typeof STANDARD} */
-const FULL = { ...STANDARD, claims: { ...STANDARD.claims, backlogs: [10_000, 100_000, 1_000_000] } };
-
-/** @type {typeof STANDARD} */
-const QUICK = {
-  rounds: 1,
-  submit: { inFlight: [1, 16], warmUpMs: 1, forMs: 50, batch: 100 },
-  drain: { tasks: 200, agents: 4, slots: 16 },
-  latency: { warmUp: 2, samples: 10 },
-  claims: { backlogs: [200], warmUp: 2, samples: 10 },
-  memory: { waiting: 200 },
-  syncs: 5,
-};
-
-/** To make a database and to stop it takes seconds, so small sizes do without the cases that work as in memory. */
-const QUICK_ON_DISK = new Set(["submissions, library", "drain", "start", "memory"]);
-
-/** Group commit: what is in flight at once shares a commit. */
-const LEAST_RATIO = 5;
-const RATIO_OF = { system: "Orrery on PostgreSQL", case: "submit, library, 16 in flight : 1 in flight" };
 
 const child = fileURLToPath(new URL("queue/child.mjs", import.meta.url));
+/** A drain with a long backlog first has to make it. */
+const MEASURE_WITHIN_MS = 1_200_000;
+/** Of what is said in the results; all of it goes to the standard error. */
+const MAX_REASON = 300;
 
-/**
- * One thing that is measured once per round.
- *
- * @typedef {object} Case
- * @property {System} system
- * @property {string} title
- * @property {(round: number) => Task} task
- */
+/** @typedef {{ system: string, reason: string }} Skipped */
 
 /**
  * @param {Setting} setting
- * @param {string} folder
- * @param {AbortSignal} signal
+ * @param {Surroundings} surroundings
  * @returns {Promise<Outcome>}
  */
-async function run({ quick, full, say }, folder, signal) {
-  const scale = quick ? QUICK : full ? FULL : STANDARD;
-  const cases = SYSTEMS.flatMap((system) => casesOf(system, scale)).filter(
-    ({ system, title }) => !quick || !system.isKept || QUICK_ON_DISK.has(title),
-  );
+async function run(setting, surroundings) {
+  const sizes = sizesFor(setting);
+  const { systems, skipped } = await present(setting);
+  for (const { system, reason } of skipped) setting.say(`SKIPPED ${system}: ${reason}`);
   const found = new Found();
-  for (let round = 0; round < scale.rounds; round++) {
-    const sync = measureSync(folder, scale.syncs);
-    found.add("disk", { case: "fdatasync of 8 KiB", metric: "p50", unit: "ms", value: sync.p50 });
-    found.add("disk", { case: "fdatasync of 8 KiB", metric: "p95", unit: "ms", value: sync.p95 });
-    for (const [at, { system, title, task }] of rotated(cases, round).entries()) {
-      say(
-        `round ${round + 1} of ${scale.rounds}, case ${at + 1} of ${cases.length}: ${system.name}, ${title}`,
-      );
-      const figures = await measureApart(system, task(round), join(folder, `${round}-${at}`), signal);
-      for (const figure of figures) found.add(system.name, figure);
+  /** @type {string[]} */
+  const failures = [];
+  const stage = await Stage.set(systems, surroundings);
+  for (let round = 0; round < sizes.rounds; round++) {
+    addSync(found, surroundings.folder, sizes.syncs);
+    for (const [system, task] of roundOf(systems, sizes, round)) {
+      if (skipped.some((one) => one.system === system.name)) continue;
+      setting.say(`round ${round + 1} of ${sizes.rounds}: ${task.measure}, ${system.name}`);
+      try {
+        for (const one of await stage.measure(system, task)) found.add(system.name, one);
+      } catch (error) {
+        surroundings.signal.throwIfAborted();
+        const reason = /** @type {Error} */ (error).message;
+        skipped.push({ system: system.name, reason: reason.slice(0, MAX_REASON) });
+        if (isOurs(system)) failures.push(reason);
+        else setting.say(`FAILED ${system.name}: ${reason}`);
+      }
     }
   }
-  return { rows: found.rows(["disk", ...SYSTEMS.map(({ name }) => name)], !quick), failures: [] };
+  return outcomeOfQueues({ sizes, systems, skipped, failures, postgres: stage.settings, found });
+}
+
+/** @param {Setting} setting */
+async function present({ only, say }) {
+  const wanted = SYSTEMS.filter(({ name }) => only.length === 0 || only.includes(name));
+  const peersMissing = wanted.every(isOurs) ? undefined : await installPackages(say);
+  const whyMissing = (/** @type {System} */ system) =>
+    isOurs(system) ? undefined : (peersMissing ?? (system.keptIn === "redis" ? whyNoRedis() : undefined));
+  /** @type {Skipped[]} */
+  const skipped = wanted.flatMap((system) => {
+    const reason = whyMissing(system);
+    return reason === undefined ? [] : [{ system: system.name, reason }];
+  });
+  return { systems: wanted.filter((system) => whyMissing(system) === undefined), skipped };
+}
+
+/** @param {System} system */
+function isOurs({ packages }) {
+  return packages.length === 0;
 }
 
 /**
- * @param {System} system
- * @param {typeof STANDARD} scale
- * @returns {Case[]}
+ * What is compared is measured close together: the disk is not the same for long.
+ *
+ * @param {readonly System[]} systems
+ * @param {Sizes} sizes
+ * @param {number} round
+ * @returns {[System, Task][]}
  */
-function casesOf(system, scale) {
-  /** @type {[title: string, task: (round: number) => Task][]} */
-  const tasks = [
-    ...system.submitDoors.map((door) => submitCase(door, scale)),
-    ["drain", () => ({ measure: "drain", ...scale.drain })],
-    ...system.latencyDoors.map((door) => latencyCase(door, scale)),
-  ];
-  if (system.claims) {
-    tasks.push(
-      ["claims", () => ({ measure: "claims", ...scale.claims, crowded: false })],
-      ["claims in a crowd", () => ({ measure: "claims", ...scale.claims, crowded: true })],
-    );
-  }
-  if (system.start) tasks.push(["start", () => ({ measure: "start" })]);
-  if (system.latencyDoors.includes("http"))
-    tasks.push(["memory", () => ({ measure: "memory", ...scale.memory })]);
-  return tasks.map(([title, task]) => ({ system, title, task }));
-}
-
-/**
- * @param {Door} door
- * @param {typeof STANDARD} scale
- * @returns {[title: string, task: (round: number) => Task]}
- */
-function submitCase(door, { submit }) {
-  const inFlight = (/** @type {number} */ round) => rotated(submit.inFlight, round);
+function roundOf(systems, { submit, drains, latency, http }, round) {
+  const inTurn = rotated(systems, round);
+  const inFlight = (/** @type {System} */ { extraInFlight }) =>
+    rotated([...submit.inFlight, ...extraInFlight], round);
   return [
-    `submissions, ${door}`,
-    (round) => ({ measure: "submit", door, ...submit, inFlight: inFlight(round) }),
+    ...inTurn.map((one) => each(one, { measure: "submit", ...submit, inFlight: inFlight(one) })),
+    ...drains.flatMap((drain) => inTurn.map((one) => each(one, { measure: "drain", ...drain }))),
+    ...inTurn.map((one) => each(one, { measure: "latency", ...latency })),
+    ...inTurn.filter(isOurs).map((one) => each(one, { measure: "http", ...http })),
   ];
-}
-
-/**
- * @param {Door} door
- * @param {typeof STANDARD} scale
- * @returns {[title: string, task: (round: number) => Task]}
- */
-function latencyCase(door, { latency }) {
-  return [`latency, ${door}`, () => ({ measure: "latency", door, ...latency })];
 }
 
 /**
  * @param {System} system
  * @param {Task} task
+ * @returns {[System, Task]}
+ */
+const each = (system, task) => [system, task];
+
+/**
+ * @param {Found} found
  * @param {string} folder
+ * @param {number} syncs
+ */
+function addSync(found, folder, syncs) {
+  const { p50, p95 } = measureSync(folder, syncs);
+  found.add("disk", figure("fdatasync of 8 KiB", "p50", "ms", p50));
+  found.add("disk", figure("fdatasync of 8 KiB", "p95", "ms", p95));
+}
+
+/** The databases, and who is measured on them now. */
+class Stage {
+  #surroundings;
+  #postgres;
+  #redisUrl;
+
+  /**
+   * @param {Surroundings} surroundings
+   * @param {Awaited<ReturnType<typeof startPostgres>>} postgres
+   * @param {string | undefined} redisUrl
+   */
+  constructor(surroundings, postgres, redisUrl) {
+    this.#surroundings = surroundings;
+    this.#postgres = postgres;
+    this.#redisUrl = redisUrl;
+  }
+
+  /**
+   * @param {readonly System[]} systems
+   * @param {Surroundings} surroundings
+   */
+  static async set(systems, surroundings) {
+    const { folder, closers, signal } = surroundings;
+    const postgres = await startPostgres(join(folder, "postgres"), closers);
+    signal.throwIfAborted();
+    const needsRedis = systems.some(({ keptIn }) => keptIn === "redis");
+    const redisUrl = needsRedis ? await startRedis(join(folder, "redis"), closers) : undefined;
+    return new Stage(surroundings, postgres, redisUrl);
+  }
+
+  get settings() {
+    return this.#postgres.settings;
+  }
+
+  /**
+   * @param {System} system
+   * @param {Task} task
+   * @returns {Promise<Figure[]>}
+   */
+  async measure(system, task) {
+    if (system.keptIn === "postgresql") {
+      return await this.#postgres.withDatabase((url) => this.#measureAt({ url }, system, task));
+    }
+    const url = this.#redisUrl ?? "";
+    await askRedis(url, "FLUSHALL");
+    return await this.#measureAt({ url }, system, task);
+  }
+
+  /**
+   * @param {Place} place
+   * @param {System} system
+   * @param {Task} task
+   */
+  async #measureAt(place, system, task) {
+    const folder = join(this.#surroundings.folder, "measure");
+    mkdirSync(folder);
+    try {
+      const figures = await measureApart(
+        { ...task, system: system.name, folder, place },
+        this.#surroundings.signal,
+      );
+      if (task.measure === "drain") await checkDrain(place, system, task, folder);
+      return figures;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/**
+ * @param {import("./queue/measures/index.mjs").Job} job
  * @param {AbortSignal} signal
  */
-async function measureApart(system, task, folder, signal) {
+async function measureApart(job, signal) {
   signal.throwIfAborted();
-  const apart = new Apart(child, [JSON.stringify({ ...task, system: system.name, folder })]);
+  const apart = new Apart(child, [JSON.stringify(job)]);
   const stop = () => void apart[Symbol.asyncDispose]();
+  const late = setTimeout(stop, MEASURE_WITHIN_MS);
   signal.addEventListener("abort", stop);
   try {
     return /** @type {Figure[]} */ (await apart.message());
   } finally {
+    clearTimeout(late);
     signal.removeEventListener("abort", stop);
     await apart[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-    signal.throwIfAborted();
-  }
-}
-
-/** The figures of all rounds, in the order in which the first round found them. */
-class Found {
-  /** @type {Map<string, { system: string, figure: Figure, values: number[] }>} */
-  #all = new Map();
-
-  /**
-   * @param {string} system
-   * @param {Figure} figure
-   */
-  add(system, figure) {
-    const key = JSON.stringify([system, figure.case, figure.metric]);
-    const known = this.#all.get(key) ?? { system, figure, values: [] };
-    known.values.push(figure.value);
-    this.#all.set(key, known);
-  }
-
-  /**
-   * @param {readonly string[]} systems In this order.
-   * @param {boolean} isJudged Small sizes say nothing about goals.
-   * @returns {Row[]}
-   */
-  rows(systems, isJudged) {
-    return systems.flatMap((wanted) =>
-      [...this.#all.values()]
-        .filter(({ system }) => system === wanted)
-        .map(({ system, figure, values }) => {
-          const value = median(values);
-          const isRatio = system === RATIO_OF.system && figure.case === RATIO_OF.case;
-          return {
-            ...figure,
-            case: `${system}: ${figure.case}`,
-            value,
-            min: Math.min(...values),
-            max: Math.max(...values),
-            ...(isJudged && isRatio && atLeast(value, LEAST_RATIO)),
-          };
-        }),
-    );
   }
 }
 
 /**
- * @template Item
- * @param {readonly Item[]} items
- * @param {number} by
- * @returns {Item[]}
- */
-function rotated(items, by) {
-  const from = by % items.length;
-  return [...items.slice(from), ...items.slice(0, from)];
-}
-
-/**
- * Ends in order when it is interrupted, and then as whoever interrupted it expects: by the signal.
+ * What was counted as completed must be so for others too, and Orrery's decisions must be those that it recorded.
  *
- * @template Result
- * @param {(signal: AbortSignal) => Promise<Result>} work
- * @returns {Promise<Result>}
+ * @param {Place} place
+ * @param {System} system
+ * @param {import("./queue/measures/drain.mjs").DrainSizes} sizes
+ * @param {string} folder
  */
-async function withSignals(work) {
-  const interrupted = new AbortController();
-  /** @type {NodeJS.Signals | undefined} */
-  let received;
-  const onSignal = (/** @type {NodeJS.Signals} */ name) => {
-    received ??= name;
-    interrupted.abort(new Error(`interrupted by ${name}`));
-  };
-  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
-  try {
-    return await work(interrupted.signal);
-  } finally {
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
-    if (received) process.kill(process.pid, received);
+async function checkDrain(place, system, { tasks, backlog }, folder) {
+  const completed = await system.countCompleted(place, tasks + backlog);
+  if (completed < tasks || (backlog === 0 && completed !== tasks)) {
+    throw new Error(`${system.name} has completed ${completed} of ${tasks} tasks`);
   }
-}
-
-/**
- * @template Result
- * @param {(folder: string) => Promise<Result>} work
- * @returns {Promise<Result>}
- */
-async function withFolder(work) {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-bench-"));
-  try {
-    // PostgreSQL does not run as root: where we are, another user has to get in.
-    chmodSync(folder, 0o711);
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  if (!isOurs(system)) return;
+  const fault = findFault(join(folder, LEDGER));
+  if (fault !== undefined) throw new Error(`verify --redecide: ${fault}`);
 }

@@ -21,6 +21,7 @@ import { cpus, loadavg, totalmem } from "node:os";
  * @typedef {object} Bench
  * @property {string} name
  * @property {string} summary
+ * @property {readonly string[]} [systems] Which it compares, and can be asked for alone.
  * @property {(setting: Setting) => Promise<Outcome>} run
  */
 
@@ -28,12 +29,15 @@ import { cpus, loadavg, totalmem } from "node:os";
  * @typedef {object} Setting
  * @property {boolean} quick Small sizes: shows that everything works, measures nothing.
  * @property {boolean} full The largest sizes too.
+ * @property {number} [rounds] Instead of as many as the benchmark makes by itself.
+ * @property {readonly string[]} only Of the systems; none: all.
  * @property {(line: string) => void} say
  */
 
 /**
  * @typedef {object} Outcome
- * @property {Row[]} rows
+ * @property {Readonly<Record<string, unknown>>} json
+ * @property {string} text
  * @property {string[]} failures What was wrong, not merely slow.
  */
 
@@ -71,68 +75,83 @@ function machine() {
 
 /**
  * @param {string} bench
- * @param {readonly Row[]} results
+ * @param {Outcome} outcome
  */
-export function asJson(bench, results) {
-  return JSON.stringify({ bench, machine: machine(), results: results.map(rounded) });
+export function asJson(bench, { json }) {
+  return JSON.stringify({ bench, machine: machine(), ...json }, (_, /** @type {unknown} */ value) =>
+    typeof value === "number" ? Number(value.toPrecision(5)) : value,
+  );
 }
 
 /**
  * @param {string} bench
- * @param {readonly Row[]} rows
+ * @param {Outcome} outcome
  */
-export function asTable(bench, rows) {
+export function asText(bench, { text }) {
   const { cpu, cores, memoryGiB, node } = machine();
-  const columns = COLUMNS.map(({ title, isNumeric = false, cell }) => {
-    const cells = rows.map(cell);
-    const width = Math.max(title.length, ...cells.map(({ length }) => length));
-    const pad = (/** @type {string} */ text) => (isNumeric ? text.padStart(width) : text.padEnd(width));
-    return { title: pad(title), cells: cells.map(pad), isUsed: cells.some((text) => text !== "") };
-  }).filter(({ isUsed }) => isUsed);
-  const lines = [
-    columns.map(({ title }) => title),
-    ...rows.map((_, at) => columns.map(({ cells }) => cells[at] ?? "")),
-  ].map((line) => line.join("  ").trimEnd());
-  const missed = rows.filter(({ met }) => met === false).length;
-  const held = rows.filter(({ met }) => met !== undefined).length;
-  return [
-    `${bench} on ${cores} x ${cpu}, ${memoryGiB} GiB, Node ${node}, load average ${loadAverage} at the start`,
-    "",
-    ...lines,
-    ...(held === 0
-      ? []
-      : ["", missed === 0 ? `${held} of ${held} goals are met.` : `${missed} of ${held} goals are MISSED.`]),
-  ].join("\n");
+  const title = `${bench} on ${cores} x ${cpu}, ${memoryGiB} GiB, Node ${node}, load average ${loadAverage} at the start`;
+  return `${title}\n\n${text}`;
 }
 
-/** Those that no row uses are left out. @type {readonly { title: string, isNumeric?: boolean, cell: (row: Row) => string }[]} */
+/**
+ * @param {readonly Row[]} rows
+ * @param {string[]} failures
+ * @returns {Outcome}
+ */
+export function outcomeOf(rows, failures) {
+  const columns = COLUMNS.filter(({ cell }) => rows.some((row) => cell(row) !== ""));
+  const titles = columns.map(({ title }) => title);
+  const table = align(
+    titles,
+    rows.map((row) => columns.map(({ cell }) => cell(row))),
+  );
+  return { json: { results: rows }, text: [table, ...verdict(rows)].join("\n\n"), failures };
+}
+
+/** @param {readonly { met?: boolean }[]} judged */
+export function verdict(judged) {
+  const held = judged.filter(({ met }) => met !== undefined).length;
+  const missed = judged.filter(({ met }) => met === false).length;
+  if (held === 0) return [];
+  return [missed === 0 ? `${held} of ${held} goals are met.` : `${missed} of ${held} goals are MISSED.`];
+}
+
+/**
+ * Figures to the right, words to the left.
+ *
+ * @param {readonly string[]} titles
+ * @param {readonly (readonly string[])[]} lines
+ */
+export function align(titles, lines) {
+  const columns = titles.map((title, at) => {
+    const cells = lines.map((line) => line[at] ?? "");
+    const width = Math.max(title.length, ...cells.map(({ length }) => length));
+    const isNumeric = cells.every((text) => /^(-?\d.*)?$/.test(text));
+    return [title, ...cells].map((text) => (isNumeric ? text.padStart(width) : text.padEnd(width)));
+  });
+  return [titles, ...lines]
+    .map((_, row) =>
+      columns
+        .map((cells) => cells[row])
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** Those that no row uses are left out. @type {readonly { title: string, cell: (row: Row) => string }[]} */
 const COLUMNS = [
   { title: "case", cell: (row) => row.case },
   { title: "metric", cell: (row) => row.metric },
-  { title: "value", isNumeric: true, cell: ({ value }) => formatNumber(value) },
-  { title: "min - max", isNumeric: true, cell: ({ min, max }) => formatRange(min, max) },
+  { title: "value", cell: ({ value }) => formatNumber(value) },
+  { title: "min - max", cell: ({ min, max }) => formatRange(min, max) },
   { title: "unit", cell: (row) => row.unit },
   { title: "goal", cell: ({ goal = "" }) => goal },
   { title: "", cell: ({ met }) => (met === undefined ? "" : met ? "met" : "MISSED") },
   { title: "peer", cell: ({ peer = "" }) => peer },
-  { title: "peer's", isNumeric: true, cell: ({ peerValue }) => formatOptional(peerValue) },
-  { title: "times better", isNumeric: true, cell: ({ ratio }) => formatOptional(ratio) },
+  { title: "peer's", cell: ({ peerValue }) => formatOptional(peerValue) },
+  { title: "times better", cell: ({ ratio }) => formatOptional(ratio) },
 ];
-
-/**
- * @param {Row} row
- * @returns {Row}
- */
-function rounded(row) {
-  return /** @type {Row} */ (
-    Object.fromEntries(
-      Object.entries(row).map(([key, value]) => [
-        key,
-        typeof value === "number" ? Number(value.toPrecision(5)) : value,
-      ]),
-    )
-  );
-}
 
 /** @param {number} [value] */
 function formatOptional(value) {
@@ -148,7 +167,7 @@ function formatRange(min, max) {
 }
 
 /** @param {number} value */
-function formatNumber(value) {
+export function formatNumber(value) {
   const digits = value >= 1_000 ? 0 : value >= 100 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, digits === 0 ? "," : "");
 }

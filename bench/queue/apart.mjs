@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { basename } from "node:path";
 
 /** After it was asked to end. A server writes its database to the disk first. */
 const END_WITHIN_MS = 60_000;
@@ -14,6 +15,7 @@ const MAX_STDERR = 10_000;
  */
 
 export class Apart {
+  #file;
   #child;
   #ended;
   #stderr = "";
@@ -29,6 +31,7 @@ export class Apart {
    * @param {StartOptions} [options]
    */
   constructor(file, args, { execArgv = [], env = {} } = {}) {
+    this.#file = file;
     // A store that somebody set up for other purposes is not measured.
     const { DATABASE_URL: _, ...ours } = process.env;
     this.#child = spawn(process.execPath, [...execArgv, file, ...args], {
@@ -104,8 +107,8 @@ export class Apart {
   }
 
   #failure() {
-    const { exitCode, signalCode, spawnargs } = this.#child;
-    return new Error(`${spawnargs.join(" ")} ended with ${signalCode ?? exitCode}:\n${this.#stderr}`);
+    const { exitCode, signalCode } = this.#child;
+    return new Error(`${basename(this.#file)} ended with ${signalCode ?? exitCode}: ${this.#stderr.trim()}`);
   }
 }
 

@@ -1,0 +1,71 @@
+// Work that leaves nothing behind, however it ends.
+
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Closers } from "./closers.mjs";
+
+/**
+ * @typedef {object} Surroundings
+ * @property {string} folder Removed afterwards.
+ * @property {Closers} closers Closed before that.
+ * @property {AbortSignal} signal Aborted when the user wants to stop.
+ */
+
+/**
+ * @template Result
+ * @param {(surroundings: Surroundings) => Promise<Result>} work
+ * @returns {Promise<Result>}
+ */
+export function interruptible(work) {
+  return withSignals((signal) =>
+    withFolder(async (folder) => {
+      const closers = new Closers();
+      try {
+        return await work({ folder, closers, signal });
+      } finally {
+        await closers.closeAll();
+      }
+    }),
+  );
+}
+
+/**
+ * Ends in order when it is interrupted, and then as whoever interrupted it expects: by the signal.
+ *
+ * @template Result
+ * @param {(signal: AbortSignal) => Promise<Result>} work
+ * @returns {Promise<Result>}
+ */
+async function withSignals(work) {
+  const interrupted = new AbortController();
+  /** @type {NodeJS.Signals | undefined} */
+  let received;
+  const onSignal = (/** @type {NodeJS.Signals} */ name) => {
+    received ??= name;
+    interrupted.abort(new Error(`interrupted by ${name}`));
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  try {
+    return await work(interrupted.signal);
+  } finally {
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+    if (received) process.kill(process.pid, received);
+  }
+}
+
+/**
+ * @template Result
+ * @param {(folder: string) => Promise<Result>} work
+ * @returns {Promise<Result>}
+ */
+async function withFolder(work) {
+  const folder = mkdtempSync(join(tmpdir(), "orrery-bench-"));
+  try {
+    // PostgreSQL does not run as root: where we are, another user has to get in.
+    chmodSync(folder, 0o711);
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

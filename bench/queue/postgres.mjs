@@ -1,0 +1,107 @@
+// The private PostgreSQL that all queues share, one after the other, each with a database of its own.
+
+import pg from "pg";
+import { openEmbedded } from "../../dist/store/embedded/cluster.js";
+
+/** @typedef {Readonly<Record<string, string>>} ServerSettings */
+
+/** Enough for the largest pool that is measured. Whatever concerns durability is left as it is by default. */
+const SETTINGS = { max_connections: "120" };
+
+/** What an acknowledgement is worth. */
+const DURABLE = { fsync: "on", synchronous_commit: "on", full_page_writes: "on" };
+const SHOWN = [
+  "server_version",
+  ...Object.keys(DURABLE),
+  "wal_sync_method",
+  "shared_buffers",
+  "max_wal_size",
+];
+
+/**
+ * @param {string} dataDir
+ * @param {import("./closers.mjs").Closers} closers
+ */
+export async function startPostgres(dataDir, closers) {
+  const { url } = await closers.use(openEmbedded({ dataDir, settings: SETTINGS }));
+  const settings = await readSettings(url);
+  for (const [name, value] of Object.entries(DURABLE)) {
+    if (settings[name] !== value)
+      throw new Error(`PostgreSQL runs with ${name}=${settings[name]}, not ${value}`);
+  }
+  let made = 0;
+  const createDatabase = async () => {
+    const name = `bench_${++made}`;
+    await ask(url, `create database ${name}`);
+    return name;
+  };
+  return {
+    settings,
+    /** An empty database, for as long as PostgreSQL runs. */
+    createDatabase: async () => urlOf(url, await createDatabase()),
+    /**
+     * Gives the work an empty database, and a PostgreSQL that has nothing left to write.
+     *
+     * @template Result
+     * @param {(url: string) => Promise<Result>} work
+     * @returns {Promise<Result>}
+     */
+    async withDatabase(work) {
+      const name = await createDatabase();
+      try {
+        await ask(url, "checkpoint");
+        return await work(urlOf(url, name));
+      } finally {
+        await ask(url, `drop database ${name} with (force)`);
+      }
+    },
+  };
+}
+
+/**
+ * @param {string} url
+ * @param {string} database
+ */
+function urlOf(url, database) {
+  return url.replace("@/postgres?", `@/${database}?`);
+}
+
+/**
+ * By a connection that nobody else uses.
+ *
+ * @param {string} url
+ * @param {string} text
+ * @param {readonly unknown[]} [values]
+ * @returns {Promise<Record<string, unknown>[]>}
+ */
+export async function ask(url, text, values = []) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    /** @type {import("pg").QueryResult<Record<string, unknown>>} */
+    const { rows } = await client.query(text, [...values]);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {string} text Answers with one number.
+ */
+export async function askNumber(url, text) {
+  const [row = {}] = await ask(url, text);
+  return Number(Object.values(row)[0]);
+}
+
+/**
+ * @param {string} url
+ * @returns {Promise<ServerSettings>}
+ */
+async function readSettings(url) {
+  const rows = await ask(url, "select name, current_setting(name) as value from unnest($1::text[]) name", [
+    SHOWN,
+  ]);
+  return Object.fromEntries(rows.map(({ name, value }) => [String(name), String(value)]));
+}

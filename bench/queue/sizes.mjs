@@ -1,0 +1,44 @@
+/**
+ * @typedef {object} Sizes
+ * @property {number} rounds
+ * @property {import("./measures/submit.mjs").SubmitSizes} submit
+ * @property {readonly import("./measures/drain.mjs").DrainSizes[]} drains
+ * @property {import("./measures/latency.mjs").LatencySizes} latency
+ * @property {import("./measures/http.mjs").HttpSizes} http
+ * @property {number} syncs
+ */
+
+/** @type {Sizes} */
+const STANDARD = {
+  rounds: 3,
+  submit: { inFlight: [1, 16], warmUpMs: 500, forMs: 2_000, many: 10_000, manyTimes: 3 },
+  drains: [{ tasks: 20_000, backlog: 0 }],
+  latency: { warmUp: 50, samples: 400, pauseMs: 5 },
+  http: { connections: 64, warmUpMs: 1_000, forMs: 5_000, pacedPerSecond: 1_000, pacedForMs: 10_000 },
+  syncs: 200,
+};
+
+/** @type {Sizes} */
+const FULL = {
+  ...STANDARD,
+  drains: [...STANDARD.drains, { tasks: 20_000, backlog: 1_000_000 }],
+};
+
+/** @type {Sizes} */
+const QUICK = {
+  rounds: 1,
+  submit: { inFlight: [1, 16], warmUpMs: 200, forMs: 500, many: 10_000, manyTimes: 1 },
+  drains: [{ tasks: 5_000, backlog: 0 }],
+  latency: { warmUp: 20, samples: 100, pauseMs: 5 },
+  http: { connections: 64, warmUpMs: 500, forMs: 1_000, pacedPerSecond: 1_000, pacedForMs: 2_000 },
+  syncs: 50,
+};
+
+/**
+ * @param {import("../report.mjs").Setting} setting
+ * @returns {Sizes}
+ */
+export function sizesFor({ quick, full, rounds }) {
+  const sizes = quick ? QUICK : full ? FULL : STANDARD;
+  return { ...sizes, rounds: rounds ?? sizes.rounds };
+}
