@@ -33,7 +33,7 @@ export async function testDataDir(): Promise<string> {
 
 async function startShared(): Promise<string> {
   // Nothing here outlives the machine, so nothing needs to reach the disk.
-  const settings = { fsync: "off", full_page_writes: "off" };
+  const settings = { fsync: "off", full_page_writes: "off", max_connections: "80" };
   return (await openEmbedded({ dataDir: await testDataDir(), settings })).url;
 }
 

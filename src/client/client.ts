@@ -25,6 +25,7 @@ import type {
   WorkersAnswer,
   ZoneAnswer,
 } from "../protocol/api-schemas.ts";
+import { submitIn, type Transaction } from "../protocol/index.ts";
 import { type CallOptions, get, path, post, put, repeatablePost } from "./calls.ts";
 import { Connection, type ConnectionOptions, type Query, type Request } from "./connection.ts";
 import { OrreryError, TaskFailed } from "./errors.ts";
@@ -53,6 +54,10 @@ export interface PageOptions extends CallOptions {
   readonly pageSize?: number | undefined;
 }
 
+export interface SubmitInOptions {
+  readonly client: Transaction;
+}
+
 export interface LogOptions extends CallOptions {
   /** The last line that is known. */
   readonly after?: number | undefined;
@@ -70,15 +75,28 @@ export type RunOptions = Omit<RunBody, "graph">;
 export class OrreryClient {
   readonly keys: Keys;
   readonly #connection: Connection;
+  readonly #identity: Pick<ConnectionOptions, "zone" | "agent">;
 
   constructor(options: ConnectionOptions) {
+    this.#identity = { zone: options.zone, agent: options.agent };
     this.#connection = new Connection(options);
     this.keys = new Keys(this.#connection);
   }
 
-  /** Resolves once the task is committed. */
-  submit(task: Submission, options: CallOptions = {}): Promise<TaskAnswer> {
-    return this.#connection.send(repeatablePost("submit", submitBody(task), options));
+  /**
+   * Resolves once the task is committed. With `client`, a connection to the service's PostgreSQL, it is submitted in
+   * the transaction that is open there, and exists if and only if that is committed; until then only its id is known.
+   */
+  submit(task: Submission, options?: CallOptions): Promise<TaskAnswer>;
+  submit(task: Submission, options: SubmitInOptions): Promise<Pick<TaskAnswer, "id">>;
+  async submit(
+    task: Submission,
+    options: CallOptions & Partial<SubmitInOptions> = {},
+  ): Promise<Pick<TaskAnswer, "id">> {
+    if (!options.client)
+      return await this.#connection.send(repeatablePost("submit", submitBody(task), options));
+    const { task_type, payload = {}, ...rest } = task;
+    return { id: await submitIn(options.client, task_type, payload, { ...this.#identity, ...rest }) };
   }
 
   /**

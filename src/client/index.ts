@@ -16,12 +16,14 @@ export type {
   WhyAnswer,
   WorkersAnswer,
 } from "../protocol/api-schemas.ts";
+export type { Transaction } from "../protocol/index.ts";
 export type { CallOptions } from "./calls.ts";
 export {
   type LogOptions,
   OrreryClient,
   type PageOptions,
   type RunOptions,
+  type SubmitInOptions,
   type TaskFilter,
 } from "./client.ts";
 export type { ConnectionOptions as ClientOptions } from "./connection.ts";

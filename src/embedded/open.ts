@@ -1,8 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
 import type { Priority } from "../graph/index.ts";
+import { submitIn, type Transaction } from "../protocol/index.ts";
 import {
   type Api,
+  type Caller,
   type Explanation,
   openService,
   type Refusal,
@@ -39,6 +41,8 @@ export interface TaskOptions {
   readonly limits?: readonly string[];
   readonly idempotencyKey?: string;
   readonly executor?: string;
+  /** A connection to the store's PostgreSQL: the task exists if and only if the transaction open there is committed. */
+  readonly client?: Transaction;
 }
 
 /** The task did not complete. */
@@ -112,7 +116,11 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
   };
   return {
     api,
-    async submit(type, payload = {}, task = {}) {
+    async submit(type, payload = {}, { client, ...task } = {}) {
+      if (client) {
+        if (opened.store.inbox) return await submitIn(client, type, payload, optionsOf(task, caller));
+        throw new TypeError("the store is in memory, which has no transactions; open it with a PostgreSQL");
+      }
       const [submitted] = await api.submit(caller, [submissionOf(type, payload, task)]);
       if (!submitted?.accepted) throw new Refused(submitted as Refusal);
       return submitted.task.id;
@@ -136,6 +144,28 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
 
 function workerOptions({ slots }: OpenOptions, handlers: Handlers): Parameters<typeof startLocalWorker>[1] {
   return { handlers, executors: [EXECUTOR], zone: ZONE, ...(slots !== undefined && { slots }) };
+}
+
+const PRIORITIES = ["critical", "high", "normal", "low", "best_effort"] as const;
+
+/** In the words and units of the wire. */
+function optionsOf(options: TaskOptions, { zone, agent }: Caller): Parameters<typeof submitIn>[3] {
+  const { priority, estimateMs, runAt, deadline, maxAttempts, backoffMs, timeoutMs } = options;
+  const { limits, idempotencyKey, executor = EXECUTOR } = options;
+  return {
+    zone,
+    agent,
+    executor,
+    ...(priority !== undefined && { priority: PRIORITIES[priority] }),
+    ...(estimateMs !== undefined && { estimated_service_time: estimateMs / 1000 }),
+    ...(runAt !== undefined && { run_at: new Date(runAt).toISOString() }),
+    ...(deadline !== undefined && { deadline: new Date(deadline).toISOString() }),
+    ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
+    ...(backoffMs !== undefined && { retry_backoff: backoffMs / 1000 }),
+    ...(timeoutMs !== undefined && timeoutMs > 0 && { timeout: timeoutMs / 1000 }),
+    ...(limits !== undefined && { limits: [...limits] }),
+    ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+  };
 }
 
 function submissionOf(type: string, payload: unknown, options: TaskOptions): TaskSubmission {

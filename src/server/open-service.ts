@@ -8,6 +8,7 @@ import { EventStream } from "./event-stream.ts";
 import { LastAssignments } from "./explanation.ts";
 import { Gateway } from "./gateway.ts";
 import type { Instruments } from "./http/metrics.ts";
+import { Intake } from "./intake.ts";
 import { MeteredProjection } from "./meter.ts";
 import { RecentActivity } from "./recent-activity.ts";
 import { Service } from "./service.ts";
@@ -104,12 +105,15 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const pruning = setInterval(() => {
     store.prune(clock(), retention).catch((error: unknown) => warn(`pruning: ${(error as Error).message}`));
   }, PRUNE_EVERY_MS);
+  const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);
+  const intake = store.inbox && new Intake({ inbox: store.inbox, driver, warn, onCounted: onInbox });
   return {
     api: service,
     gateway,
     driver,
     async [Symbol.asyncDispose]() {
       clearInterval(pruning);
+      await intake?.[Symbol.asyncDispose]();
       await gateway[Symbol.asyncDispose]();
       await driver[Symbol.asyncDispose]();
     },

@@ -29,13 +29,13 @@ export function payloadOf(work: Work): unknown {
 }
 
 export function stimulusOf(
-  { zone, agent }: Caller,
+  { zone, agent }: Pick<Caller, "zone" | "agent">,
   submission: TaskSubmission,
+  id: string = uuidv7(),
 ): { readonly stimulus: TaskSubmitted; readonly attached: Attachment } {
   const { executor, type, payload, priority, requestState, boostMicros, deadline, runAt } = submission;
   const { estimateMs, cpuMillicores, memoryBytes, capabilities, limits } = submission;
   const { maxAttempts, backoffMs, timeoutMs, idempotencyKey, bodyHash } = submission;
-  const id = uuidv7();
   const spec = wireSpec({
     type,
     executor,

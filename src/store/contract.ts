@@ -2,9 +2,11 @@ import type { Block, Head } from "../ledger/index.ts";
 import type {
   ApiKeyRow,
   IdempotencyKey,
+  InboxRow,
   KeyedTask,
   ListCursor,
   LogLine,
+  RefusedRow,
   Retention,
   RowChanges,
   RunRow,
@@ -85,6 +87,8 @@ export interface Leading {
 export interface ServiceStore extends Store, Leading {
   /** `memory` or `postgresql`. */
   readonly backend: string;
+  /** Undefined: it has no transactions that others could submit in. */
+  readonly inbox: Inbox | undefined;
   /** The head as it is stored now: another process may have moved it. `head` stays what this one knows and builds on. */
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */
@@ -116,6 +120,19 @@ export interface ServiceStore extends Store, Leading {
 
   /** Drops what is older than the retention at that time; returns how many tasks went. */
   prune(now: number, retention: Retention): Promise<number>;
+}
+
+/** Submissions that were made inside of other transactions: a row is there if and only if its transaction was committed. */
+export interface Inbox {
+  /** Oldest first, without those of the agents named, up to so many rows and about so many bytes. */
+  waiting(
+    without: readonly { readonly zone: string; readonly agent: string }[],
+    maxRows: number,
+    maxBytes: number,
+  ): Promise<readonly InboxRow[]>;
+  /** Drops what was taken in, and keeps what never can be with the reason. */
+  settle(taken: readonly number[], refused: readonly RefusedRow[]): Promise<void>;
+  levels(): Promise<{ readonly waiting: number; readonly refused: number }>;
 }
 
 /** The world failed, or what is stored is not what was written. `code` is stable. */

@@ -1,4 +1,4 @@
-export { type SavedSnapshot, type ServiceStore, type Store, StoreError } from "./contract.ts";
+export { type Inbox, type SavedSnapshot, type ServiceStore, type Store, StoreError } from "./contract.ts";
 export { FileStore } from "./file.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
 export { MemoryStore } from "./memory.ts";
@@ -6,11 +6,13 @@ export { openServiceStore } from "./open.ts";
 export {
   type ApiKeyRow,
   type IdempotencyKey,
+  type InboxRow,
   type KeyedTask,
   type ListCursor,
   type LogLine,
   NO_CHANGES,
   QUEUED,
+  type RefusedRow,
   type Retention,
   type RowChanges,
   type RowStatus,

@@ -20,6 +20,7 @@ import {
 /** Every feature but durability. Of the tasks that ended it keeps the last 10,000. */
 export class MemoryStore implements ServiceStore {
   readonly backend = "memory";
+  readonly inbox = undefined;
   #head: Head = GENESIS;
   #leader = { holder: "", url: "", beat: 0 };
   /** What was won by `lead`: this store belongs to one process, but it may lead, be asked, and lead again. */

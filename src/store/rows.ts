@@ -159,6 +159,25 @@ export interface ApiKeyRow {
   readonly revokedAt: number;
 }
 
+/** A submission that was made inside of another transaction, and waits to be taken in. */
+export interface InboxRow {
+  readonly number: number;
+  /** Of the task that it becomes. */
+  readonly taskId: string;
+  readonly zone: string;
+  readonly agent: string;
+  /** JSON text: what would be submitted by HTTP. */
+  readonly body: string;
+  /** Its task is there already: whoever took it in did not come to drop the row. */
+  readonly isTaken: boolean;
+}
+
+/** A row that can never be taken in, with the reason. */
+export interface RefusedRow {
+  readonly number: number;
+  readonly error: string;
+}
+
 /** How long things are kept; null: for ever. */
 export interface Retention {
   readonly endedTasksMs: number | null;

@@ -125,6 +125,11 @@ export class Instruments {
     if (code === "lease") this.#expired.inc();
   }
 
+  inbox(waiting: number, refused: number): void {
+    this.#gauges.inbox.set({ state: "waiting" }, waiting);
+    this.#gauges.inbox.set({ state: "refused" }, refused);
+  }
+
   close(): void {
     this.#lag.disable();
     this.registry.clear();
@@ -145,6 +150,11 @@ export class Instruments {
       ]),
       workers: this.#gauge("workers", "Workers.", ["status"]),
       slots: this.#gauge("worker_slots", "What workers can run at once.", ["state"]),
+      inbox: this.#gauge(
+        "inbox_rows",
+        "Submissions in transactions that wait, or were refused and are kept.",
+        ["state"],
+      ),
       lag: this.#gauge("event_loop_lag_seconds", "How late timers are, since the last time asked.", [
         "quantile",
       ]),

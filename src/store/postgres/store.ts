@@ -25,6 +25,7 @@ import { Committer } from "./committer.ts";
 import { Sockets } from "./connection.ts";
 import { Debounced } from "./debounced.ts";
 import { HeadRow } from "./head-row.ts";
+import { PostgresInbox } from "./inbox.ts";
 import { arraysOf, type TaskRecord, taskFrom } from "./parameters.ts";
 import { prepare } from "./prepare.ts";
 import { Reader } from "./reader.ts";
@@ -62,6 +63,7 @@ export class PostgresStore implements ServiceStore {
   readonly #closing = new AbortController();
   readonly #sockets = new Sockets();
   readonly #committer: Committer;
+  readonly inbox: PostgresInbox;
   readonly #reader: Reader;
   readonly #headRow: HeadRow;
   readonly #notify: Debounced;
@@ -71,6 +73,7 @@ export class PostgresStore implements ServiceStore {
     this.#committer = new Committer(target, onTrouble, this.#closing.signal);
     this.#reader = new Reader(target, this.#closing.signal);
     this.#headRow = new HeadRow(target, this.#closing.signal);
+    this.inbox = new PostgresInbox(this.#reader);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
   }
 
