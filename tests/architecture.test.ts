@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   driver: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store"],
   protocol: ["core", "ledger", "graph"],
   words: ["ledger", "placement", "scheduler"],
+  webhooks: ["core", "store"],
   server: [
     "core",
     "ledger",
@@ -29,6 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "driver",
     "protocol",
     "words",
+    "webhooks",
   ],
   simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],
   worker: ["core", "protocol", "graph"],

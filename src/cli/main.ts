@@ -20,6 +20,7 @@ import { tasksCommand } from "./tasks.ts";
 import { neutralise } from "./terminal-text.ts";
 import { traceCommand } from "./trace.ts";
 import { verifyCommand } from "./verify.ts";
+import { webhooksCommand } from "./webhooks.ts";
 import { whyCommand } from "./why.ts";
 import { workerCommand } from "./worker.ts";
 
@@ -39,7 +40,7 @@ const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
 /** What there is, as the help shows it. */
 const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run graphs:": [runCommand],
-  "Serve and work:": [serveCommand, workerCommand, workersCommand, keysCommand],
+  "Serve and work:": [serveCommand, workerCommand, workersCommand, keysCommand, webhooksCommand],
   "Tasks of a server:": [submitCommand, tasksCommand, taskCommand, cancelCommand, retryCommand, runsCommand],
   "Ask and check:": [
     whyCommand,

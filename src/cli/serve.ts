@@ -13,6 +13,8 @@ export interface ServeOptions {
   readonly lease: number;
   readonly keepEnded?: number;
   readonly config?: string;
+  readonly allowHttpWebhooks: boolean;
+  readonly webhookAllow?: readonly string[];
   readonly demo: boolean;
   readonly json: boolean;
 }
@@ -53,6 +55,11 @@ export function serveCommand(): Command {
       wholeNumber(1, 36_500),
     )
     .option("--config <file>", "further settings of the scheduler (YAML or JSON), such as credits: true")
+    .option("--allow-http-webhooks", "let webhooks go to http:// too", false)
+    .option(
+      "--webhook-allow <network...>",
+      "let webhooks go to these networks, which are not public, such as 10.0.0.0/8",
+    )
     .option("--demo", "also start a worker here and submit an example run", false)
     .option("--json", "print what is to know as JSON", false)
     .addHelpText("after", EXAMPLES)

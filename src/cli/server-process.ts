@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type RunningServer, StartError, startServer } from "../server/index.ts";
-import { CliError } from "./errors.ts";
+import { isNetwork, type WebhookSettings } from "../webhooks/index.ts";
+import { CliError, UsageError } from "./errors.ts";
 import { printJson, printLines, warn } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
 import { readServerConfig } from "./server-config.ts";
 
 const DAY_MS = 86_400_000;
+const MAX_WAIT_S = 30 * 86_400;
 
 /** Serves until it is told to stop: the first signal closes in order, the second ends at once. */
 export async function runServer(options: ServeOptions): Promise<void> {
@@ -32,6 +34,7 @@ export async function runServer(options: ServeOptions): Promise<void> {
 
 async function start(options: ServeOptions, onFailed: (error: Error) => void): Promise<RunningServer> {
   const { host, port, strictPort, store, order, fairShare, prefetch, lease, keepEnded, config } = options;
+  const webhooks = webhookSettings(options);
   const retention = { logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS };
   try {
     return await startServer({
@@ -51,6 +54,7 @@ async function start(options: ServeOptions, onFailed: (error: Error) => void): P
           ...(prefetch !== undefined && { maxQueuePerWorker: prefetch }),
         },
         leaseMs: lease * 1000,
+        webhooks,
         retention: { ...retention, endedTasksMs: keepEnded === undefined ? null : keepEnded * DAY_MS },
       },
       warn,
@@ -62,6 +66,27 @@ async function start(options: ServeOptions, onFailed: (error: Error) => void): P
     }
     throw error;
   }
+}
+
+function webhookSettings({ allowHttpWebhooks, webhookAllow = [] }: ServeOptions): Partial<WebhookSettings> {
+  const wrong = webhookAllow.find((text) => !isNetwork(text));
+  if (wrong !== undefined)
+    throw new UsageError(`--webhook-allow ${wrong} is no network; one looks like 10.0.0.0/8 or fd00::/8`);
+  const waits = process.env["ORRERY_WEBHOOK_WAITS"];
+  return {
+    allowHttp: allowHttpWebhooks,
+    allow: webhookAllow,
+    ...(waits !== undefined && { waitsMs: waitsOf(waits) }),
+  };
+}
+
+/** Seconds between tries, with commas. */
+function waitsOf(text: string): number[] {
+  const waits = text.split(",").map(Number);
+  if (waits.every((seconds) => seconds >= 0 && seconds <= MAX_WAIT_S)) return waits.map((one) => one * 1000);
+  throw new UsageError(
+    `ORRERY_WEBHOOK_WAITS must be seconds with commas between, such as 5,300; got ${text}`,
+  );
 }
 
 function ownVersion(): string {

@@ -14,6 +14,16 @@ export function put(path: string, body: unknown, { signal }: CallOptions): Reque
   return { method: "PUT", path, body: JSON.stringify(body), isRepeatable: true, signal };
 }
 
+/** What changes something to a value can be sent again. */
+export function patch(path: string, body: unknown, options: CallOptions): Request {
+  return { ...put(path, body, options), method: "PATCH" };
+}
+
+/** Not sent again: a second time it would not be found. */
+export function remove(path: string, { signal }: CallOptions): Request {
+  return { method: "DELETE", path, isRepeatable: false, signal };
+}
+
 /** What does something, once. */
 export function post(path: string, body: unknown, { signal }: CallOptions): Request {
   return {

@@ -39,6 +39,7 @@ import {
 } from "./run-events.ts";
 import { type BatchResult, type Submission, submitBody, submitInBatches } from "./submission.ts";
 import { followLog, hasEnded, type LogLine, type WaitOptions, waitForTask } from "./waiting.ts";
+import { Webhooks } from "./webhooks.ts";
 
 export interface TaskFilter {
   readonly status?: TaskSummary["status"] | readonly TaskSummary["status"][] | undefined;
@@ -74,6 +75,7 @@ export type RunOptions = Omit<RunBody, "graph">;
  */
 export class OrreryClient {
   readonly keys: Keys;
+  readonly webhooks: Webhooks;
   readonly #connection: Connection;
   readonly #identity: Pick<ConnectionOptions, "zone" | "agent">;
 
@@ -81,6 +83,7 @@ export class OrreryClient {
     this.#identity = { zone: options.zone, agent: options.agent };
     this.#connection = new Connection(options);
     this.keys = new Keys(this.#connection);
+    this.webhooks = new Webhooks(this.#connection);
   }
 
   /**

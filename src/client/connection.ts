@@ -25,7 +25,7 @@ export type Query = Readonly<
 >;
 
 export interface Request {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the API's prefix. */
   readonly path: string;
   readonly query?: Query;

@@ -1,18 +1,23 @@
 /** The client of the service: `import { OrreryClient } from "orrery/client"`. */
 export type {
   AgentAnswer,
+  DeliveryAnswer,
   EventData,
   KeyAnswer,
   KeyBody,
   LimitAnswer,
   LimitBody,
   NewKeyAnswer,
+  NewWebhookAnswer,
   OverviewAnswer,
   QueueMetrics,
   RunAnswer,
   RunSummary,
   TaskAnswer,
   TaskSummary,
+  WebhookAnswer,
+  WebhookBody,
+  WebhookChange,
   WhyAnswer,
   WorkersAnswer,
 } from "../protocol/api-schemas.ts";

@@ -7,5 +7,6 @@ export * from "./api-overview.ts";
 export * from "./api-parts.ts";
 export * from "./api-runs.ts";
 export * from "./api-tasks.ts";
+export * from "./api-webhooks.ts";
 export * from "./api-worker.ts";
 export { Ack, PollAnswer, Registration, ServerMessage, WorkerMessage } from "./worker-messages.ts";

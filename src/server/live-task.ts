@@ -108,7 +108,7 @@ export function newestFirst(a: ListCursor, b: ListCursor): number {
 
 /** The tier that a task has reached by waiting; once it ran, the one that it had. */
 export function tierOf(
-  state: State,
+  { config }: Pick<State, "config">,
   row: Pick<
     TaskLine,
     | "priority"
@@ -123,7 +123,6 @@ export function tierOf(
   >,
   now: number,
 ): number {
-  const { config } = state;
   const tier = startTier(row.priority as Tier, row.boostMicros, config);
   const until = row.status === "queued" ? now : row.startedAt >= 0 ? row.startedAt : row.endedAt;
   const readyAt = Math.max(row.enqueuedAt, row.runAt);

@@ -3,6 +3,7 @@ import { Driver, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import { DEFAULT_CONFIG, type State } from "../scheduler/index.ts";
 import type { Retention, ServiceStore } from "../store/index.ts";
+import { type WebhookSettings, Webhooks } from "../webhooks/index.ts";
 import type { Api } from "./api.ts";
 import { EventStream } from "./event-stream.ts";
 import { LastAssignments } from "./explanation.ts";
@@ -13,6 +14,7 @@ import { MeteredProjection } from "./meter.ts";
 import { RecentActivity } from "./recent-activity.ts";
 import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
+import { noteEnds, webhookData } from "./webhook-data.ts";
 
 export interface ServiceSettings {
   readonly config: Partial<SchedulerConfig>;
@@ -24,6 +26,7 @@ export interface ServiceSettings {
   /** Per attempt. */
   readonly maxLogBytes: number;
   readonly retention: Retention;
+  readonly webhooks: Partial<WebhookSettings>;
 }
 
 const DAY_MS = 86_400_000;
@@ -35,6 +38,7 @@ const STANDARD_SETTINGS: ServiceSettings = {
   maxResultBytes: 1024 * 1024,
   maxLogBytes: 1024 * 1024,
   retention: { endedTasksMs: null, logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS },
+  webhooks: {},
 };
 
 /** How a service decides where it is not told otherwise. */
@@ -60,6 +64,7 @@ export interface OpenService extends AsyncDisposable {
   readonly api: Api;
   readonly gateway: Gateway;
   readonly driver: Driver;
+  readonly webhooks: Webhooks;
 }
 
 const PRUNE_EVERY_MS = 60_000;
@@ -95,15 +100,26 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
   const gateway = new Gateway({ driver, store, clock, ...terms, warn, onFenced });
   const assignments = new LastAssignments();
-  const service = new Service({ driver, store, gateway, stream, assignments, recent });
+  const webhooks = await Webhooks.open({
+    store: store.webhooks,
+    settings: settings.webhooks,
+    describe: (ended, withResult) => webhookData(ended, withResult, driver.state.config),
+    ledgerNow: () => driver.now(),
+    now: clock,
+    warn,
+  });
+  const service = new Service({ driver, store, gateway, stream, assignments, recent, webhooks });
   effects.push(
     (facts) => assignments.follow(facts),
     (facts) => gateway.letOut(facts),
     (facts) => service.letOut(facts),
     (facts, state) => stream.publish(facts, state),
+    (facts) => noteEnds(webhooks, facts),
   );
   const pruning = setInterval(() => {
-    store.prune(clock(), retention).catch((error: unknown) => warn(`pruning: ${(error as Error).message}`));
+    prune(store, webhooks, clock(), retention).catch((error: unknown) =>
+      warn(`pruning: ${(error as Error).message}`),
+    );
   }, PRUNE_EVERY_MS);
   const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);
   const intake = store.inbox && new Intake({ inbox: store.inbox, driver, warn, onCounted: onInbox });
@@ -111,11 +127,25 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     api: service,
     gateway,
     driver,
+    webhooks,
     async [Symbol.asyncDispose]() {
       clearInterval(pruning);
       await intake?.[Symbol.asyncDispose]();
+      await webhooks[Symbol.asyncDispose]();
       await gateway[Symbol.asyncDispose]();
       await driver[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What is dropped can no longer be told of, so that is done first. */
+async function prune(
+  store: ServiceStore,
+  webhooks: Webhooks,
+  now: number,
+  retention: Retention,
+): Promise<void> {
+  await webhooks.follow();
+  await store.prune(now, retention);
+  await webhooks.prune();
 }

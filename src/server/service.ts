@@ -4,6 +4,7 @@ import { wireGraph } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
 import type { ListCursor, LogLine, RowStatus, RunRow, ServiceStore, TaskRow } from "../store/index.ts";
+import type { Webhooks } from "../webhooks/index.ts";
 import type {
   AgentView,
   Api,
@@ -45,6 +46,7 @@ export interface ServiceOptions {
   readonly stream: EventStream;
   readonly assignments: LastAssignments;
   readonly recent: RecentActivity;
+  readonly webhooks: Pick<Webhooks, "follow">;
 }
 
 const AT_ONCE = 32;
@@ -59,16 +61,18 @@ export class Service implements Api {
   readonly #stream: EventStream;
   readonly #assignments: LastAssignments;
   readonly #recent: RecentActivity;
+  readonly #webhooks: ServiceOptions["webhooks"];
   readonly #ended = new EndedTasks();
   readonly #lists: TaskLists;
 
-  constructor({ driver, store, gateway, stream, assignments, recent }: ServiceOptions) {
+  constructor({ driver, store, gateway, stream, assignments, recent, webhooks }: ServiceOptions) {
     this.#driver = driver;
     this.#store = store;
     this.#gateway = gateway;
     this.#stream = stream;
     this.#assignments = assignments;
     this.#recent = recent;
+    this.#webhooks = webhooks;
     this.#lists = new TaskLists(driver, store);
   }
 
@@ -144,6 +148,8 @@ export class Service implements Api {
     if (task.status !== "failed" && task.status !== "cancelled") {
       return refusal("not-ended", `it is ${task.status}; only a failed or cancelled task can be tried again`);
     }
+    // Its row is all that is left of how it ended.
+    await this.#webhooks.follow();
     const attached: Attachment = { type: "requeue", taskId: id, seq: task.seq };
     const answer = await this.#driver.submit(requeueOf(task), attached);
     // Somebody else was faster: what they did is what was asked for.

@@ -124,6 +124,7 @@ async function serve(
     api: service.api,
     gateway: service.gateway,
     keys,
+    webhooks: service.webhooks,
     instruments,
     version: options.version,
     serverFactory: (handler) => door.open(handler),

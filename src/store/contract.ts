@@ -14,6 +14,7 @@ import type {
   TaskLine,
   TaskRow,
 } from "./rows.ts";
+import type { WebhookStore } from "./webhook-rows.ts";
 
 /** A state that replay may start from, with its place in the chain. The state itself is the scheduler's. */
 export interface SavedSnapshot {
@@ -89,6 +90,7 @@ export interface ServiceStore extends Store, Leading {
   readonly backend: string;
   /** Undefined: it has no transactions that others could submit in. */
   readonly inbox: Inbox | undefined;
+  readonly webhooks: WebhookStore;
   /** The head as it is stored now: another process may have moved it. `head` stays what this one knows and builds on. */
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */

@@ -23,3 +23,12 @@ export {
   type TaskProgress,
   type TaskRow,
 } from "./rows.ts";
+export type {
+  Delivery,
+  DeliveryProgress,
+  DeliveryRow,
+  EndedTask,
+  EndsCursor,
+  WebhookRow,
+  WebhookStore,
+} from "./webhook-rows.ts";

@@ -1,3 +1,4 @@
+import { compareText } from "../core/index.ts";
 import { StoreError } from "./contract.ts";
 import { NewestFirst } from "./newest-first.ts";
 import type {
@@ -16,6 +17,8 @@ import type {
 
 /** How many tasks that ended are kept, and how many runs; the oldest are forgotten first. */
 const KEPT_ENDED = 10_000;
+/** How many ends can be followed; of a run that is still open more tasks than are kept may have ended. */
+const KEPT_ENDS = 100_000;
 
 interface KeptTask {
   row: TaskRow;
@@ -39,6 +42,8 @@ export class MemoryRows {
   /** In the order in which they ended. A task of a run that is still open is not among them: others may need it. */
   readonly #endedTasks = new Set<string>();
   readonly #endedRuns = new Set<string>();
+  /** Every end of a task, in order. */
+  #ends: string[] = [];
 
   change(changes: RowChanges): void {
     this.#refuseDoubles(changes);
@@ -95,6 +100,23 @@ export class MemoryRows {
     return found;
   }
 
+  /** What ended after an event and id, in order. */
+  endedAfter({ seq, id }: { readonly seq: number; readonly id: string }): TaskRow[] {
+    const found = new Map<string, TaskRow>();
+    for (let at = this.#ends.length - 1; at >= 0; at--) {
+      const row = this.task(this.#ends[at] as string);
+      if (!row || row.endedAt < 0) continue;
+      if (row.seq < seq) break;
+      if (row.seq > seq || row.id > id) found.set(row.id, row);
+    }
+    return [...found.values()].sort((a, b) => a.seq - b.seq || compareText(a.id, b.id));
+  }
+
+  runsEndedFrom(time: number): RunRow[] {
+    const ended = Array.from(this.#endedRuns, (id) => this.run(id) as RunRow);
+    return ended.filter(({ endedAt }) => endedAt >= time);
+  }
+
   /** Lines of tasks that are no longer known are dropped. */
   appendLogs(lines: readonly LogLine[]): void {
     for (const line of lines) {
@@ -146,6 +168,7 @@ export class MemoryRows {
       this.#tasks.set(task.id, { row: { ...task, ...progress }, key: undefined, logs: [] });
       if (task.run) this.#runs.get(task.run.id)?.taskIds.add(task.id);
       this.#noteEnd(task.id);
+      if (progress.endedAt >= 0) this.#ends.push(task.id);
     }
     this.#taskOrder.add(submitted.map(({ task }) => task));
   }
@@ -162,6 +185,7 @@ export class MemoryRows {
     if (!task) return;
     task.row = { ...task.row, ...progress };
     this.#noteEnd(id);
+    if (progress.endedAt >= 0) this.#ends.push(id);
   }
 
   #endRun(id: string, outcome: RunRow["outcome"], endedAt: number): void {
@@ -181,6 +205,7 @@ export class MemoryRows {
   }
 
   #forgetOldest(): void {
+    if (this.#ends.length > 2 * KEPT_ENDS) this.#ends = this.#ends.slice(-KEPT_ENDS);
     for (const id of this.#endedTasks) {
       if (this.#endedTasks.size <= KEPT_ENDED) break;
       this.#forgetTask(id);

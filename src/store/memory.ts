@@ -2,6 +2,7 @@ import { compareText } from "../core/index.ts";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
 import type { Leadership, Member, SavedSnapshot, ServiceStore } from "./contract.ts";
 import { MemoryRows } from "./memory-rows.ts";
+import { MemoryWebhooks } from "./memory-webhooks.ts";
 import {
   type ApiKeyRow,
   type IdempotencyKey,
@@ -16,6 +17,7 @@ import {
   type TaskLine,
   type TaskRow,
 } from "./rows.ts";
+import type { WebhookStore } from "./webhook-rows.ts";
 
 /** Every feature but durability. Of the tasks that ended it keeps the last 10,000. */
 export class MemoryStore implements ServiceStore {
@@ -29,6 +31,7 @@ export class MemoryStore implements ServiceStore {
   readonly #blocks: Block[] = [];
   #snapshot: SavedSnapshot | undefined;
   readonly #rows = new MemoryRows();
+  readonly webhooks: WebhookStore = new MemoryWebhooks(this.#rows);
   readonly #apiKeys = new Map<string, ApiKeyRow>();
   readonly #settings = new Map<string, string>();
 

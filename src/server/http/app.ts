@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify } from "fastify";
 import { uuidv7 } from "uuidv7";
 import { invariant } from "../../core/index.ts";
+import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
 import { adminRoutes } from "./admin-routes.ts";
@@ -25,6 +26,7 @@ import { submitRoutes } from "./submit-routes.ts";
 import { taskListRoute } from "./task-list-route.ts";
 import { taskRoutes } from "./task-routes.ts";
 import { validatorCompiler } from "./validation.ts";
+import { webhookRoutes } from "./webhook-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
 import { useWorkerSockets } from "./worker-socket.ts";
 
@@ -36,6 +38,7 @@ export interface AppOptions {
   readonly api: Api;
   readonly gateway: WorkerGateway;
   readonly keys: Keys;
+  readonly webhooks: Webhooks;
   readonly health: Health;
   readonly version: string;
   readonly instruments?: Instruments;
@@ -78,10 +81,19 @@ export function buildApp(options: AppOptions): App {
   const closing = new AbortController();
   // Everyone who waits listens to it.
   setMaxListeners(0, closing.signal);
-  const { api, gateway, keys, health } = options;
+  const { api, gateway, keys, webhooks, health } = options;
   const instruments = options.instruments ?? new Instruments();
   const cursors = new Cursors(keys.derive("cursors"));
-  const edge: Edge = { api, gateway, keys, health, instruments, cursors, closing: closing.signal };
+  const edge: Edge = {
+    api,
+    gateway,
+    keys,
+    webhooks,
+    health,
+    instruments,
+    cursors,
+    closing: closing.signal,
+  };
 
   useProblems(app);
   useRequestIds(app, instruments);
@@ -109,6 +121,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   eventRoutes(scope, edge);
   adminRoutes(scope, edge);
   keyRoutes(scope, edge);
+  webhookRoutes(scope, edge);
   ledgerRoutes(scope, edge);
 }
 

@@ -118,6 +118,7 @@ test("a server that is not ready says so, and why", async () => {
   const app = buildApp({
     api: served.service.api,
     gateway: served.service.gateway,
+    webhooks: served.service.webhooks,
     keys: served.keys,
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },

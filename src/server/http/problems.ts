@@ -18,6 +18,8 @@ const PROBLEMS = {
   "not-ended": [409, "The task's status does not allow it"],
   "part-of-a-run": [409, "The task belongs to a run"],
   "worker-taken": [409, "Another worker has this id"],
+  "too-many-webhooks": [409, "The zone has as many webhooks as it may"],
+  "webhook-disabled": [409, "The webhook is disabled"],
   "session-ended": [409, "The worker's session is not the current one"],
   "too-large": [413, "The request is too large"],
   "unsupported-media-type": [415, "The content type is not supported"],

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import { type TSchema, type TString, Type } from "typebox";
 import { MAX_NAME, ProblemDocument } from "../../protocol/api-schemas.ts";
+import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
 import type { Cursors } from "./cursor.ts";
@@ -23,6 +24,7 @@ export interface Edge {
   readonly api: Api;
   readonly gateway: WorkerGateway;
   readonly keys: Keys;
+  readonly webhooks: Webhooks;
   readonly cursors: Cursors;
   readonly instruments: Instruments;
   readonly health: Health;

@@ -27,6 +27,23 @@ test("migrations are numbered, each number once, and named for their effect", ()
   expect(new Set(all.map(({ number }) => number)).size).toBe(all.length);
 });
 
+test("a migration that was made side by side with a later one is applied after it", async () => {
+  const database = await testDatabase();
+  await using client = await connected(database);
+  const [second, third] = [2, 3].map((number) => ({
+    number,
+    name: `000${number}_add`,
+    text: `create table added_${number} ()`,
+  })) as [Migration, Migration];
+  await migrate(client, database.schema, [FIRST, third]);
+  await migrate(client, database.schema, [FIRST, second, third]);
+  const { rows } = await client.query(
+    "select from information_schema.tables where table_schema = $1 and table_name like 'added%'",
+    [database.schema],
+  );
+  expect(rows).toHaveLength(2);
+});
+
 test("several processes that open new tables at once make them once", async () => {
   const database = await testDatabase();
   const stores = await Promise.all([1, 2, 3].map(() => PostgresStore.open(database)));

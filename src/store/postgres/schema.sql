@@ -343,6 +343,48 @@ create table tasks (
   constraint tasks_pkey PRIMARY KEY (id)
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
 
+create table webhook_cursor (
+  only_row boolean not null default true,
+  value text not null,
+  constraint webhook_cursor_only_row_check CHECK (only_row),
+  constraint webhook_cursor_pkey PRIMARY KEY (only_row)
+);
+
+create table webhook_deliveries (
+  id text collate "C" not null,
+  webhook_id text collate "C" not null,
+  type text collate "C" not null,
+  subject text collate "C" not null,
+  body text not null,
+  created_at bigint not null,
+  status smallint not null default 0,
+  tries integer not null default 0,
+  next_at bigint not null,
+  tried_at bigint not null default '-1'::integer,
+  answered integer not null default 0,
+  error text not null default ''::text,
+  constraint webhook_deliveries_pkey PRIMARY KEY (id)
+) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02);
+
+create table webhooks (
+  id text collate "C" not null,
+  zone text collate "C" not null,
+  url text not null,
+  description text not null,
+  events text[] not null,
+  agents text[] not null,
+  types text[] not null,
+  executors text[] not null,
+  include_result boolean not null,
+  secrets text not null,
+  created_at bigint not null,
+  since bigint not null,
+  disabled_at bigint not null,
+  disabled_reason text not null,
+  failing_since bigint not null,
+  constraint webhooks_pkey PRIMARY KEY (id)
+);
+
 CREATE INDEX idempotency_keys_by_task ON idempotency_keys USING btree (task_id);
 
 CREATE UNIQUE INDEX inbox_by_key ON inbox USING btree (zone, agent, key) WHERE (key IS NOT NULL);
@@ -364,3 +406,9 @@ CREATE INDEX tasks_by_run ON tasks USING btree (run_id, submitted_seq DESC, id D
 CREATE INDEX tasks_by_zone ON tasks USING btree (zone, status, submitted_seq DESC, id DESC);
 
 CREATE INDEX tasks_waiting ON tasks USING btree (priority_class, estimate_bucket(estimate_ms), GREATEST(enqueued_at, run_at), id) WHERE ((status = 0) AND (run_id IS NULL));
+
+CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING btree (created_at);
+
+CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries USING btree (webhook_id, id DESC);
+
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (webhook_id, next_at, id) WHERE (next_at >= 0);

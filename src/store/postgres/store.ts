@@ -21,6 +21,7 @@ import {
   type TaskLine,
   type TaskRow,
 } from "../rows.ts";
+import type { WebhookStore } from "../webhook-rows.ts";
 import { Committer } from "./committer.ts";
 import { Sockets } from "./connection.ts";
 import { Debounced } from "./debounced.ts";
@@ -40,6 +41,7 @@ import {
   runFrom,
 } from "./records.ts";
 import { loadSnapshot, saveSnapshot } from "./snapshots.ts";
+import { PostgresWebhooks } from "./webhooks.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -67,6 +69,7 @@ export class PostgresStore implements ServiceStore {
   readonly #reader: Reader;
   readonly #headRow: HeadRow;
   readonly #notify: Debounced;
+  readonly webhooks: WebhookStore;
 
   private constructor({ url, schema = "orrery", onTrouble = () => {} }: PostgresOptions) {
     const target = { url, schema, sockets: this.#sockets };
@@ -74,6 +77,7 @@ export class PostgresStore implements ServiceStore {
     this.#reader = new Reader(target, this.#closing.signal);
     this.#headRow = new HeadRow(target, this.#closing.signal);
     this.inbox = new PostgresInbox(this.#reader);
+    this.webhooks = new PostgresWebhooks(this.#reader);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
   }
 

@@ -1,0 +1,2 @@
+-- How far ends were followed.
+select value from webhook_cursor;

@@ -1,0 +1,5 @@
+-- All webhooks; there are few.
+select id, zone, url, description, events, agents, types, executors, include_result, secrets, created_at, since,
+       disabled_at, disabled_reason, failing_since
+  from webhooks
+ order by id;
