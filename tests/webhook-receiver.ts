@@ -4,6 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Received {
@@ -31,12 +32,12 @@ export class Receiver implements AsyncDisposable {
   }
 
   private constructor() {
-    this.#server = createServer(async (request, response) => {
-      let body = "";
-      for await (const chunk of request.setEncoding("utf8")) body += chunk;
-      const received = receivedOf(request.headers, body);
-      this.received.push(received);
-      this.answer(response, received);
+    this.#server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const received = receivedOf(request.headers, body);
+        this.received.push(received);
+        this.answer(response, received);
+      });
     });
   }
 

@@ -64,9 +64,9 @@ describe.each(BACKENDS)("on %s", (backend) => {
     expect(told(cancelled)?.type).toBe("task.cancelled");
     expect(told(run.body.id)).toMatchObject({ type: "run.ended", data: { status: "failed", nodes: 2 } });
     const ofRun = all.filter(({ data }) => data.run_id === run.body.id);
-    expect(ofRun.map(({ type, data }) => [type, data.node, data.error_code]).sort()).toEqual([
-      ["task.cancelled", "b", "skipped"],
-      ["task.failed", "a", "error"],
+    expect(ofRun.map(({ type, data }) => `${type} ${data.node} ${data.error_code}`).sort()).toEqual([
+      "task.cancelled b skipped",
+      "task.failed a error",
     ]);
     for (const { signaturesFrom, body } of all) {
       expect(signaturesFrom(secret)).toBe(1);
@@ -111,7 +111,7 @@ describe.each(BACKENDS)("on %s", (backend) => {
     }
     await service.get(`task/${id}?wait=30`);
     const told = await receiver.until(4);
-    expect(told.map(({ data }) => data.attempt).sort()).toEqual([1, 2, 3, 4]);
+    expect(new Set(told.map(({ data }) => data.attempt as number))).toEqual(new Set([1, 2, 3, 4]));
   });
 
   test("filters and results are as each webhook asks", async () => {
@@ -130,7 +130,7 @@ describe.each(BACKENDS)("on %s", (backend) => {
     const large = await submit(service, { task_type: "large" });
     const failed = await submit(service, { task_type: "fail" });
     const all = await receiver.until(4);
-    expect(all.map(({ data }) => data.id).sort()).toEqual([failed, ofAda, ofAda, large].sort());
+    expect(all.map(({ data }) => data.id as string).sort()).toEqual([failed, ofAda, ofAda, large].sort());
     const results = all.filter(({ data }) => data.id === ofAda).map(({ data }) => data.result);
     expect(results).toContainEqual({ n: 1 });
     expect(results).toContain(undefined);
