@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import type { StoreError } from "../store/index.ts";
 import { cancelCommand, retryCommand } from "./cancel.ts";
+import { doctorCommand } from "./doctor.ts";
 import { CliError } from "./errors.ts";
 import { exportCommand } from "./export.ts";
 import { workersCommand } from "./fleet.ts";
@@ -43,6 +44,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Serve and work:": [serveCommand, workerCommand, workersCommand, keysCommand, webhooksCommand],
   "Tasks of a server:": [submitCommand, tasksCommand, taskCommand, cancelCommand, retryCommand, runsCommand],
   "Ask and check:": [
+    doctorCommand,
     whyCommand,
     ganttCommand,
     traceCommand,

@@ -1,5 +1,6 @@
 export { type Inbox, type SavedSnapshot, type ServiceStore, type Store, StoreError } from "./contract.ts";
 export { FileStore } from "./file.ts";
+export { type DatabaseFacts, type DataDirFacts, inspectDatabase, inspectDataDir } from "./inspect.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
 export { MemoryStore } from "./memory.ts";
 export { openServiceStore } from "./open.ts";

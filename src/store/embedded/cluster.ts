@@ -127,7 +127,7 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
   return (await majorOf(join(dataDir, "postgres"))) !== undefined;
 }
 
-async function majorOf(clusterDir: string): Promise<number | undefined> {
+export async function majorOf(clusterDir: string): Promise<number | undefined> {
   const text = await readFile(join(clusterDir, "PG_VERSION"), "utf8").catch(() => undefined);
   return text === undefined ? undefined : Number.parseInt(text, 10);
 }
@@ -203,6 +203,6 @@ async function socketDirFor(clusterDir: string, owner: Owner | undefined): Promi
   return short;
 }
 
-function urlOf(socketDir: string): string {
+export function urlOf(socketDir: string): string {
   return `postgresql://${USER}@/postgres?host=${encodeURIComponent(socketDir)}`;
 }

@@ -102,7 +102,7 @@ export async function stopPostmaster({ pid }: Postmaster, clusterDir: string): P
 }
 
 /** The file holds, a line each: the process, the data, the start, the port, the socket's folder … and the state. */
-async function readPidFile(clusterDir: string): Promise<Postmaster | undefined> {
+export async function readPidFile(clusterDir: string): Promise<Postmaster | undefined> {
   const text = await readFile(join(clusterDir, "postmaster.pid"), "utf8").catch(() => "");
   const lines = text.split("\n");
   const pid = Number(lines[0]);

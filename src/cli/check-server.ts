@@ -1,0 +1,86 @@
+/** A server as its callers meet it. */
+
+import { OrreryClient, OrreryError } from "../client/index.ts";
+import { countOf } from "../words/index.ts";
+import { type Check, failure, pass, warning } from "./check.ts";
+import { judgeSkew } from "./check-store.ts";
+
+export interface ServerAddress {
+  readonly url: string;
+  readonly key: string | undefined;
+  /** It was named, so it should be there. */
+  readonly isNamed: boolean;
+}
+
+const WITHIN_MS = 5_000;
+/** The header says whole seconds. */
+const HEADER_STEP_MS = 1_000;
+
+export async function checkServer({ url, key, isNamed }: ServerAddress): Promise<Check[]> {
+  const sentAt = Date.now();
+  let answer: Response;
+  try {
+    answer = await fetch(new URL("/readyz", url), { signal: AbortSignal.timeout(WITHIN_MS) });
+  } catch (error) {
+    const { cause, message } = error as Error & { cause?: { code?: string } };
+    const detail = `no server answers at ${url} (${cause?.code ?? message})`;
+    return [
+      (isNamed ? failure : warning)(
+        "server",
+        detail,
+        "start one (orrery serve), or name another with --server",
+      ),
+    ];
+  }
+  const body = (await answer.json().catch(() => ({}))) as {
+    status?: string;
+    detail?: string;
+    version?: string;
+  };
+  if (body.status === undefined && body.detail === undefined)
+    return [failure("server", `what answers at ${url} is no Orrery`, "name another with --server")];
+  const checks = [judgeReady(url, answer.ok, body), ...judgeClock(answer, sentAt)];
+  return answer.ok ? [...checks, ...(await checkWorkers(url, key))] : checks;
+}
+
+function judgeReady(
+  url: string,
+  isOk: boolean,
+  { detail, version }: { detail?: string; version?: string },
+): Check {
+  if (isOk) return pass("server", `${url} is ready${version === undefined ? "" : `, version ${version}`}`);
+  return failure("server", `${url} is not ready: ${detail ?? "it does not say why"}`, "see its log");
+}
+
+function judgeClock(answer: Response, sentAt: number): Check[] {
+  const said = Date.parse(answer.headers.get("date") ?? "");
+  if (Number.isNaN(said)) return [];
+  const doubtMs = Date.now() - sentAt + HEADER_STEP_MS;
+  const aheadMs = said - sentAt;
+  return [judgeSkew("clock of the server", Math.abs(aheadMs) <= doubtMs ? 0 : aheadMs)];
+}
+
+async function checkWorkers(url: string, key: string | undefined): Promise<Check[]> {
+  if (!key) return [warning("workers", "they were not looked at: there is no key", "set ORRERY_API_KEY")];
+  try {
+    const client = new OrreryClient({ url, key, retryForMs: 0 });
+    return [judgeWorkers(await client.workers({ signal: AbortSignal.timeout(WITHIN_MS) }))];
+  } catch (error) {
+    const detail = error instanceof OrreryError ? error.detail : (error as Error).message;
+    return [failure("workers", `the server does not say: ${detail}`, "use a key with the scope read")];
+  }
+}
+
+function judgeWorkers(workers: readonly { readonly id: string; readonly status: string }[]): Check {
+  if (workers.length === 0)
+    return warning("workers", "there are none, so nothing runs", "start one: orrery worker --tasks FILE");
+  const gone = workers.filter(({ status }) => status === "Unreachable" || status === "Away");
+  const detail = `${countOf(workers.length - gone.length, "worker")} of ${workers.length} can be reached`;
+  if (gone.length === 0) return pass("workers", detail);
+  const names = gone.slice(0, 3).map(({ id }) => id);
+  return warning(
+    "workers",
+    `${detail}; gone: ${names.join(", ")}${gone.length > 3 ? " …" : ""}`,
+    "start them again, or wait: those that do not come back are forgotten",
+  );
+}

@@ -1,0 +1,80 @@
+import { resolve } from "node:path";
+import { inspectDataDir } from "../store/index.ts";
+import { type Check, failure, pass } from "./check.ts";
+import {
+  checkDataDir,
+  checkDisk,
+  checkFirstKey,
+  checkKeyFile,
+  checkNode,
+  checkPort,
+} from "./check-machine.ts";
+import { checkServer } from "./check-server.ts";
+import { checkStore } from "./check-store.ts";
+import type { DoctorOptions } from "./doctor.ts";
+import { CheckFailed, UsageError } from "./errors.ts";
+import { printLines, stdoutPalette } from "./output.ts";
+import { printSafeJson, shown } from "./service-text.ts";
+
+const USUAL_SERVER = "http://127.0.0.1:2026";
+
+/** All checks, whatever becomes of each; those that failed decide how the command ends. */
+export async function diagnose(options: DoctorOptions): Promise<void> {
+  // A variable that is set to nothing says nothing.
+  const server = options.server || USUAL_SERVER;
+  if (!/^https?:$/.test(URL.canParse(server) ? new URL(server).protocol : ""))
+    throw new UsageError(`${server} is no URL of a server; one looks like ${USUAL_SERVER}`);
+  const address = { url: server, key: options.key, isNamed: Boolean(options.server) };
+  const dataDir = resolve(options.data);
+  const parts = [
+    guarded("node", async () => [
+      checkNode(process.versions.node),
+      ...checkFirstKey(process.env["ORRERY_API_KEY"]),
+    ]),
+    guarded("store", () => checkStores(options.store || undefined, dataDir)),
+    guarded("key file", () => checkKeyFile(dataDir)),
+    guarded("server", () => checkServer(address)),
+  ];
+  const checks = (await Promise.all(parts)).flat();
+  if (checks.some(({ name, result }) => name === "server" && result !== "pass"))
+    checks.push(...(await guarded("port", () => checkLocalPort(server))));
+  await print(checks, options.json);
+  if (checks.some(({ result }) => result === "fail")) throw new CheckFailed();
+}
+
+async function checkStores(store: string | undefined, dataDir: string): Promise<Check[]> {
+  if (store === "memory") return [pass("store", "memory: nothing is kept when the server stops")];
+  if (store !== undefined) return await checkStore(store);
+  const facts = await inspectDataDir(dataDir);
+  const ofDatabase = facts.url === undefined ? [] : await checkStore(facts.url);
+  return [await checkDisk(dataDir), ...checkDataDir(dataDir, facts), ...ofDatabase];
+}
+
+async function checkLocalPort(server: string): Promise<Check[]> {
+  const { hostname, port, protocol } = new URL(server);
+  if (hostname !== "localhost" && !/^127\./.test(hostname)) return [];
+  return [await checkPort(hostname, port === "" ? (protocol === "https:" ? 443 : 80) : Number(port))];
+}
+
+/** A check that breaks is one that failed, and keeps no other from being made. */
+async function guarded(name: string, check: () => Promise<Check[]>): Promise<Check[]> {
+  try {
+    return await check();
+  } catch (error) {
+    return [failure(name, `it could not be checked: ${(error as Error).message}`, "see the message")];
+  }
+}
+
+async function print(checks: readonly Check[], json: boolean): Promise<void> {
+  const failed = checks.filter(({ result }) => result === "fail").length;
+  const warned = checks.filter(({ result }) => result === "warn").length;
+  if (json) return await printSafeJson({ ok: failed === 0, failed, warned, checks });
+  const { green, yellow, red, dim } = stdoutPalette();
+  const marks = { pass: green("pass"), warn: yellow("warn"), fail: red("FAIL") };
+  const lines = checks.flatMap(({ name, result, detail, fix }) => [
+    `${marks[result]}  ${shown(name)}: ${shown(detail)}`,
+    ...(fix === undefined ? [] : [`      ${dim("→")} ${shown(fix)}`]),
+  ]);
+  const sum = failed + warned === 0 ? "all is well" : `${failed} failed, ${warned} to look at`;
+  await printLines([...lines, sum]);
+}

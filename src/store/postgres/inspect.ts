@@ -1,0 +1,137 @@
+import type pg from "pg";
+import { sha256Hex } from "../../core/index.ts";
+import { ChainVerifier, type Damage, type Head } from "../../ledger/index.ts";
+import { StoreError } from "../contract.ts";
+import { connect } from "./connection.ts";
+import { messageOf } from "./outage.ts";
+import { migrations, sql } from "./sql.ts";
+
+/** What there is to know about a database before it is opened, found without changing anything in it. */
+export interface DatabaseFacts {
+  readonly server: ServerFacts;
+  /** Its clock against ours; positive: it is ahead. */
+  readonly skewMs: number;
+  readonly schema: SchemaFacts;
+  /** Undefined where there is no ledger of ours to read. */
+  readonly chain: ChainFacts | undefined;
+}
+
+export interface ServerFacts {
+  readonly version: number;
+  readonly version_text: string;
+  readonly encoding: string;
+  readonly fsync: string;
+  readonly synchronous_commit: string;
+  readonly full_page_writes: string;
+  readonly max_connections: number;
+  readonly reserved_connections: number;
+  readonly is_standby: boolean;
+  readonly connections: number;
+  /** Sessions that hold a transaction open and do nothing. */
+  readonly forgotten: number;
+  readonly now_ms: number;
+}
+
+/** `foreign`: somebody else's tables stand under our name. */
+export interface SchemaFacts {
+  readonly state: "absent" | "foreign" | "ours";
+  readonly missing: readonly string[];
+  readonly changed: readonly string[];
+  /** Applied by a later version. */
+  readonly newer: readonly string[];
+}
+
+export interface ChainFacts {
+  readonly blocks: number;
+  readonly head: Head;
+  /** What is wrong, if anything is. */
+  readonly damage: Damage | undefined;
+}
+
+const QUERY_TIMEOUT_MS = 15_000;
+const BLOCKS = 1_000;
+const BLOCK_BYTES = 64 << 20;
+
+/** Throws a `StoreError` where the database cannot be asked. */
+export async function inspectDatabase(url: string, schema = "orrery"): Promise<DatabaseFacts> {
+  const client = await connect({ url, schema }, "settings-of-reads", QUERY_TIMEOUT_MS).catch(
+    (cause: unknown) => {
+      throw new StoreError("unavailable", messageOf(cause), cause);
+    },
+  );
+  try {
+    const { server, skewMs } = await inspectServer(client);
+    const facts = await inspectSchema(client, schema);
+    const chain = facts.state === "ours" && facts.newer.length === 0 ? await inspectChain(client) : undefined;
+    return { server, skewMs, schema: facts, chain };
+  } catch (cause) {
+    throw new StoreError("unreadable", messageOf(cause), cause);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** The time that the answer took is the doubt that is left. */
+async function inspectServer(client: pg.Client): Promise<Pick<DatabaseFacts, "server" | "skewMs">> {
+  const sentAt = Date.now();
+  const { rows } = await client.query<ServerFacts>(sql("inspect-server").text);
+  const server = rows[0] as ServerFacts;
+  const doubtMs = (Date.now() - sentAt) / 2;
+  const aheadMs = server.now_ms - (sentAt + doubtMs);
+  return { server, skewMs: Math.sign(aheadMs) * Math.max(0, Math.abs(aheadMs) - doubtMs) };
+}
+
+async function inspectSchema(client: pg.Client, schema: string): Promise<SchemaFacts> {
+  const nothing = { missing: [], changed: [], newer: [] };
+  const found = await client.query<{ exists: boolean; is_ours: boolean; relations: number }>({
+    text: sql("inspect-schema").text,
+    values: [schema],
+  });
+  const { exists = false, is_ours = false, relations = 0 } = found.rows[0] ?? {};
+  if (!is_ours) return { ...nothing, state: exists && relations > 0 ? "foreign" : "absent" };
+  const { rows: applied } = await client.query<{ number: number; name: string; hash: string }>(
+    sql("read-migrations").text,
+  );
+  const known = migrations();
+  const textOf = (number: number) => known.find((migration) => migration.number === number)?.text;
+  return {
+    state: "ours",
+    missing: known
+      .filter(({ number }) => !applied.some((one) => one.number === number))
+      .map(({ name }) => name),
+    changed: applied
+      .filter(({ number, hash }) => sha256Hex(textOf(number) ?? "") !== hash && textOf(number) !== undefined)
+      .map(({ name }) => name),
+    newer: applied.filter(({ number }) => textOf(number) === undefined).map(({ name }) => name),
+  };
+}
+
+/** Hashes the last blocks again and compares the end with the head, both as of one moment. */
+async function inspectChain(client: pg.Client): Promise<ChainFacts> {
+  await client.query("begin isolation level repeatable read read only");
+  const { rows: heads } = await client.query<Head>(sql("read-head").text);
+  const { rows } = await client.query<{ seq: number; epoch: number; prev: string; line: string }>({
+    text: sql("last-blocks").text,
+    values: [BLOCKS, BLOCK_BYTES],
+  });
+  await client.query("commit");
+  const [head] = heads;
+  if (!head) throw new StoreError("damaged", "the table of the head is empty");
+  const first = rows.at(-1);
+  const facts = { blocks: rows.length, head: { epoch: head.epoch, seq: head.seq, hash: head.hash } };
+  const chain = first
+    ? new ChainVerifier({ epoch: 0, seq: first.seq - 1, hash: first.prev })
+    : new ChainVerifier();
+  for (const { line } of rows.reverse()) {
+    const block = chain.accept(line);
+    if ("code" in block) return { ...facts, damage: block };
+  }
+  return { ...facts, damage: endDamage(chain, head) };
+}
+
+function endDamage(chain: ChainVerifier, head: Head): Damage | undefined {
+  const { seq, hash } = chain.head;
+  if (seq === head.seq && hash === head.hash) return undefined;
+  if (head.seq > seq) return chain.acceptEnd(head);
+  return { seq: head.seq, code: "broken chain", detail: `the blocks end at ${seq}, the head at ${head.seq}` };
+}
