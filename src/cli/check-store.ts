@@ -20,7 +20,7 @@ export async function checkStore(url: string): Promise<Check[]> {
   }
 }
 
-export function judgeDatabase({ server, skewMs, schema, chain }: DatabaseFacts): Check[] {
+function judgeDatabase({ server, skewMs, schema, chain }: DatabaseFacts): Check[] {
   return [
     judgeVersion(server),
     ...judgeDurability(server),
