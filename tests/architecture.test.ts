@@ -16,6 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   scheduler: ["core", "ledger", "queue", "graph", "placement"],
   store: ["core", "ledger"],
   driver: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store"],
+  cluster: ["ledger", "scheduler", "store", "driver"],
   protocol: ["core", "ledger", "graph"],
   words: ["ledger", "placement", "scheduler"],
   webhooks: ["core", "store"],
@@ -28,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "scheduler",
     "store",
     "driver",
+    "cluster",
     "protocol",
     "words",
     "webhooks",
@@ -35,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],
   worker: ["core", "protocol", "graph"],
   client: ["core", "protocol"],
-  embedded: ["core", "graph", "protocol", "server", "store", "worker"],
+  embedded: ["core", "graph", "cluster", "protocol", "server", "store", "worker"],
   get local() {
     return partsAbove("local");
   },

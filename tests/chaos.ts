@@ -88,6 +88,7 @@ class Fire {
   #storeUrl = "";
   #database: AsyncDisposable | undefined;
   #postgresBackAt = 0;
+  #acknowledgedBefore = 0;
   #isOver = false;
   #closed = false;
   readonly #kills = { server: 0, postgres: 0, worker: 0 };
@@ -136,7 +137,10 @@ class Fire {
     }
     for (const victim of victims) {
       await sleep(50 + this.#random() * 600);
+      // Nothing is learnt from killing what has not yet come back.
+      if (victim !== "worker") await this.#untilAcknowledged();
       await this.#kill(victim);
+      this.#acknowledgedBefore = this.#acknowledged.size;
     }
   }
 
@@ -199,6 +203,11 @@ class Fire {
     }
   }
 
+  async #untilAcknowledged(): Promise<void> {
+    for (let tries = 0; tries < 200 && this.#acknowledged.size === this.#acknowledgedBefore; tries++)
+      await sleep(50);
+  }
+
   async #end(child: ChildProcess): Promise<void> {
     const ended = once(child, "exit");
     child.kill("SIGKILL");
@@ -237,6 +246,9 @@ class Fire {
       this.#storeUrl,
       "--lease",
       "3",
+      // Its successor waits for so long, because it might be alive.
+      "--takeover",
+      "0.2",
     ];
     this.#server = this.#start("server", [...args, "--fair-share", "1000"]);
   }

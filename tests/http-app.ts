@@ -2,7 +2,7 @@
 
 import type { InjectOptions } from "fastify";
 import type { Api, Scope } from "../src/server/api.ts";
-import { buildApp } from "../src/server/http/app.ts";
+import { type AppOptions, buildApp } from "../src/server/http/app.ts";
 import type { App } from "../src/server/http/route.ts";
 import { Keys, type NewKey } from "../src/server/keys.ts";
 import { type OpenService, openService } from "../src/server/open-service.ts";
@@ -50,6 +50,7 @@ export async function serve(log: string[] = [], store: ServiceStore = new Memory
     webhooks: service.webhooks,
     version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
+    cluster: aloneOn(store),
     logTo: { write: note },
   });
   await app.ready();
@@ -70,6 +71,18 @@ export async function serve(log: string[] = [], store: ServiceStore = new Memory
       await service[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** A server that shares its store with nobody. */
+export function aloneOn(store: ServiceStore): AppOptions["cluster"] {
+  return {
+    status: async () => ({
+      name: "test",
+      leadership: await store.leadership(),
+      members: await store.members(),
+    }),
+    stepDown: async () => undefined,
   };
 }
 

@@ -173,7 +173,7 @@ describe("it moves when that happens which it counts:", () => {
   });
 
   test("a worker that falls silent, and what it reports when it is too late", async () => {
-    const { gateway } = service.server.service;
+    const { gateway } = service.leading;
     const caller = { keyId: "k", zone: "default", agent: "a", scopes: new Set<never>(), isZoneAdmin: true };
     const registration = {
       protocol: 1 as const,

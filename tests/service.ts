@@ -3,7 +3,12 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { startLocalWorker } from "../src/embedded/index.ts";
-import { type RunningServer, type ServiceSettings, startServer } from "../src/server/index.ts";
+import {
+  type OpenService,
+  type RunningServer,
+  type ServiceSettings,
+  startServer,
+} from "../src/server/index.ts";
 import { type Handlers, task } from "../src/worker/index.ts";
 import { directoryWith } from "./cli.ts";
 import { testDatabase } from "./postgres.ts";
@@ -106,11 +111,17 @@ export class TestService implements AsyncDisposable {
     return this.post("submit", { executor: "nobody", task_type: "test_task", ...body }, options);
   }
 
+  /** What is open while it leads. */
+  get leading(): OpenService {
+    if (!this.server.service) throw new Error("another server leads");
+    return this.server.service;
+  }
+
   worker(
     handlers: Handlers,
     options: { executors?: string[]; slots?: number; zone?: string } = {},
   ): AsyncDisposable {
-    return startLocalWorker(this.server.service.gateway, {
+    return startLocalWorker(this.leading.gateway, {
       handlers,
       executors: options.executors ?? ["default"],
       zone: options.zone ?? "default",

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import type { StoreError } from "../store/index.ts";
 import { cancelCommand, retryCommand } from "./cancel.ts";
+import { clusterCommand } from "./cluster.ts";
 import { doctorCommand } from "./doctor.ts";
 import { CliError } from "./errors.ts";
 import { exportCommand } from "./export.ts";
@@ -41,7 +42,14 @@ const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
 /** What there is, as the help shows it. */
 const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run graphs:": [runCommand],
-  "Serve and work:": [serveCommand, workerCommand, workersCommand, keysCommand, webhooksCommand],
+  "Serve and work:": [
+    serveCommand,
+    workerCommand,
+    workersCommand,
+    keysCommand,
+    webhooksCommand,
+    clusterCommand,
+  ],
   "Tasks of a server:": [submitCommand, tasksCommand, taskCommand, cancelCommand, retryCommand, runsCommand],
   "Ask and check:": [
     doctorCommand,

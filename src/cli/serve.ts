@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { wholeNumber } from "./option-values.ts";
+import { seconds, serverUrl, wholeNumber } from "./option-values.ts";
 
 export interface ServeOptions {
   readonly host: string;
@@ -11,6 +11,8 @@ export interface ServeOptions {
   readonly fairShare?: number;
   readonly prefetch?: number;
   readonly lease: number;
+  readonly advertise?: string;
+  readonly takeover: number;
   readonly keepEnded?: number;
   readonly config?: string;
   readonly allowHttpWebhooks: boolean;
@@ -50,6 +52,17 @@ export function serveCommand(): Command {
     )
     .option("--lease <seconds>", "a worker that is silent for this long is lost", wholeNumber(1, 3600), 15)
     .option(
+      "--advertise <url>",
+      "where other servers on the same store find this one (default: its host and port)",
+      serverUrl,
+    )
+    .option(
+      "--takeover <seconds>",
+      "take over when the server that leads is silent for this long",
+      seconds(0.1, 3600),
+      3,
+    )
+    .option(
       "--keep-ended <days>",
       "forget tasks this long after they ended (default: keep)",
       wholeNumber(1, 36_500),
@@ -76,4 +89,6 @@ server listens on this machine only.
 Examples:
   orrery serve                                          all in .orrery/server
   orrery serve --store postgres://user@host/orrery      on a database of yours
-  ORRERY_API_KEY=… orrery serve --host 0.0.0.0          for other machines`;
+  ORRERY_API_KEY=… orrery serve --host 0.0.0.0          for other machines
+
+Several servers on one PostgreSQL take over from each other; ask any of them (orrery cluster status).`;

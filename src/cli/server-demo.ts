@@ -9,7 +9,9 @@ const EXAMPLES = new URL("../../examples/", import.meta.url);
 const ZONE = "default";
 
 /** A worker in the server's process that knows the example tasks, and a first run for it. */
-export async function startDemo({ service }: RunningServer): Promise<AsyncDisposable> {
+export async function startDemo({ service }: RunningServer): Promise<AsyncDisposable | undefined> {
+  // Another server leads, and has its own.
+  if (!service) return undefined;
   const examples = await loadTasksFile(fileURLToPath(new URL("tasks.ts", EXAMPLES)));
   const handlers: Handlers = { ...examples, command: shellCommand };
   const worker = startLocalWorker(service.gateway, {

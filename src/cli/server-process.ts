@@ -35,6 +35,7 @@ export async function runServer(options: ServeOptions): Promise<void> {
 async function start(options: ServeOptions, onFailed: (error: Error) => void): Promise<RunningServer> {
   const { host, port, strictPort, store, order, fairShare, prefetch, lease, keepEnded, config } = options;
   const webhooks = webhookSettings(options);
+  const { advertise, takeover } = options;
   const retention = { logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS };
   try {
     return await startServer({
@@ -43,6 +44,8 @@ async function start(options: ServeOptions, onFailed: (error: Error) => void): P
       strictPort,
       store,
       dataDir: resolve(options.data),
+      advertise,
+      takeOverMs: takeover * 1000,
       apiKey: process.env["ORRERY_API_KEY"] || undefined,
       version: ownVersion(),
       settings: {
@@ -102,6 +105,7 @@ async function announce(server: RunningServer, options: ServeOptions): Promise<v
       version: ownVersion(),
       url,
       store: storeDescription,
+      role: server.service ? "leader" : "follower",
       key: devKey ?? null,
       readyMs,
       pid: process.pid,
@@ -119,6 +123,7 @@ async function announce(server: RunningServer, options: ServeOptions): Promise<v
       : []),
     `  key    ${devKey ?? "$ORRERY_API_KEY, or one that you made"}`,
     `  store  ${storeDescription}`,
+    ...(server.service ? [] : ["  role   follower: another server leads, and gets what is asked here"]),
     ...(options.demo ? [] : ["  no worker yet: orrery worker --tasks FILE"]),
     `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
     `       ${header} -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,

@@ -4,6 +4,7 @@ import type {
   Cancelled,
   Classified,
   ClassifyBody,
+  ClusterAnswer,
   ConcurrencyBody,
   DrainAnswer,
   LimitAnswer,
@@ -18,6 +19,7 @@ import type {
   RunCancelled,
   RunPage,
   RunSummary,
+  StepDownAnswer,
   TaskAnswer,
   TaskPage,
   TaskSummary,
@@ -267,6 +269,16 @@ export class OrreryClient {
 
   setLimit(name: string, limit: LimitBody, options: CallOptions = {}): Promise<LimitAnswer> {
     return this.#connection.send(put(path`limits/${name}`, limit, options));
+  }
+
+  /** The servers that share the store; for operators. */
+  cluster(options: CallOptions = {}): Promise<ClusterAnswer> {
+    return this.#connection.send(get("cluster", options));
+  }
+
+  /** Lets another server lead; for operators. Twice would make the next one step down too. */
+  stepDown(options: CallOptions = {}): Promise<StepDownAnswer> {
+    return this.#connection.send(post("cluster/step-down", undefined, options));
   }
 
   async *#pages<Page extends { readonly next: string | null }, Item>(

@@ -1,6 +1,7 @@
 /** The client of the service: `import { OrreryClient } from "orrery/client"`. */
 export type {
   AgentAnswer,
+  ClusterAnswer,
   DeliveryAnswer,
   EventData,
   KeyAnswer,

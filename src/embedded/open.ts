@@ -1,4 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { hostname } from "node:os";
+import { LEASE_MS, leadOrRefuse, type Term } from "../cluster/index.ts";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
 import type { Priority } from "../graph/index.ts";
 import { submitIn, type Transaction } from "../protocol/index.ts";
@@ -6,6 +9,7 @@ import {
   type Api,
   type Caller,
   type Explanation,
+  type OpenService,
   openService,
   type Refusal,
   type ServiceSettings,
@@ -93,12 +97,7 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
     dataDir: options.dataDir ?? ".orrery/embedded",
     warn,
   });
-  const service = await openService({
-    store: opened.store,
-    ...(options.settings && { settings: options.settings }),
-    warn,
-    onFailed: (error) => warn(`the scheduler has stopped: ${error.message}`),
-  }).catch(async (error: unknown) => {
+  const { service, term } = await leadAndOpen(opened, options, warn).catch(async (error: unknown) => {
     await opened[Symbol.asyncDispose]();
     throw error;
   });
@@ -112,6 +111,7 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
     gone.abort();
     await worker?.[Symbol.asyncDispose]();
     await service[Symbol.asyncDispose]();
+    await term.release();
     await opened[Symbol.asyncDispose]();
   };
   return {
@@ -140,6 +140,28 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** One process leads a store. This one has no address that another could hand requests on to, so it does not follow. */
+async function leadAndOpen(
+  { store, isShared }: Awaited<ReturnType<typeof openServiceStore>>,
+  { settings }: OpenOptions,
+  warn: (message: string) => void,
+): Promise<{ service: OpenService; term: Term }> {
+  const holder = `process ${process.pid} on ${hostname()}/${randomBytes(4).toString("hex")}`;
+  const term = await leadOrRefuse({ store, isShared, leaseMs: LEASE_MS, as: { holder, url: "" } });
+  const service = await openService({
+    store,
+    term,
+    ...(settings && { settings }),
+    warn,
+    onFailed: (error) => warn(`the scheduler has stopped: ${error.message}`),
+  }).catch(async (error: unknown) => {
+    await term.release();
+    throw error;
+  });
+  void term.deposed.then(() => warn("the scheduler has stopped: another process leads this store"));
+  return { service, term };
 }
 
 function workerOptions({ slots }: OpenOptions, handlers: Handlers): Parameters<typeof startLocalWorker>[1] {

@@ -162,3 +162,38 @@ export const HealthAnswer = Type.Object(
   { status: Type.Enum(["ok", "starting", "unavailable"]), detail: Type.Optional(Type.String()) },
   { title: "Health", additionalProperties: true },
 );
+
+export type ClusterAnswer = Static<typeof ClusterAnswer>;
+export const ClusterAnswer = Type.Object(
+  {
+    name: Type.String({ description: "The server that answers." }),
+    leader: OrNull(
+      Type.Object({
+        name: Type.String(),
+        url: OrNull(Type.String({ description: "Null: it is part of a program, and takes no requests." })),
+      }),
+    ),
+    epoch: Type.Integer({ description: "Grows whenever another one leads." }),
+    seq: Type.Integer({ description: "The last event that is committed." }),
+    members: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        url: Type.String(),
+        role: Type.Enum(["leader", "follower", "starting", "lost"]),
+        seq: Type.Integer({ description: "The last event that it has applied." }),
+        lag: Type.Integer({ description: "Events that it has not applied yet." }),
+        seen_seconds_ago: Type.Number(),
+      }),
+    ),
+  },
+  { title: "Cluster" },
+);
+
+export type StepDownAnswer = Static<typeof StepDownAnswer>;
+export const StepDownAnswer = Type.Object(
+  {
+    name: Type.String({ description: "The server that steps down." }),
+    epoch: Type.Integer({ description: "The epoch that ends." }),
+  },
+  { title: "StepDown" },
+);

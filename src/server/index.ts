@@ -9,5 +9,6 @@ export type {
   WorkerSession,
   WorkerSink,
 } from "./api.ts";
+export { StartError } from "./door.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
-export { type RunningServer, StartError, startServer } from "./start.ts";
+export { type RunningServer, startServer } from "./start.ts";

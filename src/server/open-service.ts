@@ -1,3 +1,4 @@
+import type { Term } from "../cluster/index.ts";
 import type { Fact } from "../driver/index.ts";
 import { Driver, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
@@ -53,6 +54,8 @@ const SERVICE_CONFIG: SchedulerConfig = {
 
 export interface OpenServiceOptions {
   readonly store: ServiceStore;
+  /** What this process leads with; by default a new epoch, of a store that nobody leads. */
+  readonly term?: Pick<Term, "epoch" | "state">;
   readonly settings?: Partial<ServiceSettings>;
   readonly instruments?: Instruments;
   readonly warn: (message: string) => void;
@@ -71,7 +74,7 @@ const PRUNE_EVERY_MS = 60_000;
 
 /** A scheduler on its store: everything but the wire. */
 export async function openService(options: OpenServiceOptions): Promise<OpenService> {
-  const { store, warn, onFailed, instruments } = options;
+  const { store, term, warn, onFailed, instruments } = options;
   const settings = { ...STANDARD_SETTINGS, ...options.settings };
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention } = settings;
   const recent = new RecentActivity();
@@ -80,6 +83,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const clock = steadyClock();
   const driver = await Driver.open({
     store,
+    ...(term && { epoch: term.epoch, state: term.state }),
     config: { ...SERVICE_CONFIG, ...settings.config },
     clock,
     recorder: projection,

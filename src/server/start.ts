@@ -1,24 +1,28 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer, type RequestListener, type Server } from "node:http";
-import { type AddressInfo, isIP } from "node:net";
+import { isIP } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import { openServiceStore, StoreError } from "../store/index.ts";
-import { buildApp } from "./http/app.ts";
+import { LEASE_MS } from "../cluster/index.ts";
+import { openServiceStore, type ServiceStore } from "../store/index.ts";
+import { type Address, Door, StartError } from "./door.ts";
+import { type AppOptions, buildApp, buildLocalApp } from "./http/app.ts";
 import { Instruments } from "./http/metrics.ts";
+import type { ClusterControl } from "./http/route.ts";
 import { Keys } from "./keys.ts";
-import { levelsOf } from "./levels.ts";
+import { type Levels, levelsOf } from "./levels.ts";
 import { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 import { StoreWatch } from "./store-watch.ts";
+import { Terms } from "./terms.ts";
 
-export interface StartOptions {
-  readonly host: string;
-  readonly port: number;
-  /** Fail when the port is taken, instead of taking the next free one. */
-  readonly strictPort: boolean;
+export interface StartOptions extends Address {
   /** `memory`, a URL of PostgreSQL, or undefined for a private PostgreSQL in the data directory. */
   readonly store: string | undefined;
   readonly dataDir: string;
+  /** Where other servers on the same store find this one; by default its host and port. */
+  readonly advertise?: string | undefined;
+  /** After how much silence of the leader another server takes over. */
+  readonly takeOverMs?: number;
   /** The first admin key. */
   readonly apiKey: string | undefined;
   readonly version: string;
@@ -35,27 +39,18 @@ export interface RunningServer extends AsyncDisposable {
   readonly storeDescription: string;
   /** A key that was made because there was none, now or when it was started first. */
   readonly devKey: string | undefined;
-  readonly service: OpenService;
+  /** While this server leads. */
+  readonly service: OpenService | undefined;
 }
-
-/** The server cannot start as asked; the message says what to change. */
-export class StartError extends Error {
-  override readonly name = "StartError";
-}
-
-/** How many ports are tried. */
-const PORTS_TRIED = 20;
 
 /** What has not ended this long after the server was told to stop waits for its store, and is let go. */
 const LET_GO_AFTER_MS = 4_000;
 
-/** Listens at once, and answers that it is not ready while it opens its store and recovers; then it serves. */
+/** Listens at once, and answers that it is not ready while it opens its store and recovers; then it leads or follows. */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const closers: (() => PromiseLike<unknown>)[] = [];
-  const stopping = new AbortController();
   let letGo = () => {};
   const closeAll = async () => {
-    stopping.abort();
     const timer = setTimeout(() => letGo(), LET_GO_AFTER_MS);
     for (const close of closers.splice(0).reverse()) await close();
     clearTimeout(timer);
@@ -73,15 +68,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     });
     closers.push(() => keys[Symbol.asyncDispose]());
     const devKey = await makeDevKey(keys, options);
-    const { service, app } = await serve(options, opened.store, keys, door, stopping.signal);
-    closers.push(() => service[Symbol.asyncDispose]());
-    closers.push(() => app.close());
+    const terms = await serve(options, opened, keys, door, port, closers);
     return {
-      url: `http://${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
+      url: urlOf(options.host, port),
       port,
       storeDescription: opened.description,
       devKey,
-      service,
+      get service() {
+        return terms.service;
+      },
       [Symbol.asyncDispose]: closeAll,
     };
   } catch (error) {
@@ -92,51 +87,91 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
 async function serve(
   options: StartOptions,
-  store: Awaited<ReturnType<typeof openServiceStore>>["store"],
+  { store, isShared }: { readonly store: ServiceStore; readonly isShared: boolean },
   keys: Keys,
   door: Door,
-  stopping: AbortSignal,
-): Promise<{ service: OpenService; app: ReturnType<typeof buildApp> }> {
+  port: number,
+  closers: (() => PromiseLike<unknown>)[],
+): Promise<Terms> {
+  const { version, settings, warn, takeOverMs = LEASE_MS } = options;
   let failure: Error | undefined;
-  const fail = (error: Error) => {
-    if (failure || stopping.aborted) return;
-    failure = error;
-    options.onFailed(error);
+  let terms: Terms | undefined;
+  const watch = new StoreWatch(store);
+  const instruments = new Instruments({ version, levels: () => levelsNow(terms?.service) });
+  closers.push(async () => {
+    watch[Symbol.dispose]();
+    instruments.close();
+  });
+  const cluster: ClusterControl = {
+    status: () => (terms as Terms).status(),
+    stepDown: () => (terms as Terms).stepDown(),
   };
-  let current: OpenService | undefined;
-  const instruments = new Instruments({
-    version: options.version,
-    levels: async () => current?.driver.read((state) => levelsOf(state, current?.driver.now() ?? state.now)),
-  });
-  const service = await openService({
-    store,
-    settings: options.settings,
-    instruments,
-    warn: options.warn,
-    onFailed: fail,
-  });
-  current = service;
-  const watch = new StoreWatch(store, service.driver, () =>
-    fail(new StoreError("locked", "another server has taken over this store")),
-  );
-  stopping.addEventListener("abort", () => watch[Symbol.dispose]());
-  const app = buildApp({
-    api: service.api,
-    gateway: service.gateway,
+  const common: Omit<AppOptions, "api" | "gateway" | "webhooks"> = {
     keys,
-    webhooks: service.webhooks,
     instruments,
-    version: options.version,
-    serverFactory: (handler) => door.open(handler),
+    version,
+    cluster,
     ...(options.logLevel && { logLevel: options.logLevel }),
     health: {
-      notReady: () => failure?.message ?? (watch.isReachable ? undefined : "the store cannot be reached"),
-      info: () => ({ version: options.version, store: store.backend }),
+      notReady: () => failure?.message ?? (watch.isReachable ? whyNotYet(terms) : UNREACHABLE),
+      info: () => ({ version, store: store.backend, role: terms?.role }),
+    },
+  };
+  const local = buildLocalApp(common);
+  closers.push(() => local.close());
+  await local.ready();
+  const name = `${hostname()}:${port}`;
+  terms = new Terms({
+    store,
+    isShared,
+    leaseMs: takeOverMs,
+    name,
+    // One life of one process: whoever comes back under the same name is another one.
+    holder: `${name}/${randomBytes(4).toString("hex")}`,
+    url: options.advertise ?? urlOf(isAnywhere(options.host) ? hostname() : options.host, port),
+    door,
+    local,
+    open: async (term, onFailed) => {
+      const service = await openService({ store, term, settings, instruments, warn, onFailed });
+      const app = buildApp({
+        ...common,
+        api: service.api,
+        gateway: service.gateway,
+        webhooks: service.webhooks,
+      });
+      await app.ready();
+      return { app, service };
+    },
+    warn,
+    onFailed: (error) => {
+      failure = error;
+      options.onFailed(error);
     },
   });
-  await app.ready();
-  door.isReady = true;
-  return { service, app };
+  const made = terms;
+  closers.push(() => made[Symbol.asyncDispose]());
+  await made.ready;
+  return made;
+}
+
+const UNREACHABLE = "the store cannot be reached";
+
+function whyNotYet(terms: Terms | undefined): string | undefined {
+  if (terms && terms.role !== "starting") return undefined;
+  return "the server reads what is stored, to lead or to follow";
+}
+
+async function levelsNow(service: OpenService | undefined): Promise<Levels | undefined> {
+  return await service?.driver.read((state) => levelsOf(state, service.driver.now()));
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** Listening everywhere is no address that others could use. */
+function isAnywhere(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
 }
 
 /** Without any key one is made and kept with the data, and then only this machine may use it. */
@@ -165,79 +200,4 @@ async function makeDevKey(keys: Keys, { host, apiKey, dataDir }: StartOptions): 
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** The listening socket, from the first moment on. */
-class Door {
-  isReady = false;
-  readonly #server: Server;
-  #handler: RequestListener | undefined;
-
-  constructor() {
-    this.#server = createServer((request, response) => {
-      if (this.#handler && this.isReady) this.#handler(request, response);
-      else answerStarting(request.url ?? "", response);
-    });
-  }
-
-  /** The port asked for, or the next one that is free. */
-  async listen({ host, port, strictPort }: StartOptions): Promise<number> {
-    for (let tried = port; ; tried++) {
-      try {
-        return await this.#listenOn(host, tried);
-      } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        const mayTryNext =
-          code === "EADDRINUSE" && !strictPort && port !== 0 && tried + 1 < port + PORTS_TRIED;
-        if (!mayTryNext) throw new StartError(whyNot(code, host, tried));
-      }
-    }
-  }
-
-  open(handler: RequestListener): Server {
-    this.#handler = handler;
-    return this.#server;
-  }
-
-  close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
-  }
-
-  #listenOn(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const server = this.#server;
-      server.once("error", reject);
-      server.listen(port, host, () => {
-        server.off("error", reject);
-        resolve((server.address() as AddressInfo).port);
-      });
-    });
-  }
-}
-
-function whyNot(code: string | undefined, host: string, port: number): string {
-  if (code === "EADDRINUSE") return `port ${port} is taken; choose another with --port`;
-  if (code === "EACCES")
-    return `port ${port} may not be used by this user; choose one above 1023 with --port`;
-  return `cannot listen on ${host} port ${port}: ${code}`;
-}
-
-function answerStarting(url: string, response: Parameters<RequestListener>[1]): void {
-  const isAlive = url.split("?")[0] === "/livez";
-  const problem = {
-    type: "/problems/unavailable",
-    title: "The server is starting",
-    status: 503,
-    code: "unavailable",
-    detail: "the server opens its store and recovers; try again in a moment",
-    request_id: randomUUID(),
-  };
-  response.writeHead(isAlive ? 200 : 503, {
-    "content-type": isAlive ? "application/json" : "application/problem+json",
-    "retry-after": "1",
-  });
-  response.end(JSON.stringify(isAlive ? { status: "ok" } : problem));
 }

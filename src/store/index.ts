@@ -1,4 +1,12 @@
-export { type Inbox, type SavedSnapshot, type ServiceStore, type Store, StoreError } from "./contract.ts";
+export {
+  type Inbox,
+  type Leadership,
+  type Member,
+  type SavedSnapshot,
+  type ServiceStore,
+  type Store,
+  StoreError,
+} from "./contract.ts";
 export { FileStore } from "./file.ts";
 export { type DatabaseFacts, type DataDirFacts, inspectDatabase, inspectDataDir } from "./inspect.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";

@@ -13,6 +13,8 @@ export interface OpenOptions {
 
 export interface OpenedStore extends AsyncDisposable {
   readonly store: ServiceStore;
+  /** Whether other processes can have it open too. */
+  readonly isShared: boolean;
   /** One line, without secrets. */
   readonly description: string;
 }
@@ -36,7 +38,7 @@ export async function openServiceStore(options: OpenOptions): Promise<OpenedStor
 
 function inMemory(description: string): OpenedStore {
   const store = new MemoryStore();
-  return { store, description, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  return { store, isShared: false, description, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
 async function inPostgres(url: string, warn: (message: string) => void): Promise<OpenedStore> {
@@ -52,6 +54,7 @@ async function inPostgres(url: string, warn: (message: string) => void): Promise
   });
   return {
     store,
+    isShared: true,
     description: `PostgreSQL at ${withoutSecrets(url)}`,
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
@@ -63,6 +66,7 @@ async function inEmbedded({ dataDir, log, warn = () => {} }: OpenOptions): Promi
     const store = await openPostgres(embedded.url, warn);
     return {
       store,
+      isShared: false,
       description: `PostgreSQL ${embedded.major} in ${dataDir}`,
       [Symbol.asyncDispose]: async () => {
         await store[Symbol.asyncDispose]();

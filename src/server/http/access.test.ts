@@ -26,6 +26,8 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/metrics`]: ["read"],
   [`GET ${API}/overview`]: ["read"],
   [`GET ${API}/ledger`]: ["operator"],
+  [`GET ${API}/cluster`]: ["operator"],
+  [`POST ${API}/cluster/step-down`]: ["operator"],
   [`POST ${API}/classify`]: ["read", "submit"],
   [`POST ${API}/runs`]: ["submit"],
   [`GET ${API}/runs`]: ["read"],

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { IncomingMessage, RequestListener, Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify } from "fastify";
 import { uuidv7 } from "uuidv7";
@@ -11,6 +11,7 @@ import { adminRoutes } from "./admin-routes.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
 import { useClosing } from "./closing.ts";
+import { clusterRoutes, clusterStatusRoute } from "./cluster-routes.ts";
 import { Cursors } from "./cursor.ts";
 import { answerOnSocket, sendProblem, useProblems } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
@@ -20,7 +21,15 @@ import { ledgerRoutes } from "./ledger-routes.ts";
 import { Instruments } from "./metrics.ts";
 import { docsRoutes, useOpenApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
-import { type App, type Edge, type Health, MIB, PREFIX, REQUEST_TIMEOUT_MS } from "./route.ts";
+import {
+  type App,
+  type ClusterControl,
+  type Edge,
+  type Health,
+  MIB,
+  PREFIX,
+  REQUEST_TIMEOUT_MS,
+} from "./route.ts";
 import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
 import { submitRoutes } from "./submit-routes.ts";
 import { taskListRoute } from "./task-list-route.ts";
@@ -40,10 +49,9 @@ export interface AppOptions {
   readonly keys: Keys;
   readonly webhooks: Webhooks;
   readonly health: Health;
+  readonly cluster: ClusterControl;
   readonly version: string;
   readonly instruments?: Instruments;
-  /** Whose server it is, where it listens already. */
-  readonly serverFactory?: (handler: RequestListener) => Server;
   readonly logLevel?: "debug" | "info" | "warn" | "error" | "silent";
   /** Where the log goes, line by line; by default to the standard error. */
   readonly logTo?: { write(line: string): void };
@@ -51,38 +59,8 @@ export interface AppOptions {
 
 /** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
 export function buildApp(options: AppOptions): App {
-  const app: App = fastify({
-    logger: {
-      level: options.logLevel ?? "warn",
-      stream: options.logTo ?? process.stderr,
-      serializers: { err: errorLine },
-    },
-    genReqId: requestId,
-    bodyLimit: MIB,
-    handlerTimeout: REQUEST_TIMEOUT_MS,
-    forceCloseConnections: "idle",
-    exposeHeadRoutes: false,
-    // Its answer would not be a problem document; ours is.
-    return503OnClosing: false,
-    ...(options.serverFactory && { serverFactory: options.serverFactory }),
-    routerOptions: { maxParamLength: 2048 },
-    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
-    clientErrorHandler: answerOnSocket,
-  }).withTypeProvider<TypeBoxTypeProvider>();
-  // Here and not among the options, which a server that was made elsewhere would not get.
-  app.server.requestTimeout = REQUEST_TIMEOUT_MS;
-  app.server.headersTimeout = HEADERS_TIMEOUT_MS;
-  app.server.keepAliveTimeout = KEEP_ALIVE_MS;
-  app.server.maxConnections = MAX_CONNECTIONS;
-  app.setValidatorCompiler(validatorCompiler);
-  // What answers hold is typed by their schemas; writing them out needs no second look.
-  app.setSerializerCompiler(() => JSON.stringify);
-
-  const closing = new AbortController();
-  // Everyone who waits listens to it.
-  setMaxListeners(0, closing.signal);
-  const { api, gateway, keys, webhooks, health } = options;
-  const instruments = options.instruments ?? new Instruments();
+  const { api, gateway, keys, webhooks, health, cluster } = options;
+  const { app, instruments, closing } = buildBare(options);
   const cursors = new Cursors(keys.derive("cursors"));
   const edge: Edge = {
     api,
@@ -90,15 +68,11 @@ export function buildApp(options: AppOptions): App {
     keys,
     webhooks,
     health,
+    cluster,
     instruments,
     cursors,
-    closing: closing.signal,
+    closing,
   };
-
-  useProblems(app);
-  useRequestIds(app, instruments);
-  useClosing(app, closing);
-  useAuth(app, keys);
   useBodyParsers(app);
   useWorkerSockets(app, edge);
   useOpenApi(app, options.version);
@@ -112,6 +86,75 @@ export function buildApp(options: AppOptions): App {
   return app;
 }
 
+/** What a server answers by itself, whoever leads: how it is, and how the others are. */
+export function buildLocalApp(options: Omit<AppOptions, "api" | "gateway" | "webhooks">): App {
+  const { health, cluster } = options;
+  const { app, instruments, closing } = buildBare(options);
+  app.register(async (scope) => healthRoutes(scope, { health, instruments, closing }));
+  app.register(async (scope) => clusterStatusRoute(scope, { cluster }), { prefix: PREFIX });
+  return app;
+}
+
+const LOCAL_PATHS: ReadonlySet<string> = new Set([
+  "/livez",
+  "/readyz",
+  "/health",
+  "/metrics",
+  `${PREFIX}/cluster`,
+]);
+
+export function isLocal(url = ""): boolean {
+  return LOCAL_PATHS.has(url.split("?", 1)[0] ?? "");
+}
+
+/** What is true of every connection, whoever answers. */
+export function limitConnections(server: Server): void {
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.maxConnections = MAX_CONNECTIONS;
+}
+
+/** Without routes: how requests are named, let in and refused. */
+function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "logLevel" | "logTo">): {
+  app: App;
+  instruments: Instruments;
+  closing: AbortSignal;
+} {
+  const app: App = fastify({
+    logger: {
+      level: options.logLevel ?? "warn",
+      stream: options.logTo ?? process.stderr,
+      serializers: { err: errorLine },
+    },
+    genReqId: requestId,
+    bodyLimit: MIB,
+    handlerTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: "idle",
+    exposeHeadRoutes: false,
+    // Its answer would not be a problem document; ours is.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 2048 },
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    clientErrorHandler: answerOnSocket,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  limitConnections(app.server);
+  app.setValidatorCompiler(validatorCompiler);
+  // What answers hold is typed by their schemas; writing them out needs no second look.
+  app.setSerializerCompiler(() => JSON.stringify);
+
+  const closing = new AbortController();
+  // Everyone who waits listens to it.
+  setMaxListeners(0, closing.signal);
+  const instruments = options.instruments ?? new Instruments();
+  useProblems(app);
+  useRequestIds(app, instruments);
+  if (!options.instruments) app.addHook("onClose", async () => instruments.close());
+  useClosing(app, closing);
+  useAuth(app, options.keys);
+  return { app, instruments, closing: closing.signal };
+}
+
 function apiRoutes(scope: App, edge: Edge): void {
   submitRoutes(scope, edge);
   taskRoutes(scope, edge);
@@ -123,6 +166,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   keyRoutes(scope, edge);
   webhookRoutes(scope, edge);
   ledgerRoutes(scope, edge);
+  clusterRoutes(scope, edge);
 }
 
 /** What finds an error, and no more: a database's own hold the values of the statement that failed. */
@@ -174,5 +218,4 @@ function useRequestIds(app: App, instruments: Instruments): void {
       reply.elapsedTime,
     );
   });
-  app.addHook("onClose", async () => instruments.close());
 }

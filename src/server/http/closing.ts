@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { Problem } from "./problems.ts";
 import type { App } from "./route.ts";
 
@@ -6,16 +7,16 @@ const CLOSE_WITHIN_MS = 5000;
 
 /**
  * Whoever waits is told at once, what is being answered is finished, and whoever does not go is cut off. Requests
- * are counted here, because a server that was made elsewhere is not closed by this one.
+ * are kept here, because they may come by a server that is not closed with this one.
  */
 export function useClosing(app: App, closing: AbortController): void {
-  let open = 0;
+  const open = new Set<ServerResponse>();
   let onIdle = () => {};
   app.addHook("onRequest", async (request, reply) => {
-    open += 1;
+    open.add(reply.raw);
     reply.raw.once("close", () => {
-      open -= 1;
-      if (open === 0) onIdle();
+      open.delete(reply.raw);
+      if (open.size === 0) onIdle();
     });
     // Whether the server is alive may be asked to the end.
     if (!closing.signal.aborted || request.routeOptions.config.scopes === "none") return;
@@ -23,12 +24,12 @@ export function useClosing(app: App, closing: AbortController): void {
   });
   app.addHook("preClose", async () => {
     closing.abort();
-    if (open > 0) {
+    if (open.size > 0) {
       await new Promise<void>((resolve) => {
         onIdle = resolve;
         setTimeout(resolve, CLOSE_WITHIN_MS).unref();
       });
     }
-    if (open > 0) app.server.closeAllConnections();
+    for (const response of open) response.destroy();
   });
 }

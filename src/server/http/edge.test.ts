@@ -1,8 +1,8 @@
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ADMIN_KEY, API, type Served, serve } from "../../../tests/http-app.ts";
-import { StoreError } from "../../store/index.ts";
+import { ADMIN_KEY, API, aloneOn, type Served, serve } from "../../../tests/http-app.ts";
+import { MemoryStore, StoreError } from "../../store/index.ts";
 import { buildApp } from "./app.ts";
 
 const log: string[] = [];
@@ -122,6 +122,7 @@ test("a server that is not ready says so, and why", async () => {
     keys: served.keys,
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },
+    cluster: aloneOn(new MemoryStore()),
     logLevel: "silent",
   });
   const ready = await app.inject("/readyz");

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { documentOf, Problem, type ProblemCode, problemOf } from "./problems.ts";
@@ -47,6 +48,18 @@ export function answerOnSocket(error: { readonly code?: string }, socket: Socket
   if (error.code === "ECONNRESET" || !socket.writable || socket.destroyed) return;
   const [code, detail] = CLIENT_ERRORS.get(error.code ?? "") ?? ["malformed", "this is not HTTP"];
   refuseOnSocket(socket, new Problem(code, detail), "");
+}
+
+/** Answers a request that no route has seen. */
+export function refuseWith(response: ServerResponse, problem: Problem, requestId: string): void {
+  const body = JSON.stringify(documentOf(problem, requestId));
+  response.writeHead(problem.statusCode, {
+    ...problem.headers,
+    "content-type": TYPE,
+    "content-length": Buffer.byteLength(body),
+    "x-request-id": requestId,
+  });
+  response.end(body);
 }
 
 /** Ends a connection with an answer, where there is no reply to send. */

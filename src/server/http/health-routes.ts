@@ -6,7 +6,10 @@ const open = { config: { scopes: "none" }, exposeHeadRoute: true } as const;
 const tags = ["health"];
 
 /** How the server is, for whoever starts, stops and watches it. */
-export function healthRoutes(app: App, { health, instruments, closing }: Edge): void {
+export function healthRoutes(
+  app: App,
+  { health, instruments, closing }: Pick<Edge, "health" | "instruments" | "closing">,
+): void {
   app.get(
     "/livez",
     {

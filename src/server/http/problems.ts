@@ -17,6 +17,7 @@ const PROBLEMS = {
   "duplicate-run": [409, "A run with this id exists"],
   "not-ended": [409, "The task's status does not allow it"],
   "part-of-a-run": [409, "The task belongs to a run"],
+  "no-standby": [409, "No other server can lead"],
   "worker-taken": [409, "Another worker has this id"],
   "too-many-webhooks": [409, "The zone has as many webhooks as it may"],
   "webhook-disabled": [409, "The webhook is disabled"],
@@ -34,6 +35,7 @@ const PROBLEMS = {
   bug: [500, "Something is broken here"],
   backlog: [503, "Too much is waiting"],
   backpressure: [503, "The workers are full"],
+  "no-leader": [503, "No server leads"],
   timeout: [503, "It took too long"],
   unavailable: [503, "The service is not available"],
 } as const satisfies Record<string, readonly [status: number, title: string]> &
@@ -96,6 +98,11 @@ export function problemOfRefusal(refusal: Refusal): Problem {
   });
 }
 
+/** Another server will lead in a moment. */
+export function noLeader(why: string): Problem {
+  return new Problem("no-leader", `${why}; try again in a moment`, { headers: { "retry-after": "1" } });
+}
+
 /** Whole seconds, as the header has them, and never at once. */
 export function retryAfter(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
@@ -115,6 +122,7 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ProblemCode, string]> = new Map([
 /** What an error means to the client. Only a bug, or the world failing, is worth a line in the log. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof StoreError && error.code === "locked") return noLeader("this server no longer leads");
   if (error instanceof StoreError) {
     return new Problem("unavailable", "the store does not answer; try again", {
       headers: { "retry-after": "1" },

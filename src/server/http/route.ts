@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import { type TSchema, type TString, Type } from "typebox";
 import { MAX_NAME, ProblemDocument } from "../../protocol/api-schemas.ts";
+import type { Leadership, Member } from "../../store/index.ts";
 import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
@@ -28,6 +29,7 @@ export interface Edge {
   readonly cursors: Cursors;
   readonly instruments: Instruments;
   readonly health: Health;
+  readonly cluster: ClusterControl;
   /** Aborted when the server closes, so that nothing that waits holds it up. */
   readonly closing: AbortSignal;
 }
@@ -38,6 +40,20 @@ export interface Health {
   notReady(): string | undefined;
   /** What is worth saying beside it, such as a version. */
   info(): Readonly<Record<string, unknown>>;
+}
+
+/** The servers that share a store, as this one knows them. */
+export interface ClusterControl {
+  status(): Promise<ClusterStatus>;
+  /** Lets another server lead. The answer comes before it happens; undefined: there is no other one. */
+  stepDown(): Promise<{ readonly name: string; readonly epoch: number } | undefined>;
+}
+
+export interface ClusterStatus {
+  /** Who answers. */
+  readonly name: string;
+  readonly leadership: Leadership;
+  readonly members: readonly (Member & { readonly seenMsAgo: number })[];
 }
 
 export const PREFIX = "/api/v2/scheduler";

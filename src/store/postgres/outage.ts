@@ -7,9 +7,9 @@ const LONGEST_PAUSE_MS = 1_000;
 
 /**
  * What may pass by itself, by class or code: connections (08), resources (53), and the server being stopped, started,
- * or a standby; and what only hit this transaction: cancelled, deadlock, serialisation.
+ * or a standby; and what only hit this transaction: cancelled, idle for too long, deadlock, serialisation.
  */
-const PASSING: readonly string[] = ["08", "53", "57P", "25006", "57014", "40001", "40P01"];
+const PASSING: readonly string[] = ["08", "53", "57P", "25006", "25P03", "57014", "40001", "40P01"];
 
 /**
  * Whether an error says nothing about the statement: the connection broke, or the server is going down or coming up.

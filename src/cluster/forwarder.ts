@@ -1,0 +1,153 @@
+import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { bodyHeaders, endToEnd, statusAndHeaders } from "./hop.ts";
+
+/** Whoever gets it and does not lead either refuses, or two who are mistaken would go on for ever. */
+const FORWARDED = "x-orrery-forwarded";
+
+/** How long an idle connection is kept; the leader keeps it for longer. */
+const KEEP_MS = 30_000;
+
+export interface ForwarderOptions {
+  /** Who forwards. */
+  readonly name: string;
+  /** Answers that nobody leads, and why. */
+  readonly refuse: (response: ServerResponse, why: string) => void;
+  readonly refuseOnSocket: (socket: Socket, why: string) => void;
+}
+
+/** Hands requests on to the leader as they come, and its answers back: bodies, streams and WebSockets alike. */
+export class Forwarder implements Disposable {
+  readonly #options: ForwarderOptions;
+  readonly #agent = new Agent({ keepAlive: true, timeout: KEEP_MS });
+  /** Ends what is under way. */
+  readonly #open = new Set<() => void>();
+  #leader: { readonly holder: string; readonly url: string } = { holder: "", url: "" };
+
+  constructor(options: ForwarderOptions) {
+    this.#options = options;
+  }
+
+  /** What another one was asked meanwhile is not answered any more: it may be dead, or stand still. */
+  follow(leader: { readonly holder: string; readonly url: string }): void {
+    const isAnother = leader.holder !== this.#leader.holder;
+    this.#leader = leader;
+    if (isAnother) this.#cut();
+  }
+
+  forward(incoming: IncomingMessage, response: ServerResponse): void {
+    const why = this.#whyNot(incoming);
+    if (why !== undefined) {
+      incoming.resume();
+      this.#options.refuse(response, why);
+      return;
+    }
+    const outgoing = this.#request(incoming, [...endToEnd(incoming), ...bodyHeaders(incoming)], this.#agent);
+    const lost = () => {
+      incoming.unpipe(outgoing);
+      incoming.resume();
+      if (response.headersSent) response.destroy();
+      else this.#options.refuse(response, `${this.#leader.holder || "the leader"} did not answer`);
+      outgoing.destroy();
+    };
+    const end = this.#track(lost);
+    outgoing.on("response", (answer) => {
+      response.writeHead(answer.statusCode ?? 502, endToEnd(answer));
+      response.flushHeaders();
+      answer.on("error", lost);
+      answer.pipe(response);
+    });
+    outgoing.on("error", () => {
+      // What is wrong after the answer has begun, the answer says: it may be whole, and the request not wanted.
+      if (!response.headersSent && end()) lost();
+    });
+    response.on("close", () => {
+      end();
+      if (!response.writableFinished) outgoing.destroy();
+    });
+    incoming.pipe(outgoing);
+  }
+
+  forwardUpgrade(incoming: IncomingMessage, socket: Socket, head: Buffer): void {
+    const why = this.#whyNot(incoming);
+    if (why !== undefined) {
+      this.#options.refuseOnSocket(socket, why);
+      return;
+    }
+    const headers = [...endToEnd(incoming), "Connection", "Upgrade", "Upgrade", "websocket"];
+    const outgoing = this.#request(incoming, headers, false);
+    const end = this.#track(() => {
+      outgoing.destroy();
+      socket.destroy();
+    });
+    outgoing.on("upgrade", (answer, upstream: Socket, first: Buffer) => {
+      socket.write(statusAndHeaders(answer, ["Connection", "Upgrade", "Upgrade", "websocket"]));
+      join(socket, upstream, head, first);
+    });
+    outgoing.on("response", (answer) => {
+      socket.write(statusAndHeaders(answer, ["Connection", "close"]));
+      answer.on("error", () => socket.destroy());
+      answer.pipe(socket);
+    });
+    outgoing.on("error", () => {
+      if (end()) this.#options.refuseOnSocket(socket, "the leader did not answer");
+    });
+    socket.on("close", () => {
+      end();
+      outgoing.destroy();
+    });
+    outgoing.end();
+  }
+
+  [Symbol.dispose](): void {
+    this.#cut();
+    this.#agent.destroy();
+  }
+
+  #whyNot({ headers }: IncomingMessage): string | undefined {
+    const { holder, url } = this.#leader;
+    const from = headers[FORWARDED];
+    if (from !== undefined) return `this server does not lead; ${String(from)} thought so`;
+    if (holder === "") return "no server leads at this moment";
+    if (url === "") return `${holder} leads, and takes no requests`;
+    return undefined;
+  }
+
+  #request(incoming: IncomingMessage, headers: string[], agent: Agent | false): ClientRequest {
+    // The path as it came, which need not be one that URL would leave as it is.
+    const { hostname, port } = new URL(this.#leader.url);
+    const { method, url: path } = incoming;
+    const outgoing = request({
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      port: port === "" ? 80 : port,
+      method,
+      path,
+      agent,
+      setHost: false,
+      headers: [...headers, FORWARDED, this.#options.name],
+    });
+    return outgoing;
+  }
+
+  /** The answer ends the tracking, and says whether it had not ended yet. */
+  #track(cut: () => void): () => boolean {
+    this.#open.add(cut);
+    return () => this.#open.delete(cut);
+  }
+
+  #cut(): void {
+    const open = [...this.#open];
+    this.#open.clear();
+    for (const cut of open) cut();
+  }
+}
+
+function join(socket: Socket, upstream: Socket, head: Buffer, first: Buffer): void {
+  upstream.on("error", () => upstream.destroy());
+  upstream.on("close", () => socket.destroy());
+  socket.on("close", () => upstream.destroy());
+  if (first.length > 0) socket.write(first);
+  if (head.length > 0) upstream.write(head);
+  upstream.pipe(socket);
+  socket.pipe(upstream);
+}

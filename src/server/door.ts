@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { uuidv7 } from "uuidv7";
+import { limitConnections } from "./http/app.ts";
+import { answerOnSocket, refuseOnSocket, refuseWith } from "./http/errors.ts";
+import { Problem } from "./http/problems.ts";
+import { answerWithoutUpgrade } from "./http/upgrades.ts";
+
+/** Who answers what comes in at the door. */
+export interface Doorkeeper {
+  answer(request: IncomingMessage, response: ServerResponse): void;
+  /** A WebSocket; nothing else is spoken here. */
+  connect(request: IncomingMessage, socket: Socket, head: Buffer): void;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  /** Fail when the port is taken, instead of taking the next free one. */
+  readonly strictPort: boolean;
+}
+
+/** The server cannot start as asked; the message says what to change. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+/** How many ports are tried. */
+const PORTS_TRIED = 20;
+
+/** The listening socket, from the first moment on, whoever answers behind it. */
+export class Door {
+  keeper: Doorkeeper = STARTING;
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => this.keeper.answer(request, response));
+    this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      socket.on("error", () => socket.destroy());
+      if (request.headers.upgrade?.toLowerCase() === "websocket") this.keeper.connect(request, socket, head);
+      else answerWithoutUpgrade(this.#server, request, socket, head);
+    });
+    this.#server.on("clientError", answerOnSocket);
+    limitConnections(this.#server);
+  }
+
+  /** The port asked for, or the next one that is free. */
+  async listen({ host, port, strictPort }: Address): Promise<number> {
+    for (let tried = port; ; tried++) {
+      try {
+        return await this.#listenOn(host, tried);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        const mayTryNext =
+          code === "EADDRINUSE" && !strictPort && port !== 0 && tried + 1 < port + PORTS_TRIED;
+        if (!mayTryNext) throw new StartError(whyNot(code, host, tried));
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  #listenOn(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const server = this.#server;
+      server.once("error", reject);
+      server.listen(port, host, () => {
+        server.off("error", reject);
+        resolve((server.address() as AddressInfo).port);
+      });
+    });
+  }
+}
+
+const STARTING: Doorkeeper = {
+  answer(request, response) {
+    if (request.url?.split("?")[0] === "/livez") {
+      response.writeHead(200, { "content-type": "application/json" }).end('{"status":"ok"}');
+    } else refuseWith(response, starting(), uuidv7());
+  },
+  connect: (_, socket) => refuseOnSocket(socket, starting(), uuidv7()),
+};
+
+function starting(): Problem {
+  const detail = "the server opens its store and recovers; try again in a moment";
+  return new Problem("unavailable", detail, { headers: { "retry-after": "1" } });
+}
+
+function whyNot(code: string | undefined, host: string, port: number): string {
+  if (code === "EADDRINUSE") return `port ${port} is taken; choose another with --port`;
+  if (code === "EACCES")
+    return `port ${port} may not be used by this user; choose one above 1023 with --port`;
+  return `cannot listen on ${host} port ${port}: ${code}`;
+}

@@ -1,0 +1,65 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { uuidv7 } from "uuidv7";
+import type { Forwarder, Term } from "../cluster/index.ts";
+import type { Doorkeeper } from "./door.ts";
+import { isLocal } from "./http/app.ts";
+import { refuseOnSocket, refuseWith } from "./http/errors.ts";
+import { noLeader } from "./http/problems.ts";
+import type { App } from "./http/route.ts";
+import type { OpenService } from "./open-service.ts";
+
+/** What answers while this server leads. */
+export interface LeaderParts {
+  readonly app: App;
+  readonly service: OpenService;
+}
+
+/** How it is said that nobody leads. */
+export const refusals = {
+  refuse: (response: ServerResponse, why: string): void => refuseWith(response, noLeader(why), uuidv7()),
+  refuseOnSocket: (socket: Socket, why: string): void => refuseOnSocket(socket, noLeader(why), uuidv7()),
+};
+
+/** Answers what is about this server, and hands on the rest. */
+export function follower(local: App, forwarder: Forwarder): Doorkeeper {
+  return {
+    answer(request, response) {
+      if (isLocal(request.url)) local.server.emit("request", request, response);
+      else forwarder.forward(request, response);
+    },
+    connect: (request, socket, head) => forwarder.forwardUpgrade(request, socket, head),
+  };
+}
+
+/**
+ * Answers everything, as long as nobody else can have taken over. A process that stood still may be behind: before it
+ * says anything more, it finds out.
+ */
+export function leader(app: App, term: Term): Doorkeeper {
+  return {
+    answer(request, response) {
+      const answer = () => app.server.emit("request", request, response);
+      if (term.isCertain || isLocal(request.url)) answer();
+      else void confirmed(term).then((is) => (is ? answer() : refusals.refuse(response, UNSURE)));
+    },
+    connect(request, socket, head) {
+      const connect = () => app.server.emit("upgrade", request, socket, head);
+      if (term.isCertain) connect();
+      else void confirmed(term).then((is) => (is ? connect() : refusals.refuseOnSocket(socket, UNSURE)));
+    },
+  };
+}
+
+const UNSURE = "this server cannot tell whether it still leads";
+const CONFIRM_WITHIN_MS = 2_000;
+
+function confirmed(term: Term): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), CONFIRM_WITHIN_MS);
+    void term.confirm().then((is) => {
+      clearTimeout(timer);
+      resolve(is);
+    });
+  });
+}
