@@ -17,6 +17,7 @@ export interface ServeOptions {
   readonly config?: string;
   readonly allowHttpWebhooks: boolean;
   readonly webhookAllow?: readonly string[];
+  readonly webhookWaits?: string;
   readonly demo: boolean;
   readonly json: boolean;
 }
@@ -73,6 +74,7 @@ export function serveCommand(): Command {
       "--webhook-allow <network...>",
       "let webhooks go to these networks, which are not public, such as 10.0.0.0/8",
     )
+    .option("--webhook-waits <seconds>", "between tries, with commas (default: nine, from 5 s to a day)")
     .option("--demo", "also start a worker here and submit an example run", false)
     .option("--json", "print what is to know as JSON", false)
     .addHelpText("after", EXAMPLES)

@@ -71,25 +71,22 @@ async function start(options: ServeOptions, onFailed: (error: Error) => void): P
   }
 }
 
-function webhookSettings({ allowHttpWebhooks, webhookAllow = [] }: ServeOptions): Partial<WebhookSettings> {
+function webhookSettings(options: ServeOptions): Partial<WebhookSettings> {
+  const { allowHttpWebhooks, webhookAllow = [], webhookWaits } = options;
   const wrong = webhookAllow.find((text) => !isNetwork(text));
   if (wrong !== undefined)
     throw new UsageError(`--webhook-allow ${wrong} is no network; one looks like 10.0.0.0/8 or fd00::/8`);
-  const waits = process.env["ORRERY_WEBHOOK_WAITS"];
   return {
     allowHttp: allowHttpWebhooks,
     allow: webhookAllow,
-    ...(waits !== undefined && { waitsMs: waitsOf(waits) }),
+    ...(webhookWaits !== undefined && { waitsMs: waitsOf(webhookWaits) }),
   };
 }
 
-/** Seconds between tries, with commas. */
 function waitsOf(text: string): number[] {
-  const waits = text.split(",").map(Number);
+  const waits = text.split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
   if (waits.every((seconds) => seconds >= 0 && seconds <= MAX_WAIT_S)) return waits.map((one) => one * 1000);
-  throw new UsageError(
-    `ORRERY_WEBHOOK_WAITS must be seconds with commas between, such as 5,300; got ${text}`,
-  );
+  throw new UsageError(`--webhook-waits must be seconds with commas between, such as 5,300; got ${text}`);
 }
 
 function ownVersion(): string {
