@@ -5,6 +5,7 @@ import type { Api, Scope } from "../src/server/api.ts";
 import { type AppOptions, buildApp } from "../src/server/http/app.ts";
 import type { App } from "../src/server/http/route.ts";
 import { Keys, type NewKey } from "../src/server/keys.ts";
+import { makeLog } from "../src/server/log.ts";
 import { type OpenService, openService } from "../src/server/open-service.ts";
 import { MemoryStore, type ServiceStore } from "../src/store/index.ts";
 
@@ -50,8 +51,12 @@ export async function serve(log: string[] = [], store: ServiceStore = new Memory
     webhooks: service.webhooks,
     version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
+<<<<<<< HEAD
     cluster: aloneOn(store),
     logTo: { write: note },
+=======
+    log: makeLog({ level: "warn", write: note }),
+>>>>>>> e3bcbea (Log lines of JSON that hold no secret, and leave no PostgreSQL behind when ended in haste)
   });
   await app.ready();
   return {

@@ -3,12 +3,16 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { startLocalWorker } from "../src/embedded/index.ts";
+<<<<<<< HEAD
 import {
   type OpenService,
   type RunningServer,
   type ServiceSettings,
   startServer,
 } from "../src/server/index.ts";
+=======
+import { makeLog, type RunningServer, type ServiceSettings, startServer } from "../src/server/index.ts";
+>>>>>>> e3bcbea (Log lines of JSON that hold no secret, and leave no PostgreSQL behind when ended in haste)
 import { type Handlers, task } from "../src/worker/index.ts";
 import { directoryWith } from "./cli.ts";
 import { testDatabase } from "./postgres.ts";
@@ -59,8 +63,7 @@ export class TestService implements AsyncDisposable {
       apiKey: ADMIN_KEY,
       version: "test",
       settings,
-      logLevel: "error",
-      warn: () => {},
+      log: makeLog({ level: "error", write: (line) => process.stderr.write(line) }),
       onFailed: (error) => failures.push(error),
     });
     return new TestService(server, url, failures);

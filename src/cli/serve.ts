@@ -20,6 +20,7 @@ export interface ServeOptions {
   readonly webhookWaits?: string;
   readonly demo: boolean;
   readonly json: boolean;
+  readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
 export function serveCommand(): Command {
@@ -77,6 +78,12 @@ export function serveCommand(): Command {
     .option("--webhook-waits <seconds>", "between tries, with commas (default: nine, from 5 s to a day)")
     .option("--demo", "also start a worker here and submit an example run", false)
     .option("--json", "print what is to know as JSON", false)
+    .addOption(
+      new Option("--log-level <name>", "what goes to stderr, as JSON unless that is a terminal")
+        .env("ORRERY_LOG_LEVEL")
+        .choices(["debug", "info", "warn", "error", "silent"])
+        .default("info"),
+    )
     .addHelpText("after", EXAMPLES)
     .action(async (options: ServeOptions) => {
       const { runServer } = await import("./server-process.ts");

@@ -1,28 +1,37 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type RunningServer, StartError, startServer } from "../server/index.ts";
+import { type Log, makeLog, type RunningServer, StartError, startServer } from "../server/index.ts";
 import { isNetwork, type WebhookSettings } from "../webhooks/index.ts";
 import { CliError, UsageError } from "./errors.ts";
-import { printJson, printLines, warn } from "./output.ts";
+import { printJson, printLines } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
 import { readServerConfig } from "./server-config.ts";
+import { untilSignal } from "./server-signals.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_WAIT_S = 30 * 86_400;
 
 /** Serves until it is told to stop: the first signal closes in order, the second ends at once. */
 export async function runServer(options: ServeOptions): Promise<void> {
+  const log = makeLog({
+    level: options.logLevel,
+    isHuman: process.stderr.isTTY,
+    write: (line) => process.stderr.write(line),
+  });
+  // What Node warns of is a line like any other.
+  process.removeAllListeners("warning").on("warning", ({ name, message }) => log.warn(`${name}: ${message}`));
   let fail: (error: Error) => void = () => {};
   const failed = new Promise<Error>((done) => {
     fail = done;
   });
-  const stopped = untilSignal();
-  const server = await start(options, fail);
+  const stopped = untilSignal(log);
+  const server = await start(options, log, fail);
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
     if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server);
     await announce(server, options);
+    log.info("serving", { url: server.url, store: server.storeDescription, version: ownVersion() });
     const ended = await Promise.race([stopped, failed]);
     if (ended instanceof Error) failure = ended;
   } finally {
@@ -30,9 +39,14 @@ export async function runServer(options: ServeOptions): Promise<void> {
     await server[Symbol.asyncDispose]();
   }
   if (failure) throw new CliError(`the server has stopped: ${failure.message}`, 1);
+  log.info("stopped");
 }
 
-async function start(options: ServeOptions, onFailed: (error: Error) => void): Promise<RunningServer> {
+async function start(
+  options: ServeOptions,
+  log: Log,
+  onFailed: (error: Error) => void,
+): Promise<RunningServer> {
   const { host, port, strictPort, store, order, fairShare, prefetch, lease, keepEnded, config } = options;
   const webhooks = webhookSettings(options);
   const { advertise, takeover } = options;
@@ -60,7 +74,7 @@ async function start(options: ServeOptions, onFailed: (error: Error) => void): P
         webhooks,
         retention: { ...retention, endedTasksMs: keepEnded === undefined ? null : keepEnded * DAY_MS },
       },
-      warn,
+      log,
       onFailed,
     });
   } catch (error) {
@@ -126,19 +140,4 @@ async function announce(server: RunningServer, options: ServeOptions): Promise<v
     `       ${header} -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
     `     and for its result, with the id of the answer: curl -s ${header} ${url}/api/v2/scheduler/task/ID?wait=10`,
   ]);
-}
-
-function untilSignal(): Promise<"stopped"> {
-  return new Promise((done) => {
-    for (const [signal, code] of [
-      ["SIGINT", 130],
-      ["SIGTERM", 143],
-    ] as const) {
-      process.once(signal, () => {
-        process.stderr.write("stopping: what runs here may end first; once more to end at once\n");
-        process.once(signal, () => process.exit(code));
-        done("stopped");
-      });
-    }
-  });
 }

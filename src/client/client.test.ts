@@ -3,7 +3,7 @@
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CuttingProxy } from "../../tests/cutting-proxy.ts";
-import { type RunningServer, startServer } from "../server/index.ts";
+import { makeLog, type RunningServer, startServer } from "../server/index.ts";
 import { BUILT_IN_HANDLERS, PermanentError, PollTransport, task, Worker } from "../worker/index.ts";
 import { OrreryClient, OrreryError, TaskFailed } from "./index.ts";
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
     apiKey: KEY,
     version: "0.0.0",
     settings: {},
-    warn: () => {},
+    log: makeLog({ level: "silent", write: () => {} }),
     onFailed: () => {},
   });
   proxy = await CuttingProxy.start(server.port);

@@ -10,5 +10,6 @@ export type {
   WorkerSink,
 } from "./api.ts";
 export { StartError } from "./door.ts";
+export { type Log, makeLog } from "./log.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 export { type RunningServer, startServer } from "./start.ts";

@@ -11,6 +11,7 @@ import { Instruments } from "./http/metrics.ts";
 import type { ClusterControl } from "./http/route.ts";
 import { Keys } from "./keys.ts";
 import { type Levels, levelsOf } from "./levels.ts";
+import type { Log } from "./log.ts";
 import { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 import { StoreWatch } from "./store-watch.ts";
 import { Terms } from "./terms.ts";
@@ -27,8 +28,7 @@ export interface StartOptions extends Address {
   readonly apiKey: string | undefined;
   readonly version: string;
   readonly settings: Partial<ServiceSettings>;
-  readonly logLevel?: "debug" | "info" | "warn" | "error" | "silent";
-  readonly warn: (message: string) => void;
+  readonly log: Log;
   /** It cannot go on. */
   readonly onFailed: (error: Error) => void;
 }
@@ -59,12 +59,18 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const door = new Door();
     const port = await door.listen(options);
     closers.push(() => door.close());
-    const opened = await openServiceStore(options);
+    const { store, dataDir, log } = options;
+    const opened = await openServiceStore({
+      store,
+      dataDir,
+      log: (message) => log.info(message),
+      warn: (message) => log.warn(message),
+    });
     closers.push(() => opened[Symbol.asyncDispose]());
     letGo = () => void opened.store[Symbol.asyncDispose]();
     const keys = await Keys.open(opened.store, {
       firstKey: options.apiKey,
-      onRefreshError: (error) => options.warn(`keys could not be read again: ${(error as Error).message}`),
+      onRefreshError: (error) => options.log.warn(`keys could not be read again: ${(error as Error).message}`),
     });
     closers.push(() => keys[Symbol.asyncDispose]());
     const devKey = await makeDevKey(keys, options);
@@ -93,7 +99,8 @@ async function serve(
   port: number,
   closers: (() => PromiseLike<unknown>)[],
 ): Promise<Terms> {
-  const { version, settings, warn, takeOverMs = LEASE_MS } = options;
+  const { version, settings, log, takeOverMs = LEASE_MS } = options;
+  const warn = (message: string) => log.warn(message);
   let failure: Error | undefined;
   let terms: Terms | undefined;
   const watch = new StoreWatch(store);
@@ -111,9 +118,10 @@ async function serve(
     instruments,
     version,
     cluster,
-    ...(options.logLevel && { logLevel: options.logLevel }),
+    log,
     health: {
       notReady: () => failure?.message ?? (watch.isReachable ? whyNotYet(terms) : UNREACHABLE),
+      isStarting: () => failure === undefined && watch.isReachable,
       info: () => ({ version, store: store.backend, role: terms?.role }),
     },
   };

@@ -7,6 +7,7 @@ export {
   type Store,
   StoreError,
 } from "./contract.ts";
+export { abandonPostmasters } from "./embedded/postmaster.ts";
 export { FileStore } from "./file.ts";
 export { type DatabaseFacts, type DataDirFacts, inspectDatabase, inspectDataDir } from "./inspect.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";

@@ -1,12 +1,13 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import { fastify } from "fastify";
+import { fastify, LogController } from "fastify";
 import { uuidv7 } from "uuidv7";
 import { invariant } from "../../core/index.ts";
 import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
+import { type Log, makeLog } from "../log.ts";
 import { adminRoutes } from "./admin-routes.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
@@ -42,6 +43,7 @@ import { useWorkerSockets } from "./worker-socket.ts";
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 const MAX_CONNECTIONS = 10_000;
+const SILENT: Log = makeLog({ level: "silent", write: () => {} });
 
 export interface AppOptions {
   readonly api: Api;
@@ -52,9 +54,8 @@ export interface AppOptions {
   readonly cluster: ClusterControl;
   readonly version: string;
   readonly instruments?: Instruments;
-  readonly logLevel?: "debug" | "info" | "warn" | "error" | "silent";
-  /** Where the log goes, line by line; by default to the standard error. */
-  readonly logTo?: { write(line: string): void };
+  /** By default nothing is logged. */
+  readonly log?: Log;
 }
 
 /** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
@@ -116,17 +117,15 @@ export function limitConnections(server: Server): void {
 }
 
 /** Without routes: how requests are named, let in and refused. */
-function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "logLevel" | "logTo">): {
+function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log">): {
   app: App;
   instruments: Instruments;
   closing: AbortSignal;
 } {
   const app: App = fastify({
-    logger: {
-      level: options.logLevel ?? "warn",
-      stream: options.logTo ?? process.stderr,
-      serializers: { err: errorLine },
-    },
+    loggerInstance: (options.log ?? SILENT).forRequests,
+    // Our own line for a request says less.
+    logController: new LogController({ requestIdLogLabel: "request_id", disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: MIB,
     handlerTimeout: REQUEST_TIMEOUT_MS,
@@ -169,20 +168,6 @@ function apiRoutes(scope: App, edge: Edge): void {
   clusterRoutes(scope, edge);
 }
 
-/** What finds an error, and no more: a database's own hold the values of the statement that failed. */
-function errorLine(error: unknown): {
-  type: string;
-  message: string;
-  stack: string;
-  code?: unknown;
-  cause?: string;
-} {
-  if (!(error instanceof Error)) return { type: typeof error, message: String(error), stack: "" };
-  const { name, message, stack = "", cause } = error;
-  const code = "code" in error ? { code: error.code } : {};
-  return { type: name, message, stack, ...code, ...(cause instanceof Error && { cause: cause.message }) };
-}
-
 function requestId(request: IncomingMessage): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && /^[\x21-\x7e]{1,128}$/.test(given) ? given : uuidv7();
@@ -211,11 +196,10 @@ function useRequestIds(app: App, instruments: Instruments): void {
     });
   });
   app.addHook("onResponse", async (request, reply) => {
-    instruments.answered(
-      request.method,
-      request.routeOptions.url ?? "none",
-      reply.statusCode,
-      reply.elapsedTime,
-    );
+    const { method } = request;
+    const { url: route = "none" } = request.routeOptions;
+    const { statusCode: status, elapsedTime: ms } = reply;
+    instruments.answered(method, route, status, ms);
+    request.log.debug({ method, route, status, ms }, "answered");
   });
 }

@@ -123,10 +123,9 @@ test("a server that is not ready says so, and why", async () => {
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },
     cluster: aloneOn(new MemoryStore()),
-    logLevel: "silent",
   });
   const ready = await app.inject("/readyz");
-  expect([ready.statusCode, ready.json()]).toEqual([503, { status: "starting", detail: "migrating" }]);
+  expect([ready.statusCode, ready.json()]).toEqual([503, { status: "unavailable", detail: "migrating" }]);
   expect((await app.inject("/livez")).statusCode).toBe(200);
   await app.close();
 });

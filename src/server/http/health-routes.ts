@@ -34,7 +34,8 @@ export function healthRoutes(
         if (closing.aborted)
           return reply.code(503).send({ status: "unavailable", detail: "the server is closing" });
         const detail = health.notReady();
-        if (detail !== undefined) return reply.code(503).send({ status: "starting", detail });
+        const status = health.isStarting?.() ? "starting" : "unavailable";
+        if (detail !== undefined) return reply.code(503).send({ status, detail });
         return { ...health.info(), status: "ok" as const };
       },
     );

@@ -38,6 +38,8 @@ export interface Edge {
 export interface Health {
   /** Undefined: ready. Otherwise why not yet. */
   notReady(): string | undefined;
+  /** Whether it is only a matter of time. */
+  isStarting?(): boolean;
   /** What is worth saying beside it, such as a version. */
   info(): Readonly<Record<string, unknown>>;
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { readFile, readlink, realpath, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -40,6 +40,29 @@ export interface StartOptions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
+/** Those that this process started or took over, and must not leave behind. */
+const ours = new Map<number, string>();
+
+/**
+ * Ends them at once, without waiting: for whoever is about to exit. They lose nothing, and clear up when they are
+ * started next.
+ */
+export function abandonPostmasters(): void {
+  for (const [pid, clusterDir] of ours) {
+    // It may have ended long ago, and its number be another's.
+    const written = readFileIfThere(join(clusterDir, "postmaster.pid"));
+    if (Number.parseInt(written, 10) === pid) signal(pid, "SIGQUIT");
+  }
+}
+
+function readFileIfThere(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
 /** Starts PostgreSQL and waits until it can be used. It outlives us if we are killed. */
 export async function startPostmaster(options: StartOptions): Promise<Postmaster> {
   const { binaries, owner, clusterDir, socketDir, logFile } = options;
@@ -53,6 +76,7 @@ export async function startPostmaster(options: StartOptions): Promise<Postmaster
   );
   closeSync(output);
   child.unref();
+  if (child.pid !== undefined) ours.set(child.pid, clusterDir);
   let failure: string | undefined;
   child.once("error", ({ message }) => {
     failure = message;
@@ -82,7 +106,10 @@ export async function findPostmaster(clusterDir: string): Promise<Postmaster | u
       await rm(join(clusterDir, "postmaster.pid"), { force: true });
       return undefined;
     }
-    if (found.isReady) return found;
+    if (found.isReady) {
+      ours.set(found.pid, clusterDir);
+      return found;
+    }
     await sleep(POLL_MS);
   }
 }
@@ -93,7 +120,10 @@ export async function stopPostmaster({ pid }: Postmaster, clusterDir: string): P
   if ((await readPidFile(clusterDir))?.pid !== pid || !(await isPostmasterOf(pid, clusterDir))) return;
   signal(pid, "SIGINT");
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
-    if (!isAlive(pid) || (await readPidFile(clusterDir))?.pid !== pid) return;
+    if (!isAlive(pid) || (await readPidFile(clusterDir))?.pid !== pid) {
+      ours.delete(pid);
+      return;
+    }
     if (waitedMs === STOP_WITHIN_MS) signal(pid, "SIGQUIT");
     if (waitedMs > 2 * STOP_WITHIN_MS)
       throw new StoreError("unavailable", `PostgreSQL (${pid}) does not stop`);

@@ -1,0 +1,31 @@
+import type { Log } from "../server/index.ts";
+import { abandonPostmasters } from "../store/index.ts";
+
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+type Signal = keyof typeof EXIT_CODES;
+
+/** What is not closed by then never will be: requests have 5 seconds, the store 4, PostgreSQL 20 to write all out. */
+const STOP_WITHIN_MS = 40_000;
+
+/**
+ * Resolves at the first signal. Another one, or a stop that takes too long, ends the process at once; also then
+ * nothing that it started goes on.
+ */
+export function untilSignal(log: Log): Promise<"stopped"> {
+  return new Promise((done) => {
+    let isStopping = false;
+    const endAtOnce = (message: string, code: number): void => {
+      log.warn(message);
+      abandonPostmasters();
+      process.exit(code);
+    };
+    const follow = (signal: Signal): void => {
+      if (isStopping) endAtOnce("ending at once", EXIT_CODES[signal]);
+      isStopping = true;
+      log.info("stopping: what is under way may end first; once more to end at once", { signal });
+      setTimeout(() => endAtOnce("stopping takes too long, ending at once", 1), STOP_WITHIN_MS).unref();
+      done("stopped");
+    };
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, follow);
+  });
+}
