@@ -51,12 +51,8 @@ export async function serve(log: string[] = [], store: ServiceStore = new Memory
     webhooks: service.webhooks,
     version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
-<<<<<<< HEAD
     cluster: aloneOn(store),
-    logTo: { write: note },
-=======
     log: makeLog({ level: "warn", write: note }),
->>>>>>> e3bcbea (Log lines of JSON that hold no secret, and leave no PostgreSQL behind when ended in haste)
   });
   await app.ready();
   return {

@@ -3,16 +3,13 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { startLocalWorker } from "../src/embedded/index.ts";
-<<<<<<< HEAD
 import {
+  makeLog,
   type OpenService,
   type RunningServer,
   type ServiceSettings,
   startServer,
 } from "../src/server/index.ts";
-=======
-import { makeLog, type RunningServer, type ServiceSettings, startServer } from "../src/server/index.ts";
->>>>>>> e3bcbea (Log lines of JSON that hold no secret, and leave no PostgreSQL behind when ended in haste)
 import { type Handlers, task } from "../src/worker/index.ts";
 import { directoryWith } from "./cli.ts";
 import { testDatabase } from "./postgres.ts";

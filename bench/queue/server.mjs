@@ -1,10 +1,9 @@
 // A server in a process of its own. Says where it listens, and what it uses when asked.
 
-import { startServer } from "../../dist/server/index.js";
+import { makeLog, startServer } from "../../dist/server/index.js";
 import { endWhenTold } from "./apart.mjs";
 import { Closers } from "./closers.mjs";
 import { usageOfThis } from "./usage.mjs";
-import { warn } from "./warn.mjs";
 
 /**
  * @typedef {object} ServerJob
@@ -27,8 +26,7 @@ const { url } = await closers.use(
     apiKey: key,
     version: "bench",
     settings: { config },
-    logLevel: "error",
-    warn,
+    log: makeLog({ level: "warn", write: (line) => process.stderr.write(line) }),
     onFailed: (error) => {
       process.stderr.write(`${error.stack}\n`);
       void closers.closeAll().then(() => process.exit(1));

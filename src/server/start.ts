@@ -70,7 +70,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     letGo = () => void opened.store[Symbol.asyncDispose]();
     const keys = await Keys.open(opened.store, {
       firstKey: options.apiKey,
-      onRefreshError: (error) => options.log.warn(`keys could not be read again: ${(error as Error).message}`),
+      onRefreshError: (error) =>
+        options.log.warn(`keys could not be read again: ${(error as Error).message}`),
     });
     closers.push(() => keys[Symbol.asyncDispose]());
     const devKey = await makeDevKey(keys, options);
