@@ -47,6 +47,7 @@ export async function serve(log: string[] = [], store: ServiceStore = new Memory
   const app = buildApp({
     api: replaceable(service.api, instead),
     gateway: service.gateway,
+    schedules: service.schedules,
     keys,
     webhooks: service.webhooks,
     version: "0.0.0",

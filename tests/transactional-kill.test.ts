@@ -6,7 +6,7 @@ import { SchedulerProcess } from "./scheduler-process.ts";
 import { freshDatabase } from "./service.ts";
 
 /** Few, so that it is short; `KILLS=20` for more. */
-const KILLS = Number(process.env["KILLS"] ?? 4);
+const KILLS = Number(process.env["KILLS"] ?? 2);
 const ROWS = 5;
 const WITHIN = { timeout: 60_000, interval: 10 };
 

@@ -14,6 +14,7 @@ import { ledgerCommand } from "./ledger.ts";
 import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
 import { runsCommand } from "./runs.ts";
+import { schedulesCommand } from "./schedules.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
 import { submitCommand } from "./submit.ts";
@@ -50,7 +51,15 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     webhooksCommand,
     clusterCommand,
   ],
-  "Tasks of a server:": [submitCommand, tasksCommand, taskCommand, cancelCommand, retryCommand, runsCommand],
+  "Tasks of a server:": [
+    submitCommand,
+    tasksCommand,
+    taskCommand,
+    cancelCommand,
+    retryCommand,
+    runsCommand,
+    schedulesCommand,
+  ],
   "Ask and check:": [
     doctorCommand,
     whyCommand,

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
-import type { BatchResult, OrreryClient, Submission, TaskAnswer } from "../client/index.ts";
+import type { BatchResult, NewSchedule, OrreryClient, Submission, TaskAnswer } from "../client/index.ts";
 import { parseDurationMs } from "../protocol/index.ts";
 import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
 import { printLines } from "./output.ts";
 import { atService } from "./service.ts";
 import { errorOf, printSafeJson, safeJson, shown } from "./service-text.ts";
-import type { SubmitOptions } from "./submit.ts";
+import type { SubmitOptions, TaskFlags } from "./submit.ts";
 import { neutralise } from "./terminal-text.ts";
 
 /** `orrery submit TYPE`. */
@@ -102,7 +102,18 @@ function lineTask(line: string, where: string, shared: Submission): Submission {
 }
 
 async function submissionOf(type: string, options: SubmitOptions): Promise<Submission> {
-  const { executor, payload, priority, estimate, boost, deadline, runAt, idempotencyKey } = options;
+  const { deadline, runAt, idempotencyKey } = options;
+  return {
+    ...(await taskOf(type, options)),
+    ...(deadline !== undefined && { deadline: instantOf("--deadline", deadline) }),
+    ...(runAt !== undefined && { run_at: instantOf("--run-at", runAt) }),
+    ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+  };
+}
+
+/** What a task is, whenever it is submitted. */
+export async function taskOf(type: string, options: TaskFlags): Promise<NewSchedule["task"]> {
+  const { executor, payload, priority, estimate, boost } = options;
   const { limit, capability, cpu, memory, maxAttempts, timeout } = options;
   const resources = {
     ...(cpu !== undefined && { cpu: numberOrText(cpu) }),
@@ -115,9 +126,6 @@ async function submissionOf(type: string, options: SubmitOptions): Promise<Submi
     ...(priority !== undefined && { priority }),
     ...(estimate !== undefined && { estimated_service_time: durationMs("--estimate", estimate) / 1000 }),
     ...(boost !== undefined && { boost }),
-    ...(deadline !== undefined && { deadline: instantOf("--deadline", deadline) }),
-    ...(runAt !== undefined && { run_at: instantOf("--run-at", runAt) }),
-    ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(capability !== undefined && { capabilities: [...capability] }),
     ...(limit !== undefined && { limits: [...limit] }),

@@ -39,6 +39,7 @@ import {
   type ServiceEvent,
   serviceEvents,
 } from "./run-events.ts";
+import { Schedules } from "./schedules.ts";
 import { type BatchResult, type Submission, submitBody, submitInBatches } from "./submission.ts";
 import { followLog, hasEnded, type LogLine, type WaitOptions, waitForTask } from "./waiting.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -78,6 +79,7 @@ export type RunOptions = Omit<RunBody, "graph">;
 export class OrreryClient {
   readonly keys: Keys;
   readonly webhooks: Webhooks;
+  readonly schedules: Schedules;
   readonly #connection: Connection;
   readonly #identity: Pick<ConnectionOptions, "zone" | "agent">;
 
@@ -86,6 +88,7 @@ export class OrreryClient {
     this.#connection = new Connection(options);
     this.keys = new Keys(this.#connection);
     this.webhooks = new Webhooks(this.#connection);
+    this.schedules = new Schedules(this.#connection);
   }
 
   /**

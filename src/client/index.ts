@@ -14,6 +14,7 @@ export type {
   QueueMetrics,
   RunAnswer,
   RunSummary,
+  ScheduleAnswer,
   TaskAnswer,
   TaskSummary,
   WebhookAnswer,
@@ -35,5 +36,6 @@ export {
 export type { ConnectionOptions as ClientOptions } from "./connection.ts";
 export { OrreryError, TaskFailed } from "./errors.ts";
 export type { EventsOptions, RunEvent, ServiceEvent } from "./run-events.ts";
+export type { NewSchedule } from "./schedules.ts";
 export type { BatchResult, Submission } from "./submission.ts";
 export type { LogLine, WaitOptions } from "./waiting.ts";

@@ -19,11 +19,13 @@ const MAX_CHARACTERS = 20 * 1024 * 1024;
  * never makes a second task.
  */
 export function submitBody({ idempotency_key, ...task }: Submission): SubmitBody {
-  return {
-    executor: DEFAULT_EXECUTOR,
-    ...task,
-    idempotency_key: idempotency_key ?? crypto.randomUUID(),
-  };
+  return { ...withExecutor(task), idempotency_key: idempotency_key ?? crypto.randomUUID() };
+}
+
+export function withExecutor<Task extends { readonly executor?: string }>(
+  task: Task,
+): Task & { executor: string } {
+  return { executor: DEFAULT_EXECUTOR, ...task };
 }
 
 /** Submits any number of tasks, as many at once as the server takes. The results have the order of the tasks. */

@@ -6,6 +6,7 @@ export * from "./api-admin.ts";
 export * from "./api-overview.ts";
 export * from "./api-parts.ts";
 export * from "./api-runs.ts";
+export * from "./api-schedules.ts";
 export * from "./api-tasks.ts";
 export * from "./api-webhooks.ts";
 export * from "./api-worker.ts";

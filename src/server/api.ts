@@ -133,7 +133,9 @@ export type RefusalCode =
   | "duplicate-run"
   | "too-many-nodes"
   | "not-ended"
-  | "part-of-a-run";
+  | "part-of-a-run"
+  | "too-many-schedules"
+  | "unreadable-task";
 
 export interface TaskView extends Omit<TaskRow, "result"> {
   readonly effectiveTier: number;

@@ -13,6 +13,7 @@ import type { Instruments } from "./http/metrics.ts";
 import { Intake } from "./intake.ts";
 import { MeteredProjection } from "./meter.ts";
 import { RecentActivity } from "./recent-activity.ts";
+import { Schedules } from "./schedules/schedules.ts";
 import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
 import { noteEnds, webhookData } from "./webhook-data.ts";
@@ -68,6 +69,7 @@ export interface OpenService extends AsyncDisposable {
   readonly gateway: Gateway;
   readonly driver: Driver;
   readonly webhooks: Webhooks;
+  readonly schedules: Schedules;
 }
 
 const PRUNE_EVERY_MS = 60_000;
@@ -127,13 +129,16 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   }, PRUNE_EVERY_MS);
   const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);
   const intake = store.inbox && new Intake({ inbox: store.inbox, driver, warn, onCounted: onInbox });
+  const schedules = await Schedules.open({ store: store.schedules, driver, api: service, warn });
   return {
     api: service,
     gateway,
     driver,
     webhooks,
+    schedules,
     async [Symbol.asyncDispose]() {
       clearInterval(pruning);
+      await schedules[Symbol.asyncDispose]();
       await intake?.[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
       await gateway[Symbol.asyncDispose]();

@@ -114,7 +114,7 @@ async function serve(
     status: () => (terms as Terms).status(),
     stepDown: () => (terms as Terms).stepDown(),
   };
-  const common: Omit<AppOptions, "api" | "gateway" | "webhooks"> = {
+  const common: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks"> = {
     keys,
     instruments,
     version,
@@ -146,6 +146,7 @@ async function serve(
         ...common,
         api: service.api,
         gateway: service.gateway,
+        schedules: service.schedules,
         webhooks: service.webhooks,
       });
       await app.ready();

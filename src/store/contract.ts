@@ -10,6 +10,8 @@ import type {
   Retention,
   RowChanges,
   RunRow,
+  ScheduleFired,
+  ScheduleRow,
   TaskFilter,
   TaskLine,
   TaskRow,
@@ -91,6 +93,7 @@ export interface ServiceStore extends Store, Leading {
   /** Undefined: it has no transactions that others could submit in. */
   readonly inbox: Inbox | undefined;
   readonly webhooks: WebhookStore;
+  readonly schedules: ScheduleStore;
   /** The head as it is stored now: another process may have moved it. `head` stays what this one knows and builds on. */
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */
@@ -122,6 +125,17 @@ export interface ServiceStore extends Store, Leading {
 
   /** Drops what is older than the retention at that time; returns how many tasks went. */
   prune(now: number, retention: Retention): Promise<number>;
+}
+
+/** Recurring tasks, beside the ledger. */
+export interface ScheduleStore {
+  /** In the order in which they were made. */
+  all(): Promise<readonly ScheduleRow[]>;
+  /** Adds one, or says of the one with the same id whether it is paused and how far it has come. */
+  save(row: ScheduleRow): Promise<void>;
+  /** Nothing where it is gone, or has come further. */
+  noteFired(id: string, fired: ScheduleFired): Promise<void>;
+  remove(id: string): Promise<void>;
 }
 
 /** Submissions that were made inside of other transactions: a row is there if and only if its transaction was committed. */

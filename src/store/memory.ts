@@ -2,6 +2,7 @@ import { compareText } from "../core/index.ts";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
 import type { Leadership, Member, SavedSnapshot, ServiceStore } from "./contract.ts";
 import { MemoryRows } from "./memory-rows.ts";
+import { MemorySchedules } from "./memory-schedules.ts";
 import { MemoryWebhooks } from "./memory-webhooks.ts";
 import {
   type ApiKeyRow,
@@ -23,6 +24,7 @@ import type { WebhookStore } from "./webhook-rows.ts";
 export class MemoryStore implements ServiceStore {
   readonly backend = "memory";
   readonly inbox = undefined;
+  readonly schedules: MemorySchedules = new MemorySchedules();
   #head: Head = GENESIS;
   #leader = { holder: "", url: "", beat: 0 };
   /** What was won by `lead`: this store belongs to one process, but it may lead, be asked, and lead again. */

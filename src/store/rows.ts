@@ -178,6 +178,38 @@ export interface RefusedRow {
   readonly error: string;
 }
 
+/** A recurring task: what is submitted, and when. */
+export interface ScheduleRow extends ScheduleFired {
+  readonly id: string;
+  readonly zone: string;
+  /** Who made it, and submits its tasks. */
+  readonly agent: string;
+  readonly name: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  /** JSON text: what would be submitted by HTTP. */
+  readonly task: string;
+  readonly catchUp: "none" | "latest" | "all";
+  readonly catchUpLimit: number;
+  readonly overlap: "allow" | "skip";
+  /** -1: none. */
+  readonly startAt: number;
+  readonly endAt: number;
+  readonly paused: boolean;
+  readonly createdAt: number;
+}
+
+/** How far a recurring task has come. */
+export interface ScheduleFired {
+  /** All times up to this one have been seen to: they made a task, or deliberately none. */
+  readonly seenTo: number;
+  /** -1: not yet. */
+  readonly lastFiredAt: number;
+  /** "": none. */
+  readonly lastTaskId: string;
+  readonly lastError: string;
+}
+
 /** How long things are kept; null: for ever. */
 export interface Retention {
   readonly endedTasksMs: number | null;

@@ -12,6 +12,7 @@ import {
   type Retention,
   type RowChanges,
   type RunRow,
+  type ScheduleRow,
   type TaskFilter,
 } from "./rows.ts";
 
@@ -33,6 +34,30 @@ function runOf(id: string, changed: Partial<RunRow> = {}): RunRow {
     submittedSeq: 1,
     outcome: "",
     endedAt: -1,
+    ...changed,
+  };
+}
+
+function scheduleOf(id: string, changed: Partial<ScheduleRow>): ScheduleRow {
+  return {
+    id,
+    zone: "main",
+    agent: "ada",
+    name: "nightly",
+    cron: "0 6 * * *",
+    timeZone: "Europe/Berlin",
+    task: '{"task_type":"a"}',
+    catchUp: "all",
+    catchUpLimit: 7,
+    overlap: "skip",
+    startAt: -1,
+    endAt: 9,
+    paused: false,
+    createdAt: 1,
+    seenTo: 1,
+    lastFiredAt: -1,
+    lastTaskId: "",
+    lastError: "",
     ...changed,
   };
 }
@@ -74,6 +99,26 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     const progress = endedAt(100, { status: "failed", result: undefined, errorMessage: "no" });
     await commit(store, { submitted: [{ task: taskOf("t1"), progress }] });
     expect(await store.task("t1")).toEqual({ ...taskOf("t1"), ...progress });
+  });
+
+  test("recurring tasks are kept in their order, and one that is gone or has come further stays so", async () => {
+    await using store = await open();
+    const second = scheduleOf("s2", { createdAt: 7 });
+    const first = scheduleOf("s1", { createdAt: 5, seenTo: 100 });
+    await store.schedules.save(second);
+    await store.schedules.save(first);
+    expect(await store.schedules.all()).toEqual([first, second]);
+    const fired = { seenTo: 200, lastFiredAt: 150, lastTaskId: "t1", lastError: "no" };
+    await store.schedules.noteFired("s1", fired);
+    await store.schedules.noteFired("s1", { ...fired, seenTo: 120, lastTaskId: "late" });
+    await store.schedules.save({ ...second, paused: true });
+    expect(await store.schedules.all()).toEqual([
+      { ...first, ...fired },
+      { ...second, paused: true },
+    ]);
+    await store.schedules.remove("s1");
+    await store.schedules.noteFired("s1", fired);
+    expect(await store.schedules.all()).toEqual([{ ...second, paused: true }]);
   });
 
   test("a refused commit writes no rows", async () => {

@@ -8,6 +8,7 @@ import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
 import { type Log, makeLog } from "../log.ts";
+import type { Schedules } from "../schedules/schedules.ts";
 import { adminRoutes } from "./admin-routes.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
@@ -32,6 +33,7 @@ import {
   REQUEST_TIMEOUT_MS,
 } from "./route.ts";
 import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
+import { scheduleRoutes } from "./schedule-routes.ts";
 import { submitRoutes } from "./submit-routes.ts";
 import { taskListRoute } from "./task-list-route.ts";
 import { taskRoutes } from "./task-routes.ts";
@@ -48,6 +50,7 @@ const SILENT: Log = makeLog({ level: "silent", write: () => {} });
 export interface AppOptions {
   readonly api: Api;
   readonly gateway: WorkerGateway;
+  readonly schedules: Schedules;
   readonly keys: Keys;
   readonly webhooks: Webhooks;
   readonly health: Health;
@@ -60,12 +63,13 @@ export interface AppOptions {
 
 /** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
 export function buildApp(options: AppOptions): App {
-  const { api, gateway, keys, webhooks, health, cluster } = options;
+  const { api, gateway, schedules, keys, webhooks, health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
   const cursors = new Cursors(keys.derive("cursors"));
   const edge: Edge = {
     api,
     gateway,
+    schedules,
     keys,
     webhooks,
     health,
@@ -88,7 +92,7 @@ export function buildApp(options: AppOptions): App {
 }
 
 /** What a server answers by itself, whoever leads: how it is, and how the others are. */
-export function buildLocalApp(options: Omit<AppOptions, "api" | "gateway" | "webhooks">): App {
+export function buildLocalApp(options: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks">): App {
   const { health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
   app.register(async (scope) => healthRoutes(scope, { health, instruments, closing }));
@@ -161,6 +165,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   queueRoutes(scope, edge);
   runRoutes(scope, edge);
   eventRoutes(scope, edge);
+  scheduleRoutes(scope, edge);
   adminRoutes(scope, edge);
   keyRoutes(scope, edge);
   webhookRoutes(scope, edge);

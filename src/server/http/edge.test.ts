@@ -119,6 +119,7 @@ test("a server that is not ready says so, and why", async () => {
     api: served.service.api,
     gateway: served.service.gateway,
     webhooks: served.service.webhooks,
+    schedules: served.service.schedules,
     keys: served.keys,
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },

@@ -18,6 +18,8 @@ const PROBLEMS = {
   "not-ended": [409, "The task's status does not allow it"],
   "part-of-a-run": [409, "The task belongs to a run"],
   "no-standby": [409, "No other server can lead"],
+  "too-many-schedules": [409, "The zone has too many schedules"],
+  "unreadable-task": [409, "The schedule's task is not valid any more"],
   "worker-taken": [409, "Another worker has this id"],
   "too-many-webhooks": [409, "The zone has as many webhooks as it may"],
   "webhook-disabled": [409, "The webhook is disabled"],

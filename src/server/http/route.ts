@@ -7,6 +7,7 @@ import type { Leadership, Member } from "../../store/index.ts";
 import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
+import type { Schedules } from "../schedules/schedules.ts";
 import type { Cursors } from "./cursor.ts";
 import type { Instruments } from "./metrics.ts";
 import { Problem } from "./problems.ts";
@@ -24,6 +25,7 @@ export type App = FastifyInstance<
 export interface Edge {
   readonly api: Api;
   readonly gateway: WorkerGateway;
+  readonly schedules: Schedules;
   readonly keys: Keys;
   readonly webhooks: Webhooks;
   readonly cursors: Cursors;

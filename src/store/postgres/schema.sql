@@ -287,6 +287,28 @@ create table runs (
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=80);
 
+create table schedules (
+  id text collate "C" not null,
+  zone text collate "C" not null,
+  agent text collate "C" not null,
+  name text not null,
+  cron text not null,
+  time_zone text not null,
+  task text not null,
+  catch_up text not null,
+  catch_up_limit integer not null,
+  overlap text not null,
+  start_at bigint not null,
+  end_at bigint not null,
+  paused boolean not null,
+  created_at bigint not null,
+  seen_to bigint not null,
+  last_fired_at bigint not null,
+  last_task_id text collate "C" not null,
+  last_error text not null,
+  constraint schedules_pkey PRIMARY KEY (id)
+);
+
 create table settings (
   name text collate "C" not null,
   value text not null,

@@ -40,6 +40,7 @@ import {
   type RunRecord,
   runFrom,
 } from "./records.ts";
+import { PostgresSchedules } from "./schedules.ts";
 import { loadSnapshot, saveSnapshot } from "./snapshots.ts";
 import { PostgresWebhooks } from "./webhooks.ts";
 
@@ -66,6 +67,7 @@ export class PostgresStore implements ServiceStore {
   readonly #sockets = new Sockets();
   readonly #committer: Committer;
   readonly inbox: PostgresInbox;
+  readonly schedules: PostgresSchedules;
   readonly #reader: Reader;
   readonly #headRow: HeadRow;
   readonly #notify: Debounced;
@@ -78,6 +80,7 @@ export class PostgresStore implements ServiceStore {
     this.#headRow = new HeadRow(target, this.#closing.signal);
     this.inbox = new PostgresInbox(this.#reader);
     this.webhooks = new PostgresWebhooks(this.#reader);
+    this.schedules = new PostgresSchedules(this.#reader);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
   }
 

@@ -1,0 +1,71 @@
+import { Cron } from "croner";
+import type { ScheduleRow } from "../../store/index.ts";
+
+/** What says when. */
+export type Timing = Pick<ScheduleRow, "cron" | "timeZone" | "startAt" | "endAt">;
+
+const NICKNAME = /^@(yearly|annually|monthly|weekly|daily|hourly)$/;
+const SECOND_MS = 1000;
+
+/** What is wrong with an expression or a zone, with the field it is in; undefined: nothing. */
+export function timingProblem({
+  cron,
+  timeZone,
+  startAt,
+  endAt,
+}: Timing): { readonly field: "cron" | "time_zone" | "end_at"; readonly detail: string } | undefined {
+  const fields = cron.trim().split(/\s+/).length;
+  if (fields !== 5 && fields !== 6 && !NICKNAME.test(cron.trim())) {
+    const detail = `must have five fields such as "30 6 * * 1-5", or six with seconds before them; got ${fields}`;
+    return { field: "cron", detail };
+  }
+  try {
+    new Intl.DateTimeFormat("en", { timeZone });
+  } catch {
+    return { field: "time_zone", detail: 'must be an IANA time zone such as "Europe/Berlin" or "UTC"' };
+  }
+  try {
+    cronOf({ cron, timeZone });
+  } catch (error) {
+    return { field: "cron", detail: `cannot be read: ${plainMessage(error as Error)}` };
+  }
+  if (endAt !== -1 && endAt < startAt) return { field: "end_at", detail: "must not be before start_at" };
+  return undefined;
+}
+
+/** The next times after one, as many as there are. */
+export function nextTimes(timing: Timing, after: number, count: number): number[] {
+  const { startAt, endAt } = timing;
+  const from = new Date(Math.max(after, startAt - 1));
+  const times = cronOf(timing).nextRuns(count, from).map(Number);
+  return endAt === -1 ? times : times.filter((time) => time <= endAt);
+}
+
+/** The last times up to one that came after another, the latest first, at most so many. */
+export function pastTimes(timing: Timing, after: number, upTo: number, count: number): number[] {
+  const { startAt, endAt } = timing;
+  const last = endAt === -1 ? upTo : Math.min(upTo, endAt);
+  // It looks at whole seconds, and for what is before them.
+  const before = new Date((Math.floor(last / SECOND_MS) + 1) * SECOND_MS);
+  const times = cronOf(timing).previousRuns(count, before).map(Number);
+  return times.filter((time) => time > after && time >= startAt && time <= last);
+}
+
+const known = new Map<string, Cron>();
+const MAX_KNOWN = 10_000;
+
+/** Reading an expression costs more than asking it for a time. */
+function cronOf({ cron, timeZone }: Pick<Timing, "cron" | "timeZone">): Cron {
+  const key = `${timeZone} ${cron}`;
+  let read = known.get(key);
+  if (!read) {
+    read = new Cron(cron.trim(), { timezone: timeZone, mode: "5-or-6-parts", paused: true });
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(key, read);
+  }
+  return read;
+}
+
+function plainMessage({ message }: Error): string {
+  return message.replace(/^CronPattern: /, "");
+}

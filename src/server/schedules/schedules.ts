@@ -1,0 +1,213 @@
+import { uuidv7 } from "uuidv7";
+import type { Driver } from "../../driver/index.ts";
+import type { ScheduleFired, ScheduleRow, ScheduleStore } from "../../store/index.ts";
+import type { Api, Caller, Refusal, Submitted } from "../api.ts";
+import { readInboxBody } from "../http/inbox-body.ts";
+import { isVisible } from "../live-task.ts";
+import { refusal } from "../refusals.ts";
+import { nextTimes } from "./cron.ts";
+import { dueTimes } from "./due.ts";
+
+/** What is asked for when a schedule is made; the rest of a row is ours. */
+export type ScheduleSetting = Omit<ScheduleRow, "id" | "zone" | "agent" | "createdAt" | keyof ScheduleFired>;
+
+export interface ScheduleView extends ScheduleRow {
+  readonly nextTimes: readonly number[];
+}
+
+export interface SchedulesOptions {
+  readonly store: ScheduleStore;
+  readonly driver: Driver;
+  readonly api: Pick<Api, "submit">;
+  readonly warn: (message: string) => void;
+}
+
+const MAX_PER_ZONE = 1_000;
+const SHOWN_TIMES = 5;
+/** Timers are set anew at least this often. */
+const MAX_SLEEP_MS = 60_000;
+const AGAIN_AFTER_MS = 1_000;
+
+interface Entry {
+  row: ScheduleRow;
+  /** On the ledger's time; undefined: never again. */
+  wakeAt: number | undefined;
+  isFiring: boolean;
+}
+
+/**
+ * Recurring tasks: knows them all, and submits what is due, on the ledger's time.
+ *
+ * A task is submitted under a key of the schedule and the time, and only then is the time noted as seen to. Whoever
+ * dies in between, or is taken over, leaves it to the next to submit it again, which makes no second task.
+ */
+export class Schedules implements AsyncDisposable {
+  readonly #options: SchedulesOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #firing = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  private constructor(options: SchedulesOptions) {
+    this.#options = options;
+  }
+
+  static async open(options: SchedulesOptions): Promise<Schedules> {
+    const schedules = new Schedules(options);
+    for (const row of await options.store.all()) schedules.#keep(row);
+    schedules.#wake();
+    return schedules;
+  }
+
+  async create({ zone, agent }: Caller, setting: ScheduleSetting): Promise<ScheduleView | Refusal> {
+    const inZone = [...this.#entries.values()].filter(({ row }) => row.zone === zone);
+    if (inZone.length >= MAX_PER_ZONE)
+      return refusal("too-many-schedules", `the zone has ${MAX_PER_ZONE} schedules; delete some first`);
+    const now = this.#now();
+    const fired = { seenTo: now, lastFiredAt: -1, lastTaskId: "", lastError: "" };
+    return await this.#save({ id: uuidv7(), zone, agent, ...setting, createdAt: now, ...fired });
+  }
+
+  list(caller: Caller): readonly ScheduleView[] {
+    return [...this.#entries.values()]
+      .filter(({ row }) => isVisible(caller, row))
+      .map(({ row }) => this.#view(row));
+  }
+
+  find(caller: Caller, id: string): ScheduleView | undefined {
+    const row = this.#visible(caller, id)?.row;
+    return row && this.#view(row);
+  }
+
+  /** The times that pass while it is paused are not caught up. */
+  async setPaused(caller: Caller, id: string, paused: boolean): Promise<ScheduleView | undefined> {
+    const row = this.#visible(caller, id)?.row;
+    if (!row || row.paused === paused) return row && this.#view(row);
+    return await this.#save({ ...row, paused, seenTo: Math.max(row.seenTo, this.#now()) });
+  }
+
+  async remove(caller: Caller, id: string): Promise<boolean> {
+    if (!this.#visible(caller, id)) return false;
+    await this.#options.store.remove(id);
+    this.#entries.delete(id);
+    return true;
+  }
+
+  /** Submits its task now, beside its times. */
+  async run(caller: Caller, id: string): Promise<Submitted | undefined> {
+    const row = this.#visible(caller, id)?.row;
+    return row && (await this.#submit(row, `schedule:${id}:run:${uuidv7()}`));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await Promise.all(this.#firing);
+  }
+
+  #now(): number {
+    return this.#options.driver.now();
+  }
+
+  #visible(caller: Caller, id: string): Entry | undefined {
+    const entry = this.#entries.get(id);
+    return entry && isVisible(caller, entry.row) ? entry : undefined;
+  }
+
+  async #save(row: ScheduleRow): Promise<ScheduleView> {
+    await this.#options.store.save(row);
+    this.#keep(row);
+    this.#wake();
+    return this.#view(row);
+  }
+
+  #view(row: ScheduleRow): ScheduleView {
+    return { ...row, nextTimes: row.paused ? [] : nextTimes(row, this.#now(), SHOWN_TIMES) };
+  }
+
+  #keep(row: ScheduleRow): void {
+    const entry = this.#entries.get(row.id) ?? { row, wakeAt: undefined, isFiring: false };
+    entry.row = row;
+    entry.wakeAt = row.paused ? undefined : nextTimes(row, row.seenTo, 1)[0];
+    this.#entries.set(row.id, entry);
+  }
+
+  #wake(): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    const now = this.#now();
+    let sleepMs = MAX_SLEEP_MS;
+    for (const entry of this.#entries.values()) {
+      if (entry.wakeAt === undefined || entry.isFiring) continue;
+      if (entry.wakeAt <= now) this.#fire(entry);
+      else sleepMs = Math.min(sleepMs, entry.wakeAt - now);
+    }
+    this.#timer = setTimeout(() => this.#wake(), sleepMs);
+  }
+
+  #fire(entry: Entry): void {
+    entry.isFiring = true;
+    const firing = this.#fireDue(entry)
+      .catch((error: unknown) => {
+        if (this.#isClosed) return;
+        this.#options.warn(
+          `schedule ${entry.row.id} could not fire: ${(error as Error).message}; trying again`,
+        );
+        entry.wakeAt = this.#now() + AGAIN_AFTER_MS;
+      })
+      .finally(() => {
+        entry.isFiring = false;
+        this.#firing.delete(firing);
+        this.#wake();
+      });
+    this.#firing.add(firing);
+  }
+
+  async #fireDue(entry: Entry): Promise<void> {
+    const now = this.#now();
+    for (const time of dueTimes(entry.row, now)) {
+      if (this.#isClosed || this.#entries.get(entry.row.id) !== entry) return;
+      const fired = await this.#fireAt(entry.row, time);
+      if ("retryAfterMs" in fired) {
+        entry.wakeAt = this.#now() + fired.retryAfterMs;
+        return;
+      }
+      await this.#note(entry, fired);
+    }
+    // What was passed over is seen to as well.
+    if (entry.row.seenTo < now) await this.#note(entry, { ...entry.row, seenTo: now });
+  }
+
+  async #fireAt(row: ScheduleRow, time: number): Promise<ScheduleFired | { readonly retryAfterMs: number }> {
+    const fired = { seenTo: time, lastFiredAt: time, lastTaskId: row.lastTaskId };
+    if (row.overlap === "skip" && (await this.#isOpen(row.lastTaskId)))
+      return { ...fired, lastError: `task ${row.lastTaskId} had not ended` };
+    const submitted = await this.#submit(row, `schedule:${row.id}:${new Date(time).toISOString()}`);
+    if (submitted.accepted) return { ...fired, lastTaskId: submitted.task.id, lastError: "" };
+    const { code, message, retryAfterMs } = submitted;
+    if (retryAfterMs !== undefined) return { retryAfterMs };
+    // Fired before, by a server that could not say so, and its task is no longer kept.
+    return { ...fired, lastError: code === "key-reused" ? "" : message };
+  }
+
+  async #note(entry: Entry, fired: ScheduleFired): Promise<void> {
+    const { seenTo, lastFiredAt, lastTaskId, lastError } = fired;
+    const noted = { seenTo, lastFiredAt, lastTaskId, lastError };
+    await this.#options.store.noteFired(entry.row.id, noted);
+    // It may have been paused or deleted meanwhile.
+    if (this.#entries.get(entry.row.id) !== entry) return;
+    this.#keep({ ...entry.row, ...noted, seenTo: Math.max(entry.row.seenTo, seenTo) });
+  }
+
+  #isOpen(taskId: string): Promise<boolean> {
+    return this.#options.driver.read((state) => state.singles.byId(taskId) !== undefined);
+  }
+
+  async #submit({ zone, agent, task }: ScheduleRow, key: string): Promise<Submitted> {
+    const read = readInboxBody(JSON.stringify({ ...JSON.parse(task), idempotency_key: key }));
+    if ("error" in read) return refusal("unreadable-task", read.error);
+    const caller: Caller = { keyId: "schedule", zone, agent, scopes: new Set(["submit"]), isZoneAdmin: true };
+    const [submitted] = await this.#options.api.submit(caller, [read.submission]);
+    return submitted as Submitted;
+  }
+}

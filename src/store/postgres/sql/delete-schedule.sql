@@ -1,0 +1,2 @@
+-- Drop a recurring task.
+delete from schedules where id = $1;
