@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],
   worker: ["core", "protocol", "graph"],
   client: ["core", "protocol"],
-  embedded: ["core", "graph", "cluster", "protocol", "server", "store", "worker"],
+  embedded: ["core", "graph", "cluster", "client", "protocol", "server", "store", "worker"],
   get local() {
     return partsAbove("local");
   },

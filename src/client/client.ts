@@ -27,7 +27,6 @@ import type {
   WorkersAnswer,
   ZoneAnswer,
 } from "../protocol/api-schemas.ts";
-import { submitIn, type Transaction } from "../protocol/index.ts";
 import { type CallOptions, get, path, post, put, repeatablePost } from "./calls.ts";
 import { Connection, type ConnectionOptions, type Query, type Request } from "./connection.ts";
 import { OrreryError, TaskFailed } from "./errors.ts";
@@ -41,6 +40,7 @@ import {
 } from "./run-events.ts";
 import { Schedules } from "./schedules.ts";
 import { type BatchResult, type Submission, submitBody, submitInBatches } from "./submission.ts";
+import { submitIn, type Transaction } from "./transaction.ts";
 import { followLog, hasEnded, type LogLine, type WaitOptions, waitForTask } from "./waiting.ts";
 import { Webhooks } from "./webhooks.ts";
 

@@ -23,7 +23,6 @@ export type {
   WhyAnswer,
   WorkersAnswer,
 } from "../protocol/api-schemas.ts";
-export type { Transaction } from "../protocol/index.ts";
 export type { CallOptions } from "./calls.ts";
 export {
   type LogOptions,
@@ -38,4 +37,5 @@ export { OrreryError, TaskFailed } from "./errors.ts";
 export type { EventsOptions, RunEvent, ServiceEvent } from "./run-events.ts";
 export type { NewSchedule } from "./schedules.ts";
 export type { BatchResult, Submission } from "./submission.ts";
+export { submitIn, type Transaction } from "./transaction.ts";
 export type { LogLine, WaitOptions } from "./waiting.ts";

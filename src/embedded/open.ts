@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
+import { submitIn, type Transaction } from "../client/index.ts";
 import { LEASE_MS, leadOrRefuse, type Term } from "../cluster/index.ts";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
 import type { Priority } from "../graph/index.ts";
-import { submitIn, type Transaction } from "../protocol/index.ts";
 import {
   type Api,
   type Caller,

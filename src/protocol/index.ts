@@ -2,7 +2,6 @@ export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
 export { findJsonError } from "./json-syntax.ts";
 export { closest } from "./suggestion.ts";
-export { submitIn, type Transaction } from "./transactional.ts";
 export {
   parseCpuMillicores,
   parseDurationMs,

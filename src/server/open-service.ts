@@ -127,9 +127,9 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
       warn(`pruning: ${(error as Error).message}`),
     );
   }, PRUNE_EVERY_MS);
+  const schedules = await Schedules.open({ store: store.schedules, driver, api: service, warn });
   const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);
   const intake = store.inbox && new Intake({ inbox: store.inbox, driver, warn, onCounted: onInbox });
-  const schedules = await Schedules.open({ store: store.schedules, driver, api: service, warn });
   return {
     api: service,
     gateway,

@@ -1,4 +1,4 @@
-import type { SubmitBody } from "./api-tasks.ts";
+import type { SubmitBody } from "../protocol/api-schemas.ts";
 
 /** A connection to PostgreSQL in which a transaction may be open: a client of `pg`, or anything that queries alike. */
 export interface Transaction {
