@@ -21,6 +21,7 @@ import { submitCommand } from "./submit.ts";
 import { taskCommand } from "./task.ts";
 import { tasksCommand } from "./tasks.ts";
 import { neutralise } from "./terminal-text.ts";
+import { topCommand } from "./top.ts";
 import { traceCommand } from "./trace.ts";
 import { verifyCommand } from "./verify.ts";
 import { webhooksCommand } from "./webhooks.ts";
@@ -61,6 +62,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     schedulesCommand,
   ],
   "Ask and check:": [
+    topCommand,
     doctorCommand,
     whyCommand,
     ganttCommand,

@@ -7,12 +7,18 @@ import { neutralise } from "./terminal-text.ts";
 
 type Address = Omit<ServiceOptions, "json">;
 
+/** How long a request is sent again; by default as long as the client likes. */
+interface Patience {
+  readonly retryForMs?: number;
+}
+
 /** Does something with a server; what goes wrong there ends the command with words for people. */
 export async function atService<Result>(
   options: Address,
   use: (client: OrreryClient) => Promise<Result>,
+  patience: Patience = {},
 ): Promise<Result> {
-  const client = connect(options);
+  const client = connect(options, patience);
   try {
     return await use(client);
   } catch (error) {
@@ -20,7 +26,7 @@ export async function atService<Result>(
   }
 }
 
-function connect({ server, key, zone, agent }: Address): OrreryClient {
+function connect({ server, key, zone, agent }: Address, patience: Patience): OrreryClient {
   if (!/^https?:$/.test(URL.canParse(server) ? new URL(server).protocol : "")) {
     throw new UsageError(`${server} is no URL of a server; one looks like http://127.0.0.1:2026`);
   }
@@ -33,6 +39,7 @@ function connect({ server, key, zone, agent }: Address): OrreryClient {
       key,
       zone,
       agent,
+      ...patience,
       fetch: async (...request) => {
         const response = await fetch(...request);
         hasAnswered = true;
