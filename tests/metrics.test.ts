@@ -191,7 +191,7 @@ describe("it moves when that happens which it counts:", () => {
     expect(await value("workers_lost_total", { code: "lease" })).toBe(1);
     expect(await value("workers", { status: "Unreachable" })).toBe(1);
     await growsBy(1, "fenced_completions_total", {}, () =>
-      session.report({ type: "finished", task: "gone", attempt: 1, started_at: 0, result: 1 }),
+      session.report([{ type: "finished", task: "gone", attempt: 1, started_at: 0, result: 1 }]),
     );
   });
 

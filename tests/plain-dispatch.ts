@@ -69,7 +69,6 @@ function place(state: State, { run, node, task }: Ready, now: number): string[] 
     nodeId: run.graph.idOf(node),
     type: task.type,
     zone: run.zone,
-    cpuMillicores: task.cpuMillicores,
     locality: locality(state, run, node),
   };
   const rows = candidateTable(state.fleet, needsOf(task, run), taskKey(run.number, node), subject);

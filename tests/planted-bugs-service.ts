@@ -107,9 +107,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "effects are let out before the commit",
     file: "driver/driver",
-    find: "await this.#commit(writer.seal(store.head, this.#epoch, now), recorder?.take());",
-    replace:
-      "void this.#commit(writer.seal(store.head, this.#epoch, now), recorder?.take()).catch(() => {});",
+    find: "const committed = await store.commit(block, rows);",
+    replace: "const committed = true; void store.commit(block, rows);",
   },
   {
     name: "a refused commit goes unnoticed",
@@ -121,8 +120,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "a reader sees what is not committed",
     file: "driver/driver",
-    find: "if (this.#isAhead)",
-    replace: "if (this.#isAhead && this.#closed)",
+    find: "if (this.#isAhead) {",
+    replace: "if (this.#isAhead && this.#closed) {",
   },
   {
     name: "a driver that opens does not set its timer",
@@ -142,6 +141,12 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     file: "driver/projection",
     find: "known.set(text, { taskId: key.taskId, bodyHash: key.bodyHash, of });",
     replace: "void of;",
+  },
+  {
+    name: "a key of a turn that is not committed yet makes another task",
+    file: "driver/projection",
+    find: "const known = new Map(this.#lastKeys);",
+    replace: "const known = new Map();",
   },
   {
     name: "a key of an earlier turn makes another task",

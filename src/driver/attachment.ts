@@ -1,5 +1,6 @@
+import type { TaskSpec } from "../graph/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
-import type { KeyedTask } from "../store/index.ts";
+import type { KeyedTask, SubmittedTask } from "../store/index.ts";
 
 /** What a stimulus brings along that no decision needs, and no ledger keeps. */
 export type Attachment =
@@ -9,6 +10,8 @@ export type Attachment =
       readonly payload: string;
       readonly settings: string;
       readonly key: KeyedTask | undefined;
+      /** What became of it, filled in by the turn that takes it. */
+      submitted: SubmittedTask | undefined;
     }
   | { readonly type: "run"; readonly payloads: readonly string[]; readonly settings: readonly string[] }
   | { readonly type: "result"; readonly result: string }
@@ -28,5 +31,12 @@ export interface About {
   readonly agent: string;
   readonly runId: string | undefined;
   /** Undefined where an event is about a whole run. */
-  readonly task: { readonly id: string; readonly node: string | undefined } | undefined;
+  readonly task: AboutTask | undefined;
+}
+
+export interface AboutTask {
+  readonly id: string;
+  /** Where it is part of a run. */
+  readonly node: string | undefined;
+  readonly spec: TaskSpec;
 }

@@ -1,5 +1,12 @@
 import { invariant } from "../core/index.ts";
-import { type Block, BlockWriter, type LedgerEvent, type SchedulerConfig } from "../ledger/index.ts";
+import {
+  type Block,
+  BlockWriter,
+  type Head,
+  headOf,
+  type LedgerEvent,
+  type SchedulerConfig,
+} from "../ledger/index.ts";
 import {
   nextWakeAt,
   type Reply,
@@ -9,8 +16,9 @@ import {
   step,
   takeSnapshot,
 } from "../scheduler/index.ts";
-import { type RowChanges, type Store, StoreError } from "../store/index.ts";
+import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
 import { Follower } from "./follower.ts";
+import { type Answer, answeredTogether, type Repeat, Request, type Waiting } from "./request.ts";
 
 export interface DriverOptions {
   readonly store: Store;
@@ -23,7 +31,9 @@ export interface DriverOptions {
   readonly clock: () => number;
   /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
   readonly wake?: (delayMs: number, turn: () => void) => () => void;
-  /** What a committed turn recorded: from here on it may have effects. */
+  /** What a turn recorded that is about to be committed: what it will need may be got ready meanwhile. */
+  readonly onDecided?: () => void;
+  /** What a committed turn recorded: from here on it may have effects. The state may be a turn ahead of it. */
   readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
   /** How long a turn took to decide. */
   readonly onStep?: (ms: number) => void;
@@ -33,6 +43,8 @@ export interface DriverOptions {
   readonly recorder?: Recorder;
   /** Events between two snapshots. */
   readonly snapshotEvery?: number;
+  /** So many stimuli are worth a turn of their own while a block is being committed. */
+  readonly decideAheadFrom?: number;
   /** Nothing can be committed any more. The state is beyond what is stored and must not be used. */
   readonly onFailed: (error: Error) => void;
 }
@@ -52,35 +64,43 @@ export interface Recorder {
   take(): RowChanges;
 }
 
-/** The submission that is repeated. */
-export interface Repeat {
-  readonly taskId: string;
-  readonly bodyHash: string;
-  /** Its place in the same turn; undefined: it is of an earlier one. */
-  readonly of: number | undefined;
-}
-
-/** The answer to a stimulus: the scheduler's, or that it repeats an earlier one, with that one's answer. */
-export type Answer = Reply | { readonly accepted: true; readonly repeats: Repeat; readonly throttle: false };
-
 /** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
 const SNAPSHOT_EVERY = 100_000;
 /** What is attached to the stimuli of one turn, unless one of them alone brings more. */
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
-const MAX_TURN_STIMULI = 20_000;
+/** Few enough that the next turn is decided while the store works on this one, many enough to share a commit. */
+const MAX_TURN_STIMULI = 2_000;
+const DECIDE_AHEAD_FROM = 128;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-interface Waiting {
-  readonly stimulus: Stimulus;
-  readonly attached: unknown;
-  readonly resolve: (answer: Answer) => void;
+/** What was decided and is to be committed. */
+interface Decided {
+  readonly taken: readonly Waiting[];
+  readonly replies: readonly Reply[];
+  readonly events: readonly LedgerEvent[];
+  readonly now: number;
+  /** Undefined: nothing was recorded. */
+  readonly block: Block | undefined;
+  readonly rows: RowChanges | undefined;
+  /** The state as it is after the turn, where it is time for one. */
+  readonly snapshot: SavedSnapshot | undefined;
+}
+
+/** Answers that wait for a turn that is decided and not yet committed. */
+interface Held {
+  readonly seq: number;
+  readonly release: () => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
- * Turns the loop: gathers stimuli while a block is being committed, takes one turn with all of them, commits
- * what it recorded, and only then answers and lets the effects out.
+ * Turns the loop: gathers stimuli, takes one turn with all of them, commits what it recorded, and only then answers
+ * and lets the effects out.
+ *
+ * One block is in flight at most. While it is, stimuli gather; when many have, the next turn is decided already, so
+ * that a busy store and a busy process need not wait for each other. The state is then ahead of what is committed,
+ * and whatever is seen of it is withheld until the store has caught up.
  */
 export class Driver implements AsyncDisposable {
   readonly #options: DriverOptions;
@@ -89,10 +109,16 @@ export class Driver implements AsyncDisposable {
   #waiting: Waiting[] = [];
   #turning: Promise<void> | undefined;
   #cancelWake: () => void = () => {};
-  /** A turn has changed the state and is not committed: nobody may see it. */
-  #isAhead = false;
-  #readers: { readonly read: () => void; readonly reject: (error: Error) => void }[] = [];
+  /** The end of the chain once all that is decided is committed. */
+  #tip: Head;
+  /** Settles when the block that was sent last is committed, or the driver has failed. */
+  #inFlight: Promise<void> = Promise.resolve();
+  /** Of what is committed. */
+  #committedSeq: number;
+  #held: Held[] = [];
+  #onEnough: () => void = () => {};
   #snapshotSeq: number;
+  #saving: Promise<void> | undefined;
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
   readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything: the next is not before it. */
@@ -103,7 +129,9 @@ export class Driver implements AsyncDisposable {
   private constructor(options: DriverOptions, state: State) {
     this.#options = options;
     this.#state = state;
+    this.#tip = options.store.head;
     this.#epoch = options.epoch ?? options.store.head.epoch + 1;
+    this.#committedSeq = state.seq;
     this.#snapshotSeq = state.seq;
     this.#turnAt = state.now;
     this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
@@ -125,7 +153,7 @@ export class Driver implements AsyncDisposable {
     return driver;
   }
 
-  /** To be read only, and between turns only: in `onCommitted`. Elsewhere, see `read`. */
+  /** To be read only. It may be ahead of what is committed: what others are to see of it, see `read`. */
   get state(): State {
     return this.#state;
   }
@@ -135,43 +163,60 @@ export class Driver implements AsyncDisposable {
     return Math.max(this.#turnAt, this.#state.now, this.#time());
   }
 
-  /** Looks at the state when all of it is committed: at once, or after the commit that is under way. */
-  read<Seen>(look: (state: State) => Seen): Promise<Seen> {
-    if (this.#failure) return Promise.reject(this.#failure);
-    return new Promise((resolve, reject) => {
-      const read = () => {
-        try {
-          resolve(look(this.#state));
-        } catch (error) {
-          reject(error as Error);
-        }
-      };
-      if (this.#isAhead) this.#readers.push({ read, reject });
-      else read();
-    });
+  /** Looks at the state; what was seen is told when all of it is committed. */
+  async read<Seen>(look: (state: State) => Seen): Promise<Seen> {
+    if (this.#failure) throw this.#failure;
+    const seen = look(this.#state);
+    if (this.#isAhead) {
+      const { seq } = this.#state;
+      await new Promise<void>((release, reject) => this.#held.push({ seq, release, reject }));
+    }
+    return seen;
   }
 
   /** The answer comes when the turn that took the stimulus is committed. */
   submit(stimulus: Stimulus, attached?: unknown): Promise<Answer> {
-    if (this.#closed)
-      return Promise.reject(this.#failure ?? new StoreError("unwritable", "the scheduler has stopped"));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ stimulus, attached, resolve, reject });
-      this.#turn();
+      const request = new Request(1, ([answer]) => resolve(answer as Answer), reject);
+      this.#enqueue([{ stimulus, attached, request, at: 0 }]);
     });
   }
 
-  /** Several that belong to one turn. */
+  /** Several, one after the other; where they are many, in several turns. */
   submitAll(
     stimuli: readonly { readonly stimulus: Stimulus; readonly attached?: unknown }[],
   ): Promise<Answer[]> {
-    return Promise.all(stimuli.map(({ stimulus, attached }) => this.submit(stimulus, attached)));
+    if (stimuli.length === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      const request = new Request(stimuli.length, resolve, reject);
+      this.#enqueue(stimuli.map(({ stimulus, attached }, at) => ({ stimulus, attached, request, at })));
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#cancelWake();
     await this.#turning;
+    await this.#saving;
+  }
+
+  get #isAhead(): boolean {
+    return this.#state.seq > this.#committedSeq;
+  }
+
+  #enqueue(arrived: readonly Waiting[]): void {
+    if (this.#closed) {
+      const error = this.#failure ?? new StoreError("unwritable", "the scheduler has stopped");
+      for (const { request } of arrived) request.fail(error);
+      return;
+    }
+    for (const waiting of arrived) this.#waiting.push(waiting);
+    if (this.#hasEnough) this.#onEnough();
+    this.#turn();
+  }
+
+  get #hasEnough(): boolean {
+    return this.#waiting.length >= (this.#options.decideAheadFrom ?? DECIDE_AHEAD_FROM);
   }
 
   #turn(): void {
@@ -189,11 +234,23 @@ export class Driver implements AsyncDisposable {
     do {
       const taken = this.#takeWaiting();
       try {
-        await this.#takeTurn(await this.#withoutRepeats(taken));
+        const decided = this.#decide(await this.#withoutRepeats(taken));
+        await this.#inFlight;
+        this.#inFlight = this.#commit(decided);
       } catch (error) {
         this.#fail(error as Error, taken);
       }
+      await this.#committedOrEnough();
     } while (this.#waiting.length > 0);
+    await this.#inFlight;
+  }
+
+  async #committedOrEnough(): Promise<void> {
+    if (this.#hasEnough) return;
+    const enough = new Promise<void>((resolve) => {
+      this.#onEnough = resolve;
+    });
+    await Promise.race([this.#inFlight, enough]);
   }
 
   /** What has arrived, but no more than a block should hold: the rest is for the turn after. */
@@ -217,24 +274,36 @@ export class Driver implements AsyncDisposable {
     try {
       repeats = await recorder.repeats(taken.map(({ attached }) => attached));
     } catch (error) {
-      for (const { attached, reject } of taken) if (attached !== undefined) reject(error as Error);
+      for (const { attached, request } of taken) if (attached !== undefined) request.fail(error as Error);
       return taken.filter(({ attached }) => attached === undefined);
     }
-    const kept = new Map<number, Waiting>();
+    if (repeats.length === 0) return taken;
+    const kept: Waiting[] = [];
+    const places = new Map<number, number>();
     const followers = new Map<number, [waiting: Waiting, repeats: Repeat][]>();
     for (const [at, waiting] of taken.entries()) {
       const repeat = repeats[at];
-      if (!repeat) kept.set(at, waiting);
-      else if (repeat.of === undefined) waiting.resolve({ accepted: true, repeats: repeat, throttle: false });
+      if (!repeat) places.set(at, kept.push(waiting) - 1);
+      else if (repeat.of === undefined) this.#answerRepeat(waiting, repeat);
       else if (followers.get(repeat.of)?.push([waiting, repeat]) === undefined)
         followers.set(repeat.of, [[waiting, repeat]]);
     }
-    for (const [of, others] of followers) kept.set(of, answeredTogether(kept.get(of) as Waiting, others));
-    return [...kept.values()];
+    for (const [of, others] of followers) {
+      const place = places.get(of) as number;
+      kept[place] = answeredTogether(kept[place] as Waiting, others);
+    }
+    return kept;
   }
 
-  async #takeTurn(taken: readonly Waiting[]): Promise<void> {
-    const { store, onCommitted, recorder } = this.#options;
+  /** What it repeats is decided, and committed once all is that is decided now. */
+  #answerRepeat({ request, at }: Waiting, repeats: Repeat): void {
+    const answer = () => request.answer(at, { accepted: true, repeats, throttle: false });
+    if (!this.#isAhead) answer();
+    else this.#held.push({ seq: this.#state.seq, release: answer, reject: request.fail });
+  }
+
+  #decide(taken: readonly Waiting[]): Decided {
+    const { recorder, onDecided } = this.#options;
     const attached = new Map<LedgerEvent, unknown>();
     for (const waiting of taken) {
       if (waiting.attached !== undefined) attached.set(waiting.stimulus, waiting.attached);
@@ -244,7 +313,6 @@ export class Driver implements AsyncDisposable {
     const writer = new BlockWriter();
     const events: LedgerEvent[] = [];
     const stimuli = taken.map(({ stimulus }) => stimulus);
-    this.#isAhead = true;
     const startedMs = performance.now();
     const replies = step(this.#state, now, stimuli, (event) => {
       recorder?.note(this.#state, event, now, attached.get(event));
@@ -252,36 +320,63 @@ export class Driver implements AsyncDisposable {
       events.push(event);
     });
     this.#options.onStep?.(performance.now() - startedMs);
-    if (writer.count > 0) {
-      await this.#commit(writer.seal(store.head, this.#epoch, now), recorder?.take());
-      onCommitted(events, now);
+    if (writer.count === 0) {
+      return { taken, replies, events, now, block: undefined, rows: undefined, snapshot: undefined };
     }
-    this.#isAhead = false;
-    for (const [at, { resolve }] of taken.entries()) resolve(replies[at] as Reply);
-    const readers = this.#readers;
-    this.#readers = [];
-    for (const { read } of readers) read();
+    const block = writer.seal(this.#tip, this.#epoch, now);
+    this.#tip = headOf(block);
+    onDecided?.();
+    return { taken, replies, events, now, block, rows: recorder?.take(), snapshot: this.#snapshotIfDue() };
   }
 
-  async #commit(block: Block, rows: RowChanges | undefined): Promise<void> {
-    const { store } = this.#options;
-    const startedMs = performance.now();
-    const committed = await store.commit(block, rows);
-    this.#options.onCommit?.(performance.now() - startedMs, block.count);
-    if (!committed) throw new StoreError("locked", "another process has written to this ledger");
+  /** Never rejects: what goes wrong is the end of the driver. */
+  async #commit({ taken, replies, events, now, block, rows, snapshot }: Decided): Promise<void> {
+    const { store, onCommitted } = this.#options;
+    try {
+      if (this.#failure) throw this.#failure;
+      if (block) {
+        const startedMs = performance.now();
+        const committed = await store.commit(block, rows);
+        this.#options.onCommit?.(performance.now() - startedMs, block.count);
+        if (!committed) throw new StoreError("locked", "another process has written to this ledger");
+        this.#committedSeq = block.seq + block.count - 1;
+        onCommitted(events, now);
+      }
+      for (const [at, waiting] of taken.entries()) waiting.request.answer(waiting.at, replies[at] as Reply);
+      this.#releaseHeld();
+      if (snapshot) this.#save(snapshot);
+    } catch (error) {
+      this.#fail(error as Error, taken);
+    }
+  }
+
+  /** A snapshot only saves time: one that cannot be written is as good as none, and nothing waits for it. */
+  #save(snapshot: SavedSnapshot): void {
+    this.#saving = this.#options.store
+      .saveSnapshot(snapshot)
+      .catch(() => {})
+      .finally(() => {
+        this.#saving = undefined;
+      });
+  }
+
+  #releaseHeld(): void {
+    const ready = this.#held.filter(({ seq }) => seq <= this.#committedSeq);
+    if (ready.length === 0) return;
+    this.#held = this.#held.filter(({ seq }) => seq > this.#committedSeq);
+    for (const { release } of ready) release();
+  }
+
+  #snapshotIfDue(): SavedSnapshot | undefined {
+    const state = this.#state;
     const { snapshotEvery = SNAPSHOT_EVERY } = this.#options;
-    if (this.#state.seq - this.#snapshotSeq < snapshotEvery) return;
-    let size = this.#state.singles.all.size;
-    for (const run of this.#state.runs.values()) size += run.graph.size;
-    if (this.#state.seq - this.#snapshotSeq < size) return;
-    this.#snapshotSeq = this.#state.seq;
-    const snapshot = {
-      head: store.head,
-      stateHash: stateHash(this.#state),
-      state: takeSnapshot(this.#state),
-    };
-    // A snapshot only saves time: one that cannot be written is as good as none.
-    await store.saveSnapshot(snapshot).catch(() => {});
+    const events = state.seq - this.#snapshotSeq;
+    if (events < snapshotEvery || this.#saving) return undefined;
+    let size = state.singles.all.size;
+    for (const run of state.runs.values()) size += run.graph.size;
+    if (events < size) return undefined;
+    this.#snapshotSeq = state.seq;
+    return { head: this.#tip, stateHash: stateHash(state), state: takeSnapshot(state) };
   }
 
   #time(): number {
@@ -289,11 +384,14 @@ export class Driver implements AsyncDisposable {
   }
 
   #fail(error: Error, taken: readonly Waiting[]): void {
+    for (const { request } of taken) request.fail(this.#failure ?? error);
+    if (this.#failure) return;
     this.#closed = true;
     this.#failure = error;
-    for (const { reject } of [...taken, ...this.#waiting, ...this.#readers]) reject(error);
+    for (const { request } of this.#waiting) request.fail(error);
+    for (const { reject } of this.#held) reject(error);
     this.#waiting = [];
-    this.#readers = [];
+    this.#held = [];
     this.#options.onFailed(error);
   }
 
@@ -309,23 +407,6 @@ export class Driver implements AsyncDisposable {
 function wakeByTimer(delayMs: number, turn: () => void): () => void {
   const timer = setTimeout(turn, delayMs);
   return () => clearTimeout(timer);
-}
-
-/** What repeats a submission of the same turn is answered with it: taken, or refused for the same reason. */
-function answeredTogether(first: Waiting, others: readonly [waiting: Waiting, repeats: Repeat][]): Waiting {
-  return {
-    ...first,
-    resolve: (answer) => {
-      first.resolve(answer);
-      for (const [other, repeats] of others) {
-        other.resolve(answer.accepted ? { accepted: true, repeats, throttle: false } : answer);
-      }
-    },
-    reject: (error) => {
-      first.reject(error);
-      for (const [other] of others) other.reject(error);
-    },
-  };
 }
 
 async function recover(store: Store): Promise<State> {

@@ -1,5 +1,6 @@
 export type { Attachment, Fact } from "./attachment.ts";
 export { steadyClock } from "./clock.ts";
-export { type Answer, Driver, type Recorder } from "./driver.ts";
+export { Driver, type Recorder } from "./driver.ts";
 export { Follower } from "./follower.ts";
 export { Projection } from "./projection.ts";
+export type { Answer } from "./request.ts";

@@ -1,6 +1,7 @@
 import { taskIdOf } from "../core/index.ts";
 import { taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
-import type { LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
+import type { AttemptFinished, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
+import { NO_RUN } from "../placement/index.ts";
 import { classify, startTier } from "../queue/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
 import {
@@ -13,7 +14,8 @@ import {
   type TaskProgress,
 } from "../store/index.ts";
 import type { About, Attachment, Fact } from "./attachment.ts";
-import type { Recorder, Repeat } from "./driver.ts";
+import type { Recorder } from "./driver.ts";
+import type { Repeat } from "./request.ts";
 
 type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: number }>;
 
@@ -31,13 +33,25 @@ export class Projection implements Recorder {
   /** How the attempts that are being settled ended. */
   #endings = new Map<string, Pick<TaskProgress, "startedAt" | "errorCode" | "errorMessage" | "costMicros">>();
   #facts: Fact[] = [];
+  /** Keys of the turn that is being decided or was decided last, and of the one before: they may not be stored yet. */
+  #newKeys = new Map<string, Repeat>();
+  #lastKeys = new Map<string, Repeat>();
 
-  constructor(store: Pick<ServiceStore, "keyed" | "task">) {
+  readonly #onPayload: (id: string, payload: string) => void;
+
+  constructor(
+    store: Pick<ServiceStore, "keyed" | "task">,
+    onPayload: (id: string, payload: string) => void = () => {},
+  ) {
     this.#store = store;
+    this.#onPayload = onPayload;
   }
 
   async repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]> {
     const all = attached as readonly (Attachment | undefined)[];
+    // The turn before the last is stored by now, and the store is asked after this.
+    this.#lastKeys = this.#newKeys;
+    this.#newKeys = new Map();
     if (!all.some(mayRepeat)) return [];
     const known = await this.#knownKeys(all);
     const repeats: (Repeat | undefined)[] = [];
@@ -50,7 +64,7 @@ export class Projection implements Recorder {
 
   async #knownKeys(attached: readonly (Attachment | undefined)[]): Promise<Map<string, Repeat>> {
     const keys = attached.flatMap((one) => (one?.type === "task" && one.key ? [one.key] : []));
-    const known = new Map<string, Repeat>();
+    const known = new Map(this.#lastKeys);
     for (const found of keys.length > 0 ? await this.#store.keyed(keys) : []) {
       known.set(textOf(found), { taskId: found.taskId, bodyHash: found.bodyHash, of: undefined });
     }
@@ -144,20 +158,9 @@ export class Projection implements Recorder {
           endedAt: -1,
         });
         break;
-      case "AttemptFinished": {
-        const result = attached as Attachment | undefined;
-        this.#move(state, run, node, {
-          ...progress(),
-          status: "completed",
-          startedAt: event.startedAt,
-          result: result?.type === "result" ? result.result : undefined,
-          resultHash: event.resultHash,
-          errorCode: "",
-          errorMessage: "",
-          costMicros: event.costMicros ?? 0,
-        });
+      case "AttemptFinished":
+        this.#finish(state, event, now, seq, attached as Attachment | undefined);
         break;
-      }
       case "AttemptFailed":
       case "AttemptTimedOut":
       case "AttemptLost":
@@ -183,6 +186,28 @@ export class Projection implements Recorder {
         break;
       default:
     }
+  }
+
+  #finish(
+    state: State,
+    { run, node, attempt, startedAt, resultHash, costMicros = 0 }: AttemptFinished,
+    endedAt: number,
+    seq: number,
+    attached: Attachment | undefined,
+  ): void {
+    this.#move(state, run, node, {
+      status: "completed",
+      attempt,
+      worker: state.worker(state.tasks(run).workerOf(node)).id,
+      startedAt,
+      endedAt,
+      result: attached?.type === "result" ? attached.result : undefined,
+      resultHash,
+      errorCode: "",
+      errorMessage: "",
+      costMicros,
+      seq,
+    });
   }
 
   /** What is known of a task whose attempt has ended, or that never had one. */
@@ -227,7 +252,11 @@ export class Projection implements Recorder {
       this.#progressed.set(event.id, progress);
       return;
     }
-    if (brought?.key) this.#keys.push(brought.key);
+    if (brought?.key) {
+      const { taskId, bodyHash } = brought.key;
+      this.#keys.push(brought.key);
+      this.#newKeys.set(textOf(brought.key), { taskId, bodyHash, of: undefined });
+    }
     const { id, zone, agent, requestState, boostMicros, deadline, runAt, requestHash } = event;
     const spec = taskSpecOf(event.spec);
     const tier = startTier(spec.priority, boostMicros, state.config);
@@ -251,6 +280,10 @@ export class Projection implements Recorder {
       enqueuedAt: now,
       submittedSeq: seq,
     };
+    if (brought) {
+      brought.submitted = task;
+      this.#onPayload(id, brought.payload);
+    }
     this.#submitted.set(id, { task, progress });
   }
 
@@ -365,19 +398,25 @@ function textOf({ zone, agent, key }: { zone: string; agent: string; key: string
 function aboutOf(state: State, event: LedgerEvent): About | undefined {
   if (event.kind === "TaskSubmitted") {
     const { zone, agent, id } = event;
-    return { zone, agent, runId: undefined, task: { id, node: undefined } };
+    return { zone, agent, runId: undefined, task: { id, node: undefined, spec: taskSpecOf(event.spec) } };
   }
   if (event.kind === "RunSubmitted") {
     const { zone, agent, runId } = event;
     return { zone, agent, runId, task: undefined };
   }
   if (!("run" in event)) return undefined;
-  const tasks = state.tasksAt(event.run);
-  const run = state.runs.get(event.run);
   const node = "node" in event ? event.node : -1;
-  if (tasks && node >= 0 && tasks.has(node)) {
-    const task = { id: tasks.taskIdOf(node), node: run?.graph.idOf(node) };
-    return { zone: tasks.zoneOf(node), agent: tasks.agentOf(node), runId: run?.id, task };
-  }
-  return run && { zone: run.zone, agent: run.agent, runId: run.id, task: undefined };
+  if (event.run === NO_RUN) return aboutSingle(state.singles.all.get(node));
+  const run = state.runs.get(event.run);
+  if (!run) return undefined;
+  const { zone, agent, id: runId } = run;
+  if (!run.has(node)) return { zone, agent, runId, task: undefined };
+  const task = { id: run.taskIdOf(node), node: run.graph.idOf(node), spec: run.taskOf(node) };
+  return { zone, agent, runId, task };
+}
+
+function aboutSingle(single: ReturnType<State["singles"]["byId"]>): About | undefined {
+  if (!single) return undefined;
+  const { zone, agent, id, spec } = single;
+  return { zone, agent, runId: undefined, task: { id, node: undefined, spec } };
 }

@@ -42,7 +42,7 @@ function connection(
     worker,
     leaseMs: session.leaseMs,
     closed,
-    report: (report) => session.report(report),
+    report: (reports) => session.report(reports),
     log: (entries) => session.log(entries),
     progress: (progress) => session.progress(progress),
     drain: () => void session.drain().catch(() => {}),

@@ -123,7 +123,7 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
       }
       const [submitted] = await api.submit(caller, [submissionOf(type, payload, task)]);
       if (!submitted?.accepted) throw new Refused(submitted as Refusal);
-      return submitted.task.id;
+      return submitted.id;
     },
     async result(id) {
       for (;;) {

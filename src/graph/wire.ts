@@ -112,7 +112,19 @@ export function wireSpec(task: TaskSpec): WireSpec {
   return task.limits.length > 0 ? [...wire, task.limits] : wire;
 }
 
+/** Many tasks share one specification, and it is read from its wire form once. */
+const READ = new WeakMap<WireSpec, TaskSpec>();
+
 export function taskSpecOf(wire: WireSpec): TaskSpec {
+  let spec = READ.get(wire);
+  if (!spec) {
+    spec = readSpec(wire);
+    READ.set(wire, spec);
+  }
+  return spec;
+}
+
+function readSpec(wire: WireSpec): TaskSpec {
   const [
     type,
     executor,

@@ -1,6 +1,14 @@
 import { invariant } from "../core/index.ts";
+import type { WireSpec } from "../graph/index.ts";
 import type { Reason } from "../placement/index.ts";
-import type { AttemptFinished, EventKind, EventOf, LedgerEvent, TaskAssigned } from "./events.ts";
+import type {
+  AttemptFinished,
+  EventKind,
+  EventOf,
+  LedgerEvent,
+  TaskAssigned,
+  TaskSubmitted,
+} from "./events.ts";
 
 /**
  * An event in the ledger is the JSON array of its kind and its fields in the order of this table. Fields are
@@ -67,13 +75,15 @@ export function isDecision(event: LedgerEvent): boolean {
   return DECISIONS.has(event.kind);
 }
 
-/** The two kinds that a task always has are written by hand: this is half of what recording costs. */
+/** The kinds that a task always has are written by hand: this is half of what recording costs. */
 export function encodeEvent(event: LedgerEvent): string {
   switch (event.kind) {
     case "TaskAssigned":
       return encodeAssigned(event);
     case "AttemptFinished":
       return encodeFinished(event);
+    case "TaskSubmitted":
+      return encodeSubmitted(event);
     default:
       return encodeByTable(event);
   }
@@ -105,6 +115,26 @@ export function decodeEvent(wire: unknown): LedgerEvent {
 function encodeAssigned(event: TaskAssigned): string {
   const { run, node, attempt, worker, reason, runnerUp, rejected } = event;
   return `["TaskAssigned",${run},${node},${attempt},${worker},${encodeReason(reason)},${runnerUp},[${rejected}]]`;
+}
+
+function encodeSubmitted(event: TaskSubmitted): string {
+  const { id, agent, zone, spec, requestState, boostMicros, deadline, runAt, requestHash, attempts } = event;
+  const names = `${JSON.stringify(id)},${JSON.stringify(agent)},${JSON.stringify(zone)}`;
+  const times = `${boostMicros},${deadline},${runAt}`;
+  const requeued = event.requeued === undefined ? "" : `,${event.requeued}`;
+  return `["TaskSubmitted",${names},${encodeSpec(spec)},"${requestState}",${times},${JSON.stringify(requestHash)},${attempts}${requeued}]`;
+}
+
+const SPEC_TEXTS = new WeakMap<WireSpec, string>();
+
+/** Tasks of one kind share their specification. */
+function encodeSpec(spec: WireSpec): string {
+  let text = SPEC_TEXTS.get(spec);
+  if (text === undefined) {
+    text = JSON.stringify(spec);
+    SPEC_TEXTS.set(spec, text);
+  }
+  return text;
 }
 
 function encodeFinished(event: AttemptFinished): string {

@@ -4,18 +4,23 @@ import type { Fleet } from "./fleet.ts";
 import { REJECTIONS } from "./reason.ts";
 import type { TaskKey } from "./worker.ts";
 
+const NONE: readonly number[] = [];
+
 /** Who could take a task now, and how many could not for what. Reused from one decision to the next. */
 export class Candidates {
   set: Uint32Array = new Uint32Array(0);
   count = 0;
   /** How many there were before resources were looked at. */
   available = 0;
+  /** What the task needs. */
+  requiredCpu = 0;
   readonly #rejected = new Int32Array(REJECTIONS.length);
 
   /** Counts per rejection, without the zeros at the end. */
-  rejected(): number[] {
+  rejected(): readonly number[] {
     let length = this.#rejected.length;
     while (length > 0 && this.#rejected[length - 1] === 0) length--;
+    if (length === 0) return NONE;
     const counts: number[] = [];
     for (let code = 0; code < length; code++) counts.push(this.#rejected[code] as number);
     return counts;
@@ -27,6 +32,7 @@ export class Candidates {
     if (this.set.length !== words) this.set = new Uint32Array(words);
     this.count = 0;
     this.available = 0;
+    this.requiredCpu = demand.needs.cpuMillicores;
     const rejected = this.#rejected;
     rejected.fill(0);
     rejected[0] = demand.unsuited[0];

@@ -25,7 +25,6 @@ const SUBJECT: Subject = {
   nodeId: "n",
   type: "build",
   zone: "here",
-  cpuMillicores: 100,
   locality: undefined,
 };
 

@@ -9,7 +9,6 @@ export interface Subject {
   readonly nodeId: string;
   readonly type: string;
   readonly zone: string;
-  readonly cpuMillicores: number;
   /** Points for the inputs that a worker holds, by its number; undefined where nothing is held anywhere. */
   readonly locality: ReadonlyMap<number, number> | undefined;
 }
@@ -22,21 +21,23 @@ export interface Choice {
 
 /** The best candidate by the strategy, the next best, and what made the difference. */
 export function choose(fleet: Fleet, candidates: Candidates, subject: Subject): Choice {
+  if (candidates.count === 1) return onlyChoice(fleet, candidates);
   const first = best(fleet, candidates.set, subject);
   const worker = fleet.sorted[first] as Worker;
-  if (candidates.available === 1)
-    return { worker, runnerUp: undefined, reason: { type: "OnlyWorkerAvailable" } };
-  if (candidates.count === 1) {
-    const reason: Reason = {
-      type: "ResourceFit",
-      availableCpu: fleet.freeCpu(first),
-      requiredCpu: subject.cpuMillicores,
-    };
-    return { worker, runnerUp: undefined, reason };
-  }
   clearBit(candidates.set, first);
   const runnerUp = fleet.sorted[best(fleet, candidates.set, subject)] as Worker;
   return { worker, runnerUp, reason: reasonFor(fleet, worker, runnerUp, subject) };
+}
+
+const ONLY_WORKER: Reason = { type: "OnlyWorkerAvailable" };
+
+/** Where there is one candidate, nothing about the task matters. */
+export function onlyChoice(fleet: Fleet, { set, available, requiredCpu }: Candidates): Choice {
+  const word = set.findIndex((bits) => bits !== 0);
+  const only = (word << 5) | lowestBit(set[word] as number);
+  const reason: Reason =
+    available === 1 ? ONLY_WORKER : { type: "ResourceFit", availableCpu: fleet.freeCpu(only), requiredCpu };
+  return { worker: fleet.sorted[only] as Worker, runnerUp: undefined, reason };
 }
 
 function best(fleet: Fleet, set: Uint32Array, subject: Subject): number {
@@ -53,7 +54,8 @@ function best(fleet: Fleet, set: Uint32Array, subject: Subject): number {
 }
 
 function leastLoaded(fleet: Fleet, set: Uint32Array): number {
-  for (const level of fleet.byDepth) {
+  for (let depth = fleet.leastDepth; depth < fleet.byDepth.length; depth++) {
+    const level = fleet.byDepth[depth] as Uint32Array;
     for (let word = 0; word < set.length; word++) {
       const both = (level[word] as number) & (set[word] as number);
       if (both !== 0) return (word << 5) | lowestBit(both);

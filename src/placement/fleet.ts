@@ -39,8 +39,11 @@ export class Fleet {
   /** Workers that are kept free for a task. */
   reserved: Uint32Array = bitsetOf(0);
   readonly reservations: Map<TaskKey, Worker> = new Map();
-  /** Workers by queue depth. */
+  /** Open workers by queue depth. */
   byDepth: Uint32Array[] = [];
+  /** No open worker has less. */
+  leastDepth = 0;
+  #atDepth: number[] = [];
   readonly #byId = new Map<string, Worker>();
   #known = 0;
   readonly #executed = new Map<string, Uint32Array>();
@@ -302,6 +305,8 @@ export class Fleet {
     this.roomy = bitsetOf(size);
     this.reserved = bitsetOf(size);
     this.byDepth = [];
+    this.leastDepth = 0;
+    this.#atDepth = [];
     this.#executed.clear();
     this.#homes.clear();
     for (const worker of this.sorted) this.#reindex(worker);
@@ -311,7 +316,8 @@ export class Fleet {
     if (this.#stale) return;
     const ordinal = this.ordinalOf(worker);
     const { status } = worker;
-    writeBit(this.open, ordinal, status === "Idle" || status === "Busy");
+    const isOpen = status === "Idle" || status === "Busy";
+    writeBit(this.open, ordinal, isOpen);
     writeBit(this.overloaded, ordinal, status === "Overloaded");
     writeBit(this.draining, ordinal, status === "Draining");
     writeBit(this.unreachable, ordinal, status === "Unreachable");
@@ -320,16 +326,27 @@ export class Fleet {
     this.#freeCpu[ordinal] = worker.freeCpu;
     this.#freeMemory[ordinal] = worker.freeMemory;
     this.changes[this.changeCount++ % CHANGES] = ordinal;
-    this.#indexDepth(ordinal, worker.held.size);
+    this.#indexDepth(ordinal, isOpen ? worker.held.size : -1);
   }
 
   #indexDepth(ordinal: number, depth: number): void {
     const before = this.#depths[ordinal] as number;
     if (before === depth) return;
-    if (before >= 0) clearBit(this.byDepth[before] as Uint32Array, ordinal);
-    while (this.byDepth.length <= depth) this.byDepth.push(bitsetOf(this.sorted.length));
-    setBit(this.byDepth[depth] as Uint32Array, ordinal);
+    if (before >= 0) {
+      clearBit(this.byDepth[before] as Uint32Array, ordinal);
+      (this.#atDepth[before] as number)--;
+    }
+    while (this.byDepth.length <= depth) {
+      this.byDepth.push(bitsetOf(this.sorted.length));
+      this.#atDepth.push(0);
+    }
     this.#depths[ordinal] = depth;
+    if (depth >= 0) {
+      setBit(this.byDepth[depth] as Uint32Array, ordinal);
+      (this.#atDepth[depth] as number)++;
+      if (depth < this.leastDepth) this.leastDepth = depth;
+    }
+    while (this.leastDepth < this.#atDepth.length && this.#atDepth[this.leastDepth] === 0) this.leastDepth++;
   }
 
   #attribute(sets: Map<string, Uint32Array>, name: string, holds: (worker: Worker) => boolean): Uint32Array {

@@ -1,6 +1,6 @@
 export { shouldAccept, shouldThrottle } from "./backpressure.ts";
 export { Candidates } from "./candidates.ts";
-export { type Choice, choose, type Subject } from "./choose.ts";
+export { type Choice, choose, onlyChoice, type Subject } from "./choose.ts";
 export { type PlacementConfig, STRATEGIES, type Strategy } from "./config.ts";
 export { couldEverRun, Demand, type Needs, servesZone } from "./demand.ts";
 export { Fleet } from "./fleet.ts";

@@ -87,13 +87,12 @@ test("[P-07] [P-09] [P-10] [P-11] decisions by bits are the decisions of the pla
       for (const look of looks) {
         change(fleet, look.change);
         const demand = demands[look.demand] as Demand;
-        const { zone, cpuMillicores } = demand.needs;
+        const { zone } = demand.needs;
         const { nodeId, type, key } = look;
         const subject: Subject = {
           nodeId,
           type,
           zone,
-          cpuMillicores,
           locality: localityFor(fleet, look.locality),
         };
         decided += expectAgreement(fleet, demand, candidates, key, subject) ? 1 : 0;
@@ -126,13 +125,15 @@ function expectAgreement(
   expect(choice.worker.id).toBe(first?.worker);
   expect(choice.runnerUp?.id).toBe(second?.worker);
   expect(choice.reason).toEqual(
-    available.length === 1 ? { type: "OnlyWorkerAvailable" } : causeOf(fleet, rows, subject),
+    available.length === 1
+      ? { type: "OnlyWorkerAvailable" }
+      : causeOf(fleet, rows, demand.needs.cpuMillicores),
   );
   return true;
 }
 
 /** The first thing that sets the chosen one apart from the next best. */
-function causeOf(fleet: Fleet, rows: readonly CandidateRow[], { cpuMillicores }: Subject): Reason {
+function causeOf(fleet: Fleet, rows: readonly CandidateRow[], cpuMillicores: number): Reason {
   const first = rows.find(({ rank }) => rank === 1) as CandidateRow;
   const second = rows.find(({ rank }) => rank === 2);
   if (!second) return { type: "ResourceFit", availableCpu: first.freeCpu, requiredCpu: cpuMillicores };

@@ -10,4 +10,11 @@ export * from "./api-schedules.ts";
 export * from "./api-tasks.ts";
 export * from "./api-webhooks.ts";
 export * from "./api-worker.ts";
-export { Ack, PollAnswer, Registration, ServerMessage, WorkerMessage } from "./worker-messages.ts";
+export {
+  Ack,
+  MAX_REPORTS,
+  PollAnswer,
+  Registration,
+  ServerMessage,
+  WorkerMessage,
+} from "./worker-messages.ts";

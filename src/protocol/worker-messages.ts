@@ -103,11 +103,20 @@ export const Assignment = Type.Object({
   node: Type.Optional(Type.String()),
 });
 
+/** Reports in one message. */
+export const MAX_REPORTS = 1000;
+
 /** From a worker over WebSocket. */
 export type WorkerMessage = Static<typeof WorkerMessage>;
 export const WorkerMessage = Type.Union([
   Type.Object({ type: Type.Literal("register"), registration: Registration, heartbeat: Heartbeat }),
   Type.Object({ type: Type.Literal("report"), ref: Type.Integer({ minimum: 0 }), report: Report }),
+  /** As many as the server said that it takes. */
+  Type.Object({
+    type: Type.Literal("reports"),
+    ref: Type.Integer({ minimum: 0 }),
+    reports: Type.Array(Report, { minItems: 1, maxItems: MAX_REPORTS }),
+  }),
   Type.Object({ type: Type.Literal("heartbeat"), heartbeat: Heartbeat }),
   Type.Object({ type: Type.Literal("log"), entries: Type.Array(LogEntry, { maxItems: 1000 }) }),
   Type.Object({ type: Type.Literal("progress"), progress: Progress }),
@@ -130,11 +139,15 @@ export const ServerMessage = Type.Union([
     /** Silence for this long loses the worker. */
     lease_ms: Millis,
     heartbeat_ms: Millis,
+    /** How many reports may come in one message; without it, one. */
+    max_reports: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   Type.Object({ type: Type.Literal("assign"), assignments: Type.Array(Assignment) }),
   Type.Object({ type: Type.Literal("cancel"), attempts: Type.Array(Type.Object(attempt)) }),
   Type.Object({ type: Type.Literal("drain") }),
   Type.Object({ type: Type.Literal("ack"), ref: Type.Integer(), ack: Ack }),
+  /** In the order of the reports. */
+  Type.Object({ type: Type.Literal("acks"), ref: Type.Integer(), acks: Type.Array(Ack) }),
   /** The server closes the connection after it. With `retry` the worker may come back. */
   Type.Object({
     type: Type.Literal("error"),

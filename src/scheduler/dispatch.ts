@@ -4,6 +4,7 @@ import {
   choose,
   firstOpening,
   nodeOfKey,
+  onlyChoice,
   runOfKey,
   type Subject,
   type TaskKey,
@@ -118,7 +119,10 @@ function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Em
   pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;
   if (candidates.count === 0) return false;
   const rejected = candidates.rejected();
-  const choice = choose(fleet, candidates, subjectOf(state, tasks, node));
+  const choice =
+    candidates.count === 1
+      ? onlyChoice(fleet, candidates)
+      : choose(fleet, candidates, subjectOf(state, tasks, node));
   emit({
     kind: "TaskAssigned",
     run: tasks.number,
@@ -139,7 +143,6 @@ export function subjectOf(state: State, tasks: Tasks, node: number): Subject {
     nodeId: run ? run.graph.idOf(node) : tasks.taskIdOf(node),
     type: task.type,
     zone: tasks.zoneOf(node),
-    cpuMillicores: task.cpuMillicores,
     locality: run && localityOf(state, run, node),
   };
 }

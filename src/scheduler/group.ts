@@ -53,6 +53,7 @@ export class Group {
   line: Line;
   /** Lanes, and tasks of no run that have not ended. A group without any is forgotten. */
   members = 0;
+  isForgotten = false;
 
   constructor(
     pool: Pool,

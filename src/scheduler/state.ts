@@ -53,6 +53,18 @@ export const DEFAULT_CONFIG: SchedulerConfig = {
   keepEndedRuns: 100,
 };
 
+/** Agents come and go for as long as a service lives. */
+const MAX_SHARED_GROUPS = 1000;
+
+/** A specification that tasks of no run have in common. */
+interface SharedSpec {
+  readonly spec: TaskSpec;
+  readonly text: string;
+  users: number;
+  /** By zone and agent: those that its tasks came to last. */
+  readonly groups: Map<string, Map<string, Group>>;
+}
+
 interface Due {
   readonly key: TaskKey;
   readonly at: number;
@@ -100,7 +112,9 @@ export class State {
   /** Reused by every decision; means nothing between two. */
   readonly candidates: Candidates = new Candidates();
   readonly #numbers = new Map<string, number>();
-  readonly #specs = new Map<string, { readonly spec: TaskSpec; users: number }>();
+  readonly #specs = new Map<string, SharedSpec>();
+  /** By the specification itself, and by those that say the same. */
+  readonly #shared = new WeakMap<TaskSpec, SharedSpec>();
   readonly #limitUsers = new Map<string, number>();
   /** Delayed tasks by due time, and some that are delayed no longer. */
   readonly #due = new Heap<Due>(earlier);
@@ -175,9 +189,11 @@ export class State {
 
   addSingle(event: TaskSubmitted, number: number, seq: number, now: number): Single {
     const { id, agent, zone, requestState, boostMicros, deadline, requestHash } = event;
-    const spec = this.#intern(event);
+    const shared = this.#share(taskSpecOf(event.spec));
+    shared.users++;
+    const { spec } = shared;
     const tier = startTier(spec.priority, boostMicros, this.config);
-    const group = this.groupFor(spec, zone, agent);
+    const group = this.#groupOf(shared, zone, agent);
     const isLater = event.runAt > now;
     const single: Single = {
       number,
@@ -224,9 +240,8 @@ export class State {
   forgetSingle(single: Single): void {
     this.singles.delete(single);
     this.#leaveGroup(single.group);
-    const text = specKey(single.spec);
-    const known = this.#specs.get(text);
-    if (known && --known.users === 0) this.#specs.delete(text);
+    const shared = this.#share(single.spec);
+    if (--shared.users === 0) this.#specs.delete(shared.text);
   }
 
   delay(tasks: Tasks, node: number, dueAt: number): void {
@@ -310,15 +325,34 @@ export class State {
 
   /** Tasks that ask for the same share one specification. */
   internSpec(spec: TaskSpec): TaskSpec {
-    const text = specKey(spec);
-    const known = this.#specs.get(text) ?? { spec, users: 0 };
-    known.users++;
-    this.#specs.set(text, known);
-    return known.spec;
+    const shared = this.#share(spec);
+    shared.users++;
+    return shared.spec;
   }
 
-  #intern(event: TaskSubmitted): TaskSpec {
-    return this.internSpec(taskSpecOf(event.spec));
+  #share(spec: TaskSpec): SharedSpec {
+    const known = this.#shared.get(spec);
+    if (known && (known.users > 0 || this.#specs.get(known.text) === known)) return known;
+    const text = specKey(spec);
+    const shared = this.#specs.get(text) ?? { spec, text, users: 0, groups: new Map() };
+    this.#specs.set(text, shared);
+    this.#shared.set(spec, shared);
+    return shared;
+  }
+
+  #groupOf({ spec, groups }: SharedSpec, zone: string, agent: string): Group {
+    let ofZone = groups.get(zone);
+    if (!ofZone) {
+      ofZone = new Map();
+      groups.set(zone, ofZone);
+    }
+    let group = ofZone.get(agent);
+    if (!group || group.isForgotten) {
+      if (ofZone.size >= MAX_SHARED_GROUPS) ofZone.clear();
+      group = this.groupFor(spec, zone, agent);
+      ofZone.set(agent, group);
+    }
+    return group;
   }
 
   #isDelayed({ key, at }: Due): boolean {
@@ -331,6 +365,7 @@ export class State {
   #leaveGroup(group: Group): void {
     if (--group.members > 0) return;
     const { pool } = group;
+    group.isForgotten = true;
     pool.groups.delete(group.key);
     for (const name of group.limitNames) this.#useLimit(zonedKey(group.zone, name), -1);
     if (pool.groups.size > 0) return;

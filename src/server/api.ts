@@ -107,6 +107,7 @@ export interface TaskSubmission {
 export type Submitted =
   | {
       readonly accepted: true;
+      readonly id: string;
       readonly task: TaskView;
       /** An earlier submission with the same key made it. */
       readonly repeated: boolean;
@@ -327,8 +328,8 @@ export interface WorkerSink {
 export interface WorkerSession {
   readonly leaseMs: number;
   readonly heartbeatMs: number;
-  /** Resolves once the report is committed, or refused for good. */
-  report(report: Report): Promise<Ack>;
+  /** Resolves once all of them are committed, or refused for good; the answers come in the same order. */
+  report(reports: readonly Report[]): Promise<readonly Ack[]>;
   heartbeat(heartbeat: Heartbeat): void;
   log(entries: readonly LogEntry[]): void;
   progress(progress: Progress): void;

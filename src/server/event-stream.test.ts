@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { aNode } from "../../tests/builders.ts";
 import type { Fact } from "../driver/index.ts";
 import { State } from "../scheduler/index.ts";
 import type { Caller, StreamEvent } from "./api.ts";
@@ -11,16 +12,13 @@ const ann: Caller = { keyId: "k", zone: "z", agent: "ann", scopes: new Set(["rea
 
 function factOf(seq: number, { zone = "z", agent = "ann" } = {}): Fact {
   const event = { kind: "TaskCancelled", run: -1, node: seq } as const;
-  const task = { id: `task ${seq}`, node: undefined };
+  const task = { id: `task ${seq}`, node: undefined, spec: aNode("n").task };
   return { seq, now: seq, event, about: { zone, agent, runId: undefined, task } };
 }
 
 function published(from: number, to: number, lastSeq = from - 1): EventStream {
-  const stream = new EventStream(ids, lastSeq);
-  stream.publish(
-    Array.from({ length: to - from + 1 }, (_, at) => factOf(from + at)),
-    new State(),
-  );
+  const stream = new EventStream(ids, lastSeq, new State());
+  stream.publish(Array.from({ length: to - from + 1 }, (_, at) => factOf(from + at)));
   return stream;
 }
 
@@ -48,7 +46,7 @@ test("who was away too long, or comes with an id of another service, is told tha
   expect(resumed?.taskId).toBe(missed[1]?.taskId);
   const [foreign] = await take(stream.read(ann, { at: "after", id: "nonsense" }, never), 1);
   expect(foreign?.kind).toBe("EventsMissed");
-  const restarted = new EventStream(ids, 200_000);
+  const restarted = new EventStream(ids, 200_000, new State());
   const [afterRestart] = await take(restarted.read(ann, { at: "after", id: ids.idOf(7) }, never), 1);
   expect(afterRestart?.kind).toBe("EventsMissed");
 });
@@ -58,21 +56,15 @@ test("a slow reader learns what it missed while it read", async () => {
   const events = stream.read(ann, { at: "start" }, never)[Symbol.asyncIterator]();
   expect((await events.next()).value?.taskId).toBe("task 1");
   for (let from = 11; from < 300_000; from += 50_000) {
-    stream.publish(
-      Array.from({ length: 50_000 }, (_, at) => factOf(from + at)),
-      new State(),
-    );
+    stream.publish(Array.from({ length: 50_000 }, (_, at) => factOf(from + at)));
   }
   expect((await events.next()).value?.kind).toBe("EventsMissed");
   expect((await events.next()).value?.kind).toBe("TaskCancelled");
 });
 
 test("[Q-15] [Q-16] an agent sees its own events of its zone, and ids tell nothing of others", async () => {
-  const stream = new EventStream(ids, 0);
-  stream.publish(
-    [factOf(1, { agent: "bob" }), factOf(2), factOf(3, { zone: "elsewhere" }), factOf(4)],
-    new State(),
-  );
+  const stream = new EventStream(ids, 0, new State());
+  stream.publish([factOf(1, { agent: "bob" }), factOf(2), factOf(3, { zone: "elsewhere" }), factOf(4)]);
   const seen = await take(stream.read(ann, { at: "start" }, never), 2);
   expect(seen.map(({ taskId }) => taskId)).toEqual(["task 2", "task 4"]);
   expect(seen.map(({ id }) => Buffer.from(id, "base64url").length)).toEqual([16, 16]);
@@ -87,7 +79,7 @@ test("an event is made once for all readers, who let others have their turn", as
       return super.idOf(seq);
     }
   }
-  const stream = new EventStream(new CountedIds("a secret"), 0);
+  const stream = new EventStream(new CountedIds("a secret"), 0, new State());
   const readers = Array.from({ length: 5 }, () => take(stream.read(ann, { at: "now" }, never), 1000));
   let turns = 0;
   const count = () => {
@@ -96,7 +88,7 @@ test("an event is made once for all readers, who let others have their turn", as
   };
   let next = setImmediate(count);
   const foreign = Array.from({ length: 1000 }, (_, at) => factOf(at + 1, { zone: "elsewhere" }));
-  stream.publish([...foreign, ...Array.from({ length: 1000 }, (_, at) => factOf(at + 1001))], new State());
+  stream.publish([...foreign, ...Array.from({ length: 1000 }, (_, at) => factOf(at + 1001))]);
   const [first = [], ...others] = await Promise.all(readers);
   clearImmediate(next);
   for (const told of others) expect(told.every((event, at) => event === first[at])).toBe(true);

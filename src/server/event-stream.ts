@@ -10,16 +10,15 @@ const KEPT = 50_000;
 /** How many events a reader looks at before it lets others have their turn. */
 const TURN = 100;
 
-/** What a reader of the stream is told of an event. */
-type Seen = Pick<Fact, "seq" | "now" | "event" | "about"> & {
-  readonly data: Readonly<Record<string, unknown>>;
-  /** Made when the first reader sees it, and the same for all. */
+/** An event, and what its readers are told of it: made when the first one sees it, and the same for all. */
+interface Seen extends Fact {
   told?: StreamEvent;
-};
+}
 
 /** The committed events as they happen, for those who may see them. */
 export class EventStream {
   readonly #ids: StreamIds;
+  readonly #state: State;
   readonly #kept: Seen[] = [];
   readonly #readers = new Set<() => void>();
   /** The sequence of the last committed event. */
@@ -27,16 +26,17 @@ export class EventStream {
   /** Of the last one that is no longer kept. */
   #droppedSeq: number;
 
-  constructor(ids: StreamIds, lastSeq: number) {
+  constructor(ids: StreamIds, lastSeq: number, state: State) {
     this.#ids = ids;
+    this.#state = state;
     this.#lastSeq = lastSeq;
     this.#droppedSeq = lastSeq;
   }
 
-  publish(facts: readonly Fact[], state: State): void {
+  publish(facts: readonly Fact[]): void {
     for (const fact of facts) {
       this.#lastSeq = fact.seq;
-      if (fact.about) this.#kept.push({ ...fact, data: { ...nodeOf(fact), ...dataOf(state, fact.event) } });
+      if (fact.about) this.#kept.push(fact);
     }
     if (this.#kept.length > 2 * KEPT) {
       const dropped = this.#kept.splice(0, this.#kept.length - KEPT);
@@ -99,14 +99,15 @@ export class EventStream {
     });
   }
 
-  #eventOf({ seq, now, event, about, data }: Seen): StreamEvent {
+  #eventOf(fact: Fact): StreamEvent {
+    const { seq, now, event, about } = fact;
     return {
       id: this.#ids.idOf(seq),
       kind: event.kind,
       at: now,
       taskId: about?.task?.id,
       runId: about?.runId,
-      data,
+      data: { ...nodeOf(fact), ...dataOf(this.#state, event) },
     };
   }
 

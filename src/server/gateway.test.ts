@@ -107,19 +107,19 @@ test("[Q-15] [Q-19] nobody reports an attempt that has not gone out to them, eve
   const evil = await joined(service, "b", aRegistration("evil"), []);
   const task = await submitted(service, "a");
   const of = { task, started_at: 1 };
-  const foreign = { accepted: false, code: "unknown" };
-  expect(await evil.report({ type: "finished", ...of, attempt: 1 })).toEqual(foreign);
+  const foreign = [{ accepted: false, code: "unknown" }];
+  expect(await evil.report([{ type: "finished", ...of, attempt: 1 }])).toEqual(foreign);
   service.store.hold();
-  const failing = good.report({ type: "failed", ...of, attempt: 1, code: "x", message: "" });
+  const failing = good.report([{ type: "failed", ...of, attempt: 1, code: "x", message: "" }]);
   await sleep(20);
-  expect(await evil.report({ type: "finished", ...of, attempt: 2, result: "forged" })).toEqual(foreign);
-  expect(await good.report({ type: "finished", ...of, attempt: 2, result: "early" })).toEqual(foreign);
+  expect(await evil.report([{ type: "finished", ...of, attempt: 2, result: "forged" }])).toEqual(foreign);
+  expect(await good.report([{ type: "finished", ...of, attempt: 2, result: "early" }])).toEqual(foreign);
   service.store.letGo();
-  expect(await failing).toEqual({ accepted: true });
-  expect(await evil.report({ type: "finished", ...of, attempt: 1 })).toEqual(foreign);
-  expect(await good.report({ type: "finished", ...of, attempt: 2, result: "true" })).toEqual({
-    accepted: true,
-  });
+  expect(await failing).toEqual([{ accepted: true }]);
+  expect(await evil.report([{ type: "finished", ...of, attempt: 1 }])).toEqual(foreign);
+  expect(await good.report([{ type: "finished", ...of, attempt: 2, result: "true" }])).toEqual([
+    { accepted: true },
+  ]);
   expect((await service.api.task(callerIn("a"), task))?.result).toBe('"true"');
 });
 

@@ -1,5 +1,5 @@
-import type { Driver, Fact } from "../driver/index.ts";
-import { nodeOfKey, runOfKey, type Worker, type WorkerSpec } from "../placement/index.ts";
+import type { Answer, Driver, Fact } from "../driver/index.ts";
+import type { Worker, WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
   Assignment,
@@ -9,17 +9,19 @@ import type {
   Registration,
   Report,
 } from "../protocol/index.ts";
-import { type State, Status } from "../scheduler/index.ts";
+import type { State } from "../scheduler/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
 import { LogBuffer } from "./log-buffer.ts";
-import { isHeld, type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
+import type { Payloads } from "./payloads.ts";
+import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
 import { assignmentOf, awayOrBack, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
 
 export interface GatewayOptions {
   readonly driver: Driver;
-  readonly store: Pick<ServiceStore, "payloads" | "appendLogs">;
+  readonly store: Pick<ServiceStore, "appendLogs">;
+  readonly payloads: Payloads;
   /** The time of day, as the driver sees it. */
   readonly clock: () => number;
   /** A worker that is silent for this long is lost. */
@@ -31,6 +33,13 @@ export interface GatewayOptions {
   readonly warn: (message: string) => void;
   /** Told of every report that was refused. */
   readonly onFenced?: () => void;
+}
+
+const ACCEPTED: Ack = { accepted: true };
+const UNKNOWN: Ack = { accepted: false, code: "unknown" };
+
+function ackOf(answer: Answer): Ack {
+  return answer.accepted ? ACCEPTED : { accepted: false, code: answer.code };
 }
 
 /** When an attempt that still runs is recorded as started. */
@@ -148,15 +157,13 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     }
     const isBack = known && (await driver.read((state) => sameWorker(state, spec) === known));
     if (!isBack) await driver.submit({ kind: "WorkerRegistered", worker: spec });
-    // In one go, between two turns: whatever is committed later goes to the session.
-    const { session, missing, cancelling } = await driver.read((state) => {
-      const worker = state.fleet.byId(spec.id) as Worker;
-      this.#sessions.get(worker.number)?.close();
-      const names = { workerId: spec.id, token: spec.endpoint, keyId: caller.keyId };
-      const made = new Session(this, names, worker.number, sink);
-      this.#sessions.set(worker.number, made);
-      return { session: made, ...this.#compare(state, worker, heartbeat) };
-    });
+    // In one go: what was committed until now is known here, and whatever is committed later goes to the session.
+    const { number } = driver.state.fleet.byId(spec.id) as Worker;
+    this.#sessions.get(number)?.close();
+    const names = { workerId: spec.id, token: spec.endpoint, keyId: caller.keyId };
+    const session = new Session(this, names, number, sink);
+    this.#sessions.set(number, session);
+    const { missing, cancelling } = this.#compare(number, heartbeat);
     this.heartbeat(session, heartbeat);
     // After the answer to the registration, which the transport sends first.
     setImmediate(() => {
@@ -175,20 +182,23 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     return undefined;
   }
 
-  async report(session: Session, report: Report): Promise<Ack> {
-    const ack = await this.#report(session, report);
-    if (!ack.accepted) this.#options.onFenced?.();
-    return ack;
-  }
-
-  async #report(session: Session, report: Report): Promise<Ack> {
+  async report(session: Session, reports: readonly Report[]): Promise<readonly Ack[]> {
     this.#touch(session);
-    const task = this.#placed.known(report.task);
-    if (!task || !this.#mayReport(session, task, report.attempt)) return { accepted: false, code: "unknown" };
     const { driver, clock, maxResultBytes } = this.#options;
-    const { event, attached } = reportStimulus(task, report, clock(), maxResultBytes);
-    const answer = await driver.submit(event, attached);
-    return answer.accepted ? { accepted: true } : { accepted: false, code: answer.code };
+    const now = clock();
+    const acks = new Array<Ack>(reports.length).fill(UNKNOWN);
+    const stimuli: ReturnType<typeof reportStimulus>[] = [];
+    const places: number[] = [];
+    for (const [at, report] of reports.entries()) {
+      const task = this.#placed.known(report.task);
+      if (!task || !this.#mayReport(session, task, report.attempt)) continue;
+      stimuli.push(reportStimulus(task, report, now, maxResultBytes));
+      places.push(at);
+    }
+    const answers = await driver.submitAll(stimuli);
+    for (const [index, at] of places.entries()) acks[at] = ackOf(answers[index] as Answer);
+    for (const { accepted } of acks) if (!accepted) this.#options.onFenced?.();
+    return acks;
   }
 
   heartbeat(session: Session, { attempts, load, overloaded }: Heartbeat): void {
@@ -281,39 +291,29 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     };
   }
 
-  /** What the worker should have by the state, against what it says that it has. */
-  #compare(
-    state: State,
-    worker: Worker,
-    { attempts }: Heartbeat,
-  ): { missing: PlacedTask[]; cancelling: PlacedTask[] } {
+  /** What the worker should have, against what it says that it has. */
+  #compare(worker: number, { attempts }: Heartbeat): { missing: PlacedTask[]; cancelling: PlacedTask[] } {
     const listed = new Set(attempts.map(attemptKey));
-    const missing: PlacedTask[] = [];
-    const cancelling: PlacedTask[] = [];
-    for (const key of worker.held.keys()) {
-      const tasks = state.tasks(runOfKey(key));
-      const node = nodeOfKey(key);
-      this.#placed.add(state, tasks.number, node);
-      const task = this.#placed.live(tasks.taskIdOf(node)) as PlacedTask;
-      if (!listed.has(attemptKey({ task: task.id, attempt: task.attempt }))) missing.push(task);
-      if (tasks.statusOf(node) === Status.cancelling) cancelling.push(task);
-    }
-    return { missing, cancelling };
+    const held = this.#placed.on(worker);
+    return {
+      missing: held.filter(({ id, attempt }) => !listed.has(attemptKey({ task: id, attempt }))),
+      cancelling: held.filter(({ id }) => this.#giveUpAt.get(id)?.kind === "AttemptCancelled"),
+    };
   }
 
-  /** Payloads come from the store. While it cannot be read, assignments wait: they are committed and stay so. */
+  /** While the store cannot be read, assignments wait: they are committed and stay so. */
   async #sendAssignments(tasks: readonly PlacedTask[]): Promise<void> {
-    const { store, driver, warn } = this.#options;
+    const { payloads, warn } = this.#options;
+    const ids = tasks.map(({ id }) => id);
     try {
-      const payloads = await store.payloads(tasks.map(({ id }) => id));
-      const assignments = await driver.read((state) =>
-        tasks
-          .filter((task) => isHeld(state, task))
-          .map((task) => ({ task, assignment: assignmentOf(state, task, payloads.get(task.id)) })),
-      );
+      const known = payloads.atHand(ids) ?? (await payloads.of(ids));
       const byWorker = new Map<number, Assignment[]>();
-      for (const { task, assignment } of assignments) {
-        byWorker.set(task.worker, [...(byWorker.get(task.worker) ?? []), assignment]);
+      for (const task of tasks) {
+        // It ended meanwhile, or was given to another.
+        if (this.#placed.live(task.id) !== task) continue;
+        const assignment = assignmentOf(task, known.get(task.id));
+        if (byWorker.get(task.worker)?.push(assignment) === undefined)
+          byWorker.set(task.worker, [assignment]);
       }
       for (const [worker, given] of byWorker) this.#sessions.get(worker)?.assign(given);
     } catch (error) {
@@ -336,6 +336,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   #forget(taskId: string): void {
     this.#progress.delete(taskId);
     this.#giveUpAt.delete(taskId);
+    this.#options.payloads.drop(taskId);
   }
 
   #noteStarted(

@@ -23,10 +23,11 @@ export class MeteredProjection extends Projection {
 
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
+    onPayload: (id: string, payload: string) => void,
     instruments: Instruments | undefined,
     recent: RecentActivity,
   ) {
-    super(store);
+    super(store, onPayload);
     this.#instruments = instruments;
     this.#recent = recent;
   }

@@ -2,7 +2,7 @@ import type { Term } from "../cluster/index.ts";
 import type { Fact } from "../driver/index.ts";
 import { Driver, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
-import { DEFAULT_CONFIG, type State } from "../scheduler/index.ts";
+import { DEFAULT_CONFIG } from "../scheduler/index.ts";
 import type { Retention, ServiceStore } from "../store/index.ts";
 import { type WebhookSettings, Webhooks } from "../webhooks/index.ts";
 import type { Api } from "./api.ts";
@@ -12,6 +12,7 @@ import { Gateway } from "./gateway.ts";
 import type { Instruments } from "./http/metrics.ts";
 import { Intake } from "./intake.ts";
 import { MeteredProjection } from "./meter.ts";
+import { Payloads } from "./payloads.ts";
 import { RecentActivity } from "./recent-activity.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { Service } from "./service.ts";
@@ -80,8 +81,16 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const settings = { ...STANDARD_SETTINGS, ...options.settings };
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention } = settings;
   const recent = new RecentActivity();
-  const projection = new MeteredProjection(store, instruments, recent);
-  const effects: ((facts: readonly Fact[], state: State) => void)[] = [];
+  const payloads = new Payloads(store);
+  const projection = new MeteredProjection(
+    store,
+    (id, payload) => payloads.keep(id, payload),
+    instruments,
+    recent,
+  );
+  /** Of the turns that are decided and not yet committed. */
+  const decided: (readonly Fact[])[] = [];
+  const effects: ((facts: readonly Fact[]) => void)[] = [];
   const clock = steadyClock();
   const driver = await Driver.open({
     store,
@@ -90,9 +99,14 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     clock,
     recorder: projection,
     onFailed,
-    onCommitted: () => {
+    onDecided: () => {
       const facts = projection.takeFacts();
-      for (const effect of effects) effect(facts, driver.state);
+      payloads.prepare(facts);
+      decided.push(facts);
+    },
+    onCommitted: () => {
+      const facts = decided.shift() ?? [];
+      for (const effect of effects) effect(facts);
     },
     onStep: (ms) => instruments?.decided(ms),
     onCommit: (ms, events) => {
@@ -101,10 +115,10 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     },
   });
   const secret = await store.setting("stream-secret", () => crypto.randomUUID());
-  const stream = new EventStream(new StreamIds(secret), driver.state.seq);
+  const stream = new EventStream(new StreamIds(secret), driver.state.seq, driver.state);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
-  const gateway = new Gateway({ driver, store, clock, ...terms, warn, onFenced });
+  const gateway = new Gateway({ driver, store, payloads, clock, ...terms, warn, onFenced });
   const assignments = new LastAssignments();
   const webhooks = await Webhooks.open({
     store: store.webhooks,
@@ -119,7 +133,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     (facts) => assignments.follow(facts),
     (facts) => gateway.letOut(facts),
     (facts) => service.letOut(facts),
-    (facts, state) => stream.publish(facts, state),
+    (facts) => stream.publish(facts),
     (facts) => noteEnds(webhooks, facts),
   );
   const pruning = setInterval(() => {

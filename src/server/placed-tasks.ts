@@ -1,5 +1,6 @@
 import type { Fact } from "../driver/index.ts";
-import { nodeOfKey, runOfKey, taskKey } from "../placement/index.ts";
+import type { TaskSpec } from "../graph/index.ts";
+import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
 
 /** A task that was given to a worker, by the numbers that the scheduler knows it by. */
@@ -10,6 +11,11 @@ export interface PlacedTask {
   readonly attempt: number;
   readonly worker: number;
   readonly zone: string;
+  readonly agent: string;
+  readonly spec: TaskSpec;
+  /** Where it is part of a run. */
+  readonly runId: string | undefined;
+  readonly nodeId: string | undefined;
 }
 
 /** Ended tasks that are remembered, so that late reports about them are recorded by their numbers. */
@@ -30,8 +36,19 @@ export class PlacedTasks {
     const tasks = state.tasks(run);
     const id = tasks.taskIdOf(node);
     const attempt = tasks.attemptOf(node);
-    const worker = tasks.workerOf(node);
-    this.#live.set(id, { id, run, node, attempt, worker, zone: tasks.zoneOf(node) });
+    const ofRun = state.runs.get(run);
+    this.#live.set(id, {
+      id,
+      run,
+      node,
+      attempt,
+      worker: tasks.workerOf(node),
+      zone: tasks.zoneOf(node),
+      agent: tasks.agentOf(node),
+      spec: tasks.taskOf(node),
+      runId: ofRun?.id,
+      nodeId: ofRun?.graph.idOf(node),
+    });
   }
 
   /** Those that were told to stop. */
@@ -39,6 +56,11 @@ export class PlacedTasks {
     return [...this.#live.values()].filter(
       ({ run, node }) => state.tasks(run).statusOf(node) === Status.cancelling,
     );
+  }
+
+  /** What a worker has. */
+  on(worker: number): PlacedTask[] {
+    return [...this.#live.values()].filter((task) => task.worker === worker);
   }
 
   live(id: string): PlacedTask | undefined {
@@ -51,12 +73,15 @@ export class PlacedTasks {
   }
 
   follow({ event, about }: Fact): void {
-    const id = about?.task?.id;
-    if (id === undefined || !about) return;
+    const task = about?.task;
+    if (!task) return;
+    const { id } = task;
     switch (event.kind) {
       case "TaskAssigned": {
         const { run, node, attempt, worker } = event;
-        this.#live.set(id, { id, run, node, attempt, worker, zone: about.zone });
+        const { zone, agent, runId } = about;
+        const { spec, node: nodeId } = task;
+        this.#live.set(id, { id, run, node, attempt, worker, zone, agent, spec, runId, nodeId });
         break;
       }
       case "AttemptFinished":
@@ -79,15 +104,4 @@ export class PlacedTasks {
     const oldest = this.#ended.keys().next();
     if (!oldest.done) this.#ended.delete(oldest.value);
   }
-}
-
-/** Whether a task is still on the worker with that attempt. */
-export function isHeld(state: State, { run, node, attempt, worker }: PlacedTask): boolean {
-  const tasks = state.tasksAt(run);
-  if (!tasks?.has(node)) return false;
-  return (
-    tasks.attemptOf(node) === attempt &&
-    tasks.workerOf(node) === worker &&
-    state.worker(worker).held.has(taskKey(run, node))
-  );
 }

@@ -1,9 +1,18 @@
 import { uuidv7 } from "uuidv7";
+import { invariant } from "../core/index.ts";
 import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph } from "../graph/index.ts";
-import type { TaskSubmitted } from "../ledger/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
-import type { ListCursor, LogLine, RowStatus, RunRow, ServiceStore, TaskRow } from "../store/index.ts";
+import {
+  type ListCursor,
+  type LogLine,
+  QUEUED,
+  type RowStatus,
+  type RunRow,
+  type ServiceStore,
+  type SubmittedTask,
+  type TaskRow,
+} from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 import type {
   AgentView,
@@ -35,7 +44,7 @@ import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
 import { overviewOf } from "./overview.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
-import { payloadOf, requeueOf, rowOf, stimulusOf, typed } from "./stimuli.ts";
+import { payloadOf, requeueOf, stimulusOf, typed } from "./stimuli.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
 
@@ -50,8 +59,37 @@ export interface ServiceOptions {
 }
 
 const AT_ONCE = 32;
+const KEY_LOST = refusal("key-reused", "the task of this idempotency key is no longer kept; use a new key");
 /** How often a task is looked at whose row and state do not agree. */
 const MAX_LOOKS = 5;
+
+type Repeated = Extract<Answer, { readonly repeats: unknown }>;
+
+/** A task as it was taken; what else there is to say about it is found out when somebody wants to know. */
+class NewTask {
+  readonly accepted = true;
+  readonly repeated = false;
+  readonly throttle: boolean;
+  readonly #state: State;
+  readonly #task: SubmittedTask;
+  readonly #now: number;
+
+  constructor(state: State, task: SubmittedTask, now: number, throttle: boolean) {
+    this.#state = state;
+    this.#task = task;
+    this.#now = now;
+    this.throttle = throttle;
+  }
+
+  get id(): string {
+    return this.#task.id;
+  }
+
+  get task(): TaskView {
+    const row = { ...this.#task, ...QUEUED, seq: this.#task.submittedSeq };
+    return { ...row, effectiveTier: tierOf(this.#state, row, this.#now), progress: undefined };
+  }
+}
 
 /** What callers can do, on the driver and its rows. */
 export class Service implements Api {
@@ -84,15 +122,28 @@ export class Service implements Api {
   async submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
     const stimuli = submissions.map((submission) => stimulusOf(caller, submission));
     const answers = await this.#driver.submitAll(stimuli);
+    const now = this.#driver.now();
     const submitted: Submitted[] = [];
+    const repeated: number[] = [];
+    for (const [at, answer] of answers.entries()) {
+      if (!answer.accepted) submitted.push(refusalOf(answer.code));
+      else if ("repeats" in answer) {
+        submitted.push(KEY_LOST);
+        repeated.push(at);
+      } else {
+        const { submitted: task } = (stimuli[at] as (typeof stimuli)[number]).attached;
+        invariant(task, "a submission that was taken is a task");
+        submitted.push(new NewTask(this.#driver.state, task, now, answer.throttle));
+      }
+    }
     // A few at a time: what repeats an earlier submission is looked up, and a batch may do so by the thousands.
-    for (let from = 0; from < answers.length; from += AT_ONCE) {
-      const some = answers.slice(from, from + AT_ONCE).map((answer, index) => {
-        const at = from + index;
-        const { stimulus } = stimuli[at] as (typeof stimuli)[number];
-        return this.#submitted(caller, submissions[at] as TaskSubmission, stimulus, answer);
-      });
-      submitted.push(...(await Promise.all(some)));
+    for (let from = 0; from < repeated.length; from += AT_ONCE) {
+      await Promise.all(
+        repeated.slice(from, from + AT_ONCE).map(async (at) => {
+          const { bodyHash } = submissions[at] as TaskSubmission;
+          submitted[at] = await this.#repeated(caller, bodyHash, answers[at] as Repeated);
+        }),
+      );
     }
     return submitted;
   }
@@ -295,39 +346,16 @@ export class Service implements Api {
     return this.#stream.read(caller, from, signal);
   }
 
-  async #submitted(
-    caller: Caller,
-    submission: TaskSubmission,
-    stimulus: TaskSubmitted,
-    answer: Answer,
-  ): Promise<Submitted> {
-    if (!answer.accepted) return refusalOf(answer.code);
-    if ("repeats" in answer) {
-      const { taskId, bodyHash } = answer.repeats;
-      if (bodyHash !== submission.bodyHash) {
-        return refusal("key-reused", "this idempotency key came with another request before");
-      }
-      const task = await this.task(caller, taskId);
-      if (task) return { accepted: true, task, repeated: true, throttle: false };
-      return refusal("key-reused", "the task of this idempotency key is no longer kept; use a new key");
+  async #repeated(caller: Caller, bodyHash: string, { repeats }: Repeated): Promise<Submitted> {
+    if (bodyHash !== repeats.bodyHash) {
+      return refusal("key-reused", "this idempotency key came with another request before");
     }
-    const task = await this.#ownView(caller, submission, stimulus);
-    return { accepted: true, task, repeated: false, throttle: answer.throttle };
+    const task = await this.task(caller, repeats.taskId);
+    return task ? { accepted: true, id: task.id, task, repeated: true, throttle: false } : KEY_LOST;
   }
 
   #look<Seen>(look: (state: State, now: number) => Seen): Promise<Seen> {
     return this.#driver.read((state) => look(state, this.#driver.now()));
-  }
-
-  /** The task as it was just committed, without asking the store for what we have in hand. */
-  async #ownView(caller: Caller, submission: TaskSubmission, stimulus: TaskSubmitted): Promise<TaskView> {
-    const row = await this.#driver.read((state) => {
-      const single = state.singles.byId(stimulus.id);
-      const name = { id: stimulus.id, run: undefined };
-      return single && { ...rowOf(submission, stimulus, single), ...overlay(state, name) };
-    });
-    if (row) return this.#view(row as TaskRow);
-    return (await this.task(caller, stimulus.id)) as TaskView;
   }
 
   /**

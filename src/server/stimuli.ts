@@ -1,9 +1,9 @@
 import { uuidv7 } from "uuidv7";
 import { sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
-import { type NodeSpec, type TaskSpec, wireSpec } from "../graph/index.ts";
+import { type NodeSpec, type TaskSpec, type WireSpec, wireSpec } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
-import type { SubmittedTask, TaskRow } from "../store/index.ts";
+import type { TaskRow } from "../store/index.ts";
 import type { Caller, RunSubmission, TaskSubmission } from "./api.ts";
 import { withType } from "./task-types.ts";
 
@@ -28,28 +28,15 @@ export function payloadOf(work: Work): unknown {
   return { command, ...(cwd !== undefined && { cwd }), ...(Object.keys(env).length > 0 && { env }) };
 }
 
+export type TaskAttachment = Extract<Attachment, { readonly type: "task" }>;
+
 export function stimulusOf(
   { zone, agent }: Pick<Caller, "zone" | "agent">,
   submission: TaskSubmission,
   id: string = uuidv7(),
-): { readonly stimulus: TaskSubmitted; readonly attached: Attachment } {
-  const { executor, type, payload, priority, requestState, boostMicros, deadline, runAt } = submission;
-  const { estimateMs, cpuMillicores, memoryBytes, capabilities, limits } = submission;
-  const { maxAttempts, backoffMs, timeoutMs, idempotencyKey, bodyHash } = submission;
-  const spec = wireSpec({
-    type,
-    executor,
-    cpuMillicores,
-    memoryBytes,
-    estimateMs,
-    priority,
-    capabilities: withType(capabilities, type),
-    maxAttempts,
-    backoffMs,
-    timeoutMs,
-    held: false,
-    limits,
-  });
+): { readonly stimulus: TaskSubmitted; readonly attached: TaskAttachment } {
+  const { payload, requestState, boostMicros, deadline, runAt, idempotencyKey, bodyHash } = submission;
+  const { spec, settings } = sharedTerms(submission);
   const stimulus: TaskSubmitted = {
     kind: "TaskSubmitted",
     id,
@@ -65,8 +52,54 @@ export function stimulusOf(
   };
   const key =
     idempotencyKey === undefined ? undefined : { zone, agent, key: idempotencyKey, taskId: id, bodyHash };
-  const settings = JSON.stringify(settingsOf(submission));
-  return { stimulus, attached: { type: "task", payload, settings, key } };
+  return { stimulus, attached: { type: "task", payload, settings, key, submitted: undefined } };
+}
+
+/** What many submissions have in common, so that it is written out once. */
+interface Terms {
+  readonly spec: WireSpec;
+  readonly settings: string;
+}
+
+const MAX_TERMS = 10_000;
+const TERMS = new Map<string, Terms>();
+
+function sharedTerms(submission: TaskSubmission): Terms {
+  const key = termsKey(submission);
+  let terms = TERMS.get(key);
+  if (!terms) {
+    if (TERMS.size >= MAX_TERMS) TERMS.clear();
+    terms = { spec: specOf(submission), settings: JSON.stringify(settingsOf(submission)) };
+    TERMS.set(key, terms);
+  }
+  return terms;
+}
+
+function termsKey(submission: TaskSubmission): string {
+  const { type, executor, cpuMillicores, memoryBytes, estimateMs, priority } = submission;
+  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits } = submission;
+  const names = capabilities.length + limits.length > 0 ? JSON.stringify([capabilities, limits]) : "";
+  // The numbers come first, and the lengths say where each name ends: no two submissions share a key by accident.
+  return `${cpuMillicores},${memoryBytes},${estimateMs},${priority},${maxAttempts},${backoffMs},${timeoutMs},${type.length},${executor.length},${type}${executor}${names}`;
+}
+
+function specOf(submission: TaskSubmission): WireSpec {
+  const { type, executor, cpuMillicores, memoryBytes, estimateMs, priority } = submission;
+  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits } = submission;
+  return wireSpec({
+    type,
+    executor,
+    cpuMillicores,
+    memoryBytes,
+    estimateMs,
+    priority,
+    capabilities: withType(capabilities, type),
+    maxAttempts,
+    backoffMs,
+    timeoutMs,
+    held: false,
+    limits,
+  });
 }
 
 /** What a row keeps so that the task can be put back into the queue. */
@@ -100,34 +133,5 @@ export function requeueOf(task: TaskRow): TaskSubmitted {
     requestHash: payloadHash,
     attempts: attempt,
     requeued: true,
-  };
-}
-
-export function rowOf(
-  submission: TaskSubmission,
-  { id, zone, agent, requestHash }: TaskSubmitted,
-  single: { readonly class: number; readonly submittedAt: number; readonly seq: number },
-): SubmittedTask {
-  const { executor, type, payload, priority, requestState, boostMicros, estimateMs, deadline, runAt } =
-    submission;
-  return {
-    id,
-    run: undefined,
-    zone,
-    agent,
-    executor,
-    type,
-    priority,
-    requestState,
-    priorityClass: single.class,
-    boostMicros,
-    estimateMs,
-    deadline,
-    runAt,
-    settings: JSON.stringify(settingsOf(submission)),
-    payload,
-    payloadHash: requestHash,
-    enqueuedAt: single.submittedAt,
-    submittedSeq: single.seq,
   };
 }

@@ -14,7 +14,7 @@ import type { WorkerSession, WorkerSink } from "./api.ts";
 export interface SessionHost {
   readonly leaseMs: number;
   readonly heartbeatMs: number;
-  report(session: Session, report: Report): Promise<Ack>;
+  report(session: Session, reports: readonly Report[]): Promise<readonly Ack[]>;
   heartbeat(session: Session, heartbeat: Heartbeat): void;
   log(session: Session, entries: readonly LogEntry[]): void;
   progress(session: Session, progress: Progress): void;
@@ -117,8 +117,8 @@ export class Session implements WorkerSession {
     this.#wake();
   }
 
-  report(report: Report): Promise<Ack> {
-    return this.#host.report(this, report);
+  report(reports: readonly Report[]): Promise<readonly Ack[]> {
+    return this.#host.report(this, reports);
   }
 
   heartbeat(heartbeat: Heartbeat): void {

@@ -10,7 +10,7 @@ import type { PlacedTask } from "./placed-tasks.ts";
 import { withTypes } from "./task-types.ts";
 
 interface ReportStimulus {
-  readonly event: ReportEvent;
+  readonly stimulus: ReportEvent;
   readonly attached?: Attachment;
 }
 
@@ -21,20 +21,24 @@ export function reportStimulus(
   maxResultBytes: number,
 ): ReportStimulus {
   const of = { run, node, attempt: report.attempt, startedAt: Math.min(report.started_at, now) };
-  const costMicros = Math.round((report.cost ?? 0) * 1e6);
+  const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
     case "finished":
       return finishedStimulus(of, report.result, costMicros, maxResultBytes);
     case "failed": {
       const { code, message, retry = true } = report;
-      return { event: { kind: "AttemptFailed", ...of, code, message, costMicros, retry } };
+      return { stimulus: { kind: "AttemptFailed", ...of, code, message, costMicros, retry } };
     }
     case "timed_out":
-      return { event: { kind: "AttemptTimedOut", ...of } };
+      return { stimulus: { kind: "AttemptTimedOut", ...of } };
     case "cancelled":
-      return { event: { kind: "AttemptCancelled", ...of } };
+      return { stimulus: { kind: "AttemptCancelled", ...of } };
   }
 }
+
+const NO_RESULT = "null";
+const NO_RESULT_HASH = sha256Hex(NO_RESULT);
+const NOTHING: Attachment = { type: "result", result: NO_RESULT };
 
 function finishedStimulus(
   of: { run: number; node: number; attempt: number; startedAt: number },
@@ -42,17 +46,30 @@ function finishedStimulus(
   costMicros: number,
   maxResultBytes: number,
 ): ReportStimulus {
-  const result = value === undefined ? "null" : JSON.stringify(value);
+  if (value === undefined && costMicros === 0) {
+    const { run, node, attempt, startedAt } = of;
+    const stimulus: ReportEvent = {
+      kind: "AttemptFinished",
+      run,
+      node,
+      attempt,
+      startedAt,
+      resultHash: NO_RESULT_HASH,
+      resultBytes: NO_RESULT.length,
+    };
+    return { stimulus, attached: NOTHING };
+  }
+  const result = value === undefined ? NO_RESULT : JSON.stringify(value);
   const resultBytes = Buffer.byteLength(result);
   if (resultBytes > maxResultBytes) {
     const message = `the result has ${resultBytes} bytes and the limit is ${maxResultBytes}`;
     const code = "result-too-large";
-    return { event: { kind: "AttemptFailed", ...of, code, message, costMicros, retry: false } };
+    return { stimulus: { kind: "AttemptFailed", ...of, code, message, costMicros, retry: false } };
   }
   const cost = costMicros > 0 ? { costMicros } : {};
   const resultHash = sha256Hex(result);
   return {
-    event: { kind: "AttemptFinished", ...of, resultHash, resultBytes, ...cost },
+    stimulus: { kind: "AttemptFinished", ...of, resultHash, resultBytes, ...cost },
     attached: { type: "result", result },
   };
 }
@@ -83,23 +100,19 @@ export function sameWorker(state: State, spec: WorkerSpec): Worker | undefined {
   return JSON.stringify(worker.spec) === JSON.stringify(spec) ? worker : undefined;
 }
 
-export function assignmentOf(
-  state: State,
-  { id, run, node, attempt, zone }: PlacedTask,
-  payload: string | undefined,
-): Assignment {
-  const tasks = state.tasks(run);
-  const task = tasks.taskOf(node);
-  const ofRun = state.runs.get(run);
-  return {
+export function assignmentOf(task: PlacedTask, payload: string | undefined): Assignment {
+  const { id, attempt, zone, agent, spec, runId, nodeId } = task;
+  const assignment: Assignment = {
     task: id,
     attempt,
-    task_type: task.type,
-    executor: task.executor,
+    task_type: spec.type,
+    executor: spec.executor,
     zone,
-    agent: tasks.agentOf(node),
+    agent,
     payload: payload === undefined || payload === "" ? {} : JSON.parse(payload),
-    timeout_ms: task.timeoutMs,
-    ...(ofRun && { run: ofRun.id, node: ofRun.graph.idOf(node) }),
+    timeout_ms: spec.timeoutMs,
   };
+  return runId === undefined || nodeId === undefined
+    ? assignment
+    : { ...assignment, run: runId, node: nodeId };
 }

@@ -41,7 +41,8 @@ export class Checker {
   /** What must be answered to each stimulus, and when the next turn is wanted at the latest. */
   check(
     turn: Turn,
-    state: State,
+    live: State,
+    isLatest: boolean,
   ): { readonly replies: ExpectedReply[]; readonly wakeAt: number | undefined } {
     const block = turn.block ? this.ledger.accept(turn.block.line) : undefined;
     const recorded = block ? eventsOf(block) : [];
@@ -49,6 +50,11 @@ export class Checker {
       turn,
       recorded.map(({ event }) => event),
     );
+    if (block) this.ledger.replay(block, recorded);
+    // A driver that decided its next turn already has a state that is ahead; then replaying tells what it was.
+    const isAhead = !isLatest || live.seq !== this.ledger.state.seq;
+    const state = isAhead ? this.ledger.state : live;
+    if (isAhead) state.offerDue(turn.now);
     checkDuties(this.model, turn.now);
     const wakeAt = nextWakeAt(state, turn.now);
     checkWake(this.model, turn.now, wakeAt);
@@ -56,7 +62,7 @@ export class Checker {
     if (this.turns++ % TURNS_PER_QUESTION === 0) checkReasons(this.model, state, turn.now);
     if (block) {
       this.rows.check(turn.rows);
-      this.ledger.follow(block, recorded, state);
+      this.ledger.follow(block, state);
     }
     return { replies, wakeAt };
   }

@@ -77,6 +77,7 @@ export class Clients {
       payload: JSON.stringify(id),
       settings: "{}",
       key: key === undefined ? undefined : { zone, agent, key, taskId: id, bodyHash },
+      submitted: undefined,
     };
     const onAnswer = ({ accepted }: { readonly accepted: boolean }) => {
       if (accepted) this.#accepted.add(task);

@@ -54,8 +54,12 @@ export class LedgerCheck {
     return block;
   }
 
-  follow(block: Block, recorded: readonly Recorded[], state: State): void {
-    this.#replay(block, recorded);
+  /** By what is stored alone. */
+  get state(): State {
+    return this.#shadow;
+  }
+
+  follow(block: Block, state: State): void {
     this.#blocks++;
     if (this.#blocks % BLOCKS_PER_HASH === 0) this.#compare(state);
     // Each block is the chosen one with the same chance, however many there will be.
@@ -82,7 +86,7 @@ export class LedgerCheck {
   }
 
   /** Event by event, because what can be asked about one is asked in the state before it. */
-  #replay(block: Block, events: readonly Recorded[]): void {
+  replay(block: Block, events: readonly Recorded[]): void {
     const shadow = this.#shadow;
     if (this.#ledgerId === "") this.#ledgerId = block.hash;
     for (const recorded of events) {

@@ -1,5 +1,5 @@
 import { type Answer, type Attachment, Driver, Projection, type Recorder } from "../driver/index.ts";
-import type { LedgerEvent, SchedulerConfig } from "../ledger/index.ts";
+import type { Block, LedgerEvent, SchedulerConfig } from "../ledger/index.ts";
 import { nextWakeAt, type State, type Stimulus } from "../scheduler/index.ts";
 import type { KeyedTask, RowChanges } from "../store/index.ts";
 import type { Agenda } from "./agenda.ts";
@@ -27,7 +27,9 @@ interface Entry {
   readonly stimulus: Stimulus;
   readonly key: KeyedTask | undefined;
   readonly attached: Attachment | undefined;
-  /** What the answer must be; known when its turn is. */
+  /** The turn that took it. */
+  turn: LiveTurn | undefined;
+  /** What the answer must be; known when its turn is stored, or has come to nothing. */
   expected: ExpectedReply | undefined;
 }
 
@@ -51,8 +53,15 @@ export class ServerLife {
   #waiting: Entry[] = [];
   /** Keys that came to this process. */
   readonly #ownKeys = new Set<string>();
+  /** The tasks of keys that are decided and not stored. */
+  readonly #decidedKeys = new Map<string, string>();
+  /** Blocks that are stored and have not had their effects. */
+  #withoutEffect = 0;
   #taken: Entry[] | undefined;
+  /** The one that was taken last. */
   #turn: LiveTurn | undefined;
+  /** Those that are decided and not stored, in their order. */
+  #decided: LiveTurn[] = [];
   #wakeAt: number | undefined;
   #armed = false;
   #woken = false;
@@ -80,7 +89,7 @@ export class ServerLife {
     this.#events = events;
     this.#config = config;
     this.store = new SimStore(disk, agenda, random, tally, {
-      onStored: (block, rows) => events.guard(() => this.#check(block, rows)),
+      onStored: (block, rows) => events.guard(() => this.#stored(block, rows)),
       onCrash: () => this.kill(),
     });
     this.#projection = new Projection(this.store);
@@ -92,7 +101,7 @@ export class ServerLife {
   }
 
   get isIdle(): boolean {
-    const isTurning = this.#waiting.length > 0 || this.#taken || this.#turn?.phase === "recorded";
+    const isTurning = this.#waiting.length > 0 || this.#taken || this.#decided.length > 0;
     return this.isOpen && !isTurning && !this.store.isBusy;
   }
 
@@ -109,7 +118,7 @@ export class ServerLife {
   submit(stimulus: Stimulus, attached: Attachment | undefined, onAnswer: OnAnswer | undefined): void {
     if (!this.isOpen || !this.#driver) return;
     const key = attached?.type === "task" ? attached.key : undefined;
-    const entry: Entry = { stimulus, key, attached, expected: undefined };
+    const entry: Entry = { stimulus, key, attached, turn: undefined, expected: undefined };
     this.#waiting.push(entry);
     this.#driver.submit(stimulus, attached).then(
       (answer) => this.#events.guard(() => this.#answered(entry, answer, onAnswer)),
@@ -144,7 +153,7 @@ export class ServerLife {
   /** After everything of one moment has happened. */
   settle(): void {
     if (!this.isIdle || this.store.isStale) return;
-    if (this.#turn?.phase === "taken") this.#check(undefined, undefined);
+    if (this.#turn?.phase === "taken") this.#check(this.#turn);
     demand(
       this.#armed || this.#wakeAt === undefined,
       "wakes-in-time",
@@ -161,6 +170,8 @@ export class ServerLife {
         wake: (delayMs, turn) => this.#wake(delayMs, turn),
         recorder: this.#recorder(),
         snapshotEvery: random.int(20, 300),
+        // Some never decide ahead of a commit, some do as soon as there is something to decide.
+        decideAheadFrom: random.chance(0.5) ? random.int(1, 4) : 1_000,
         onCommitted: (events) => this.#events.guard(() => this.#letOut(events)),
         onFailed: (error) => this.#fail(error),
       });
@@ -189,6 +200,7 @@ export class ServerLife {
       const last = this.#driver ? this.#turn?.now : undefined;
       const now = Math.max(last ?? this.store.openedAt, this.time);
       this.#turn = { now, entries: taken, phase: "taken" };
+      for (const entry of taken) entry.turn = this.#turn;
     }
     this.#taken = undefined;
     this.#woken = false;
@@ -214,7 +226,7 @@ export class ServerLife {
 
   #checkDelay(delayMs: number): void {
     if (!this.#driver || this.store.isStale) return;
-    if (this.#turn?.phase === "taken") this.#check(undefined, undefined);
+    if (this.#turn?.phase === "taken") this.#check(this.#turn);
     const due = this.#wakeAt === undefined ? Number.POSITIVE_INFINITY : this.#wakeAt - this.time;
     demand(
       delayMs <= Math.max(1, due),
@@ -240,11 +252,17 @@ export class ServerLife {
       },
       note: (state, event, now, attached) => {
         this.#state = state;
+        const key = (attached as Attachment | undefined)?.type === "task" ? keyOf(attached) : undefined;
+        if (key) this.#decidedKeys.set(keyText(key), key.taskId);
         projection.note(state, event, now, attached);
       },
       take: () => {
         projection.takeFacts();
-        if (this.#turn) this.#turn.phase = "recorded";
+        if (this.#turn) {
+          this.#turn.phase = "recorded";
+          this.#decided.push(this.#turn);
+          if (this.#decided.length > 1) this.#tally.count("turn decided ahead");
+        }
         return projection.take();
       },
     };
@@ -257,7 +275,7 @@ export class ServerLife {
       const { key } = entry;
       if (!key) return true;
       const text = keyText(key);
-      const known = this.#checker.keys.get(text);
+      const known = this.#checker.keys.get(text) ?? this.#decidedKeys.get(text);
       const first = firsts.get(text);
       if (known !== undefined) {
         if (!this.#ownKeys.has(text)) this.#tally.count("key repeated after a restart");
@@ -269,8 +287,12 @@ export class ServerLife {
     });
   }
 
-  #check(block: Parameters<Checker["check"]>[0]["block"], rows: RowChanges | undefined): void {
-    const turn = this.#turn ?? { now: this.time, entries: [], phase: "recorded" };
+  #stored(block: Block, rows: RowChanges | undefined): void {
+    this.#withoutEffect++;
+    this.#check(this.#decided.shift() ?? { now: this.time, entries: [], phase: "recorded" }, block, rows);
+  }
+
+  #check(turn: LiveTurn, block?: Block, rows?: RowChanges): void {
     const opening: Stimulus[] = this.#driver ? [] : [{ kind: "SchedulerConfigured", config: this.#config }];
     turn.phase = "checked";
     const expected = this.#checker.check(
@@ -282,14 +304,16 @@ export class ServerLife {
         rows,
       },
       this.#state as State,
+      turn === this.#turn || !this.#driver,
     );
-    this.#wakeAt = expected.wakeAt;
+    if (turn === this.#turn) this.#wakeAt = expected.wakeAt;
+    for (const { key } of turn.entries) if (key) this.#decidedKeys.delete(keyText(key));
     for (const [at, entry] of turn.entries.entries()) entry.expected = expected.replies[at + opening.length];
   }
 
   #letOut(events: readonly LedgerEvent[]): void {
     demand(
-      this.#turn?.phase === "checked",
+      this.#withoutEffect-- > 0,
       "commit-before-effect",
       () => `${events.length} events were let out before they were stored`,
     );
@@ -300,14 +324,18 @@ export class ServerLife {
     if (this.#dead) return;
     if (!entry.expected) {
       demand(
-        this.#turn?.phase !== "recorded",
+        entry.turn?.phase !== "recorded",
         "commit-before-answer",
         () => `${entry.stimulus.kind} was answered before it was stored`,
       );
-      if (this.store.isStale) return;
-      this.#check(undefined, undefined);
+      if (this.store.isStale || !entry.turn) return;
+      this.#check(entry.turn);
     }
     if (entry.expected) this.#checker.checkAnswer(entry.expected, answer);
     if (!this.superseded) onAnswer?.(answer);
   }
+}
+
+function keyOf(attached: unknown): KeyedTask | undefined {
+  return (attached as Extract<Attachment, { type: "task" }>).key;
 }

@@ -75,6 +75,7 @@ export const BRANCHES = [
   "key repeated in its turn",
   "key repeated later",
   "key repeated after a restart",
+  "turn decided ahead",
   "assigned in graph order",
   "assigned in hrrn order",
   "assigned in classic order",

@@ -2,13 +2,14 @@ import type { Report } from "../protocol/index.ts";
 import type { Connection } from "./transport.ts";
 
 /**
- * Reports, from the end of an attempt until the server has answered for it. A report is sent over the connection
- * that there is, and when that ends before the answer, again over the next one.
+ * Reports, from the end of an attempt until the server has answered for it. What ends in one moment is sent
+ * together, over the connection that there is, and when that ends before the answer, again over the next one.
  */
 export class Outbox {
   readonly #reports = new Map<string, Report>();
   readonly #onAnswered: (key: string) => void;
   #connection: Connection | undefined;
+  #unsent: string[] = [];
 
   constructor(onAnswered: (key: string) => void) {
     this.#onAnswered = onAnswered;
@@ -20,21 +21,26 @@ export class Outbox {
 
   add(key: string, report: Report): void {
     this.#reports.set(key, report);
-    if (this.#connection) this.#deliver(key, report, this.#connection);
+    this.#unsent.push(key);
+    if (this.#unsent.length === 1) process.nextTick(() => this.#send());
   }
 
   /** Undefined: there is none for now. */
   useConnection(connection: Connection | undefined): void {
     this.#connection = connection;
-    if (connection) for (const [key, report] of this.#reports) this.#deliver(key, report, connection);
+    this.#unsent = [...this.#reports.keys()];
+    this.#send();
   }
 
-  #deliver(key: string, report: Report, connection: Connection): void {
-    connection.report(report).then(
+  #send(): void {
+    if (!this.#connection || this.#unsent.length === 0) return;
+    const keys = this.#unsent;
+    this.#unsent = [];
+    this.#connection.report(keys.map((key) => this.#reports.get(key) as Report)).then(
       () => {
-        if (this.#reports.delete(key)) this.#onAnswered(key);
+        for (const key of keys) if (this.#reports.delete(key)) this.#onAnswered(key);
       },
-      // The connection has ended, and the next one will carry it.
+      // The connection has ended, and the next one will carry them.
       () => {},
     );
   }

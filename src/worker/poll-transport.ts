@@ -69,7 +69,11 @@ class PollConnection implements Connection {
     void this.#poll();
   }
 
-  report(report: Report): Promise<Ack> {
+  report(reports: readonly Report[]): Promise<readonly Ack[]> {
+    return Promise.all(reports.map((report) => this.#report(report)));
+  }
+
+  #report(report: Report): Promise<Ack> {
     return new Promise((resolve, reject) => {
       if (this.#closing.signal.aborted) return reject(new Error("the connection is closed"));
       this.#reports.push({ report, resolve, reject });

@@ -25,8 +25,10 @@ export class TaskAttempt {
   /** On this machine's clock; -1: not yet. */
   startedAt = -1;
   readonly #host: AttemptHost;
-  readonly #progress: PacedProgress;
-  readonly #abort = new AbortController();
+  #progress: PacedProgress | undefined;
+  /** Made when somebody looks at its signal: most handlers never do. */
+  #abort: AbortController | undefined;
+  #onStop: () => void = () => {};
   #stopped: Stop | undefined;
   #ended = false;
   #cost: number | undefined;
@@ -34,7 +36,13 @@ export class TaskAttempt {
   constructor(assignment: Assignment, host: AttemptHost) {
     this.assignment = assignment;
     this.#host = host;
-    this.#progress = new PacedProgress((progress) => host.progress(progress));
+  }
+
+  /** Aborted when it is told to stop. */
+  get #signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#stopped) this.#abort.abort(this.#reason(this.#stopped));
+    return this.#abort.signal;
   }
 
   /** Never rejects. */
@@ -49,15 +57,23 @@ export class TaskAttempt {
       const work = handler.run(this.assignment.payload as never, this.#context());
       const result = await (handler.endsByForce ? work : this.#untilGivenUp(work));
       if (this.#stopped) return this.#report({ type: this.#stopped });
-      return this.#report({ type: "finished", ...given("result", jsonResult(result)) });
+      return this.#finished(jsonResult(result));
     } catch (error) {
       // It was told to stop, and to throw is how most handlers do that.
       return this.#stopped ? this.#report({ type: this.#stopped }) : this.#failed(error);
     } finally {
       clearTimeout(limit);
       this.#ended = true;
-      this.#progress.end();
+      this.#progress?.end();
     }
+  }
+
+  #finished(result: unknown): Report {
+    const { task, attempt } = this.assignment;
+    const report: Report = { type: "finished", task, attempt, started_at: this.startedAt };
+    if (result !== undefined) report.result = result;
+    if (this.#cost !== undefined) report.cost = this.#cost;
+    return report;
   }
 
   /** The report of an attempt that never ran. */
@@ -72,48 +88,61 @@ export class TaskAttempt {
   #stop(why: Stop): void {
     if (this.#stopped || this.#ended) return;
     this.#stopped = why;
-    const [name, message] =
-      why === "cancelled"
-        ? ["AbortError", "the task was cancelled"]
-        : ["TimeoutError", `the task's time of ${this.assignment.timeout_ms} ms is over`];
-    this.#abort.abort(new DOMException(message, name));
+    this.#abort?.abort(this.#reason(why));
+    this.#onStop();
+  }
+
+  #reason(why: Stop): DOMException {
+    return why === "cancelled"
+      ? new DOMException("the task was cancelled", "AbortError")
+      : new DOMException(`the task's time of ${this.assignment.timeout_ms} ms is over`, "TimeoutError");
   }
 
   /** A function that ignores its signal cannot be ended from outside, but its slot can be given to others. */
   #untilGivenUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
-    const { signal } = this.#abort;
-    let grace: NodeJS.Timeout | undefined;
-    const givenUp = new Promise<undefined>((resolve) => {
-      const giveUp = (): void => {
-        this.#host.warn(
-          `${this.assignment.task_type} ${this.assignment.task} goes on although it was told to stop; its slot is taken from it`,
+    return new Promise((resolve, reject) => {
+      let grace: NodeJS.Timeout | undefined;
+      this.#onStop = () => {
+        grace = setTimeout(
+          () => {
+            this.#host.warn(
+              `${this.assignment.task_type} ${this.assignment.task} goes on although it was told to stop; its slot is taken from it`,
+            );
+            resolve(undefined);
+          },
+          Math.min(this.#host.graceMs, MAX_TIMER_MS),
         );
-        resolve(undefined);
       };
-      signal.addEventListener("abort", () => {
-        grace = setTimeout(giveUp, Math.min(this.#host.graceMs, MAX_TIMER_MS));
-      });
+      // What it does after it was given up is nobody's concern, and must not end the process.
+      work.then(
+        (result) => {
+          clearTimeout(grace);
+          resolve(result);
+        },
+        (error: unknown) => {
+          clearTimeout(grace);
+          reject(error as Error);
+        },
+      );
     });
-    // What it does after that is nobody's concern, and must not end the process.
-    work.catch(() => {}).finally(() => clearTimeout(grace));
-    return Promise.race([work, givenUp]);
   }
 
   #context(): AttemptContext {
     const { task, attempt, task_type, zone, agent, run, node } = this.assignment;
+    const signal = () => this.#signal;
     return {
       taskId: task,
       attempt,
       taskType: task_type,
       zone,
       agent,
-      ...given("run", run),
-      ...given("node", node),
-      signal: this.#abort.signal,
-      graceMs: this.#host.graceMs,
-      progress: (fraction, message) => {
-        if (!this.#ended) this.#progress.set({ task, attempt, ...progressOf(fraction, message) });
+      ...(run !== undefined && { run }),
+      ...(node !== undefined && { node }),
+      get signal() {
+        return signal();
       },
+      graceMs: this.#host.graceMs,
+      progress: (fraction, message) => this.#setProgress({ task, attempt, ...progressOf(fraction, message) }),
       log: (text) => {
         if (!this.#ended) this.#host.log("log", String(text));
       },
@@ -127,6 +156,12 @@ export class TaskAttempt {
     };
   }
 
+  #setProgress(progress: Progress): void {
+    if (this.#ended) return;
+    this.#progress ??= new PacedProgress((latest) => this.#host.progress(latest));
+    this.#progress.set(progress);
+  }
+
   #failed(error: unknown): Report {
     const failure = failureOf(error);
     // Where it happened is of use to whoever reads the log, unless the handler itself decided to fail.
@@ -136,7 +171,7 @@ export class TaskAttempt {
     return this.#report(failure);
   }
 
-  #report(end: { type: "finished"; result?: unknown } | { type: Stop } | Failure): Report {
+  #report(end: { type: Stop } | Failure): Report {
     const { task, attempt } = this.assignment;
     return { ...end, task, attempt, started_at: this.startedAt, ...given("cost", this.#cost) };
   }

@@ -33,10 +33,10 @@ export interface Connection {
   readonly worker: string;
   readonly leaseMs: number;
   /**
-   * Rejects when the connection ends before the answer; the worker then reports again over the next one. A
-   * connection on which the answer stays out for long ends for that reason.
+   * How attempts ended; the answers come in the same order. Rejects when the connection ends before them; the worker
+   * then reports again over the next one. A connection on which the answer stays out for long ends for that reason.
    */
-  report(report: Report): Promise<Ack>;
+  report(reports: readonly Report[]): Promise<readonly Ack[]>;
   /** Logs and progress are let go where they cannot be sent. */
   log(entries: readonly LogEntry[]): void;
   progress(progress: Progress): void;

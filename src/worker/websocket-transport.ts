@@ -39,9 +39,12 @@ export class WebSocketTransport implements Transport {
   }
 }
 
+/** In one message; a server reads no more than this of one. */
+const BATCH_CHARS = 512 * 1024;
+
 interface Answer {
   readonly askedAt: number;
-  resolve(ack: Ack): void;
+  resolve(acks: readonly Ack[]): void;
   reject(error: Error): void;
 }
 
@@ -54,6 +57,7 @@ class WebSocketConnection implements Connection {
   readonly #answerLimitMs: number;
   readonly #answers = new Map<number, Answer>();
   #nextRef = 0;
+  #maxReports = 1;
   #error: Error | undefined;
   #left = false;
   #heardAt = performance.now();
@@ -89,12 +93,35 @@ class WebSocketConnection implements Connection {
     return this;
   }
 
-  report(report: Report): Promise<Ack> {
+  async report(reports: readonly Report[]): Promise<readonly Ack[]> {
+    const acks: Promise<readonly Ack[]>[] = [];
+    let texts: string[] = [];
+    let chars = 0;
+    const flush = () => {
+      if (texts.length > 0) acks.push(this.#ask(texts));
+      texts = [];
+      chars = 0;
+    };
+    for (const report of reports) {
+      const text = JSON.stringify(report);
+      if (texts.length === this.#maxReports || chars + text.length > BATCH_CHARS) flush();
+      texts.push(text);
+      chars += text.length;
+    }
+    flush();
+    return (await Promise.all(acks)).flat();
+  }
+
+  #ask(reports: readonly string[]): Promise<readonly Ack[]> {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen()) return reject(new Error("the connection is closed"));
       const ref = this.#nextRef++;
       this.#answers.set(ref, { askedAt: performance.now(), resolve, reject });
-      this.#send({ type: "report", ref, report });
+      this.#sendText(
+        this.#maxReports > 1
+          ? `{"type":"reports","ref":${ref},"reports":[${reports.join(",")}]}`
+          : `{"type":"report","ref":${ref},"report":${reports.join("")}}`,
+      );
     });
   }
 
@@ -127,7 +154,11 @@ class WebSocketConnection implements Connection {
 
   #send(message: WorkerMessage): void {
     // An error here comes as a close, too.
-    if (this.#isOpen()) this.#socket.send(JSON.stringify(message), () => {});
+    this.#sendText(JSON.stringify(message));
+  }
+
+  #sendText(text: string): void {
+    if (this.#isOpen()) this.#socket.send(text, () => {});
   }
 
   #heard(): void {
@@ -156,8 +187,10 @@ class WebSocketConnection implements Connection {
         this.#host.drain();
         break;
       case "ack":
-        this.#answers.get(message.ref)?.resolve(message.ack);
-        this.#answers.delete(message.ref);
+        this.#answer(message.ref, [message.ack]);
+        break;
+      case "acks":
+        this.#answer(message.ref, message.acks);
         break;
       case "error":
         this.#error = message.retry
@@ -170,9 +203,20 @@ class WebSocketConnection implements Connection {
     }
   }
 
-  #welcome({ worker, lease_ms, heartbeat_ms }: Extract<ServerMessage, { type: "registered" }>): void {
+  #answer(ref: number, acks: readonly Ack[]): void {
+    this.#answers.get(ref)?.resolve(acks);
+    this.#answers.delete(ref);
+  }
+
+  #welcome({
+    worker,
+    lease_ms,
+    heartbeat_ms,
+    max_reports = 1,
+  }: Extract<ServerMessage, { type: "registered" }>): void {
     this.worker = worker;
     this.leaseMs = lease_ms;
+    this.#maxReports = max_reports;
     this.#beat ??= setInterval(() => this.#keepAlive(), Math.max(heartbeat_ms, 1));
     this.#registered();
   }

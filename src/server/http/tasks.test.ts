@@ -76,7 +76,9 @@ describe("a submission", () => {
     ];
     const refused = await submit(task);
     served.instead.submit = async (caller, tasks) =>
-      (await api.submit(caller, tasks)).map((one) => (one.accepted ? { ...one, throttle: true } : one));
+      (await api.submit(caller, tasks)).map((one) =>
+        one.accepted ? { ...one, id: one.id, task: one.task, throttle: true } : one,
+      );
     const slowed = await submit(task);
     delete served.instead.submit;
     expect([refused.status, refused.body.code, refused.headers["retry-after"]]).toEqual([

@@ -116,7 +116,10 @@ function workRoutes(app: App, { gateway, closing }: Edge): void {
     },
     async (request) => {
       const { session, report } = request.body;
-      return await sessionOf(gateway, request, request.params.id, session).report(storableReport(report));
+      const [ack] = await sessionOf(gateway, request, request.params.id, session).report([
+        storableReport(report),
+      ]);
+      return ack as Ack;
     },
   );
 }

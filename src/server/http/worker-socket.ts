@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import { uuidv7 } from "uuidv7";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type ServerMessage, WorkerMessage } from "../../protocol/api-schemas.ts";
+import { type Ack, MAX_REPORTS, type ServerMessage, WorkerMessage } from "../../protocol/api-schemas.ts";
 import type { WorkerGateway, WorkerSession } from "../api.ts";
 import { demandScope, type Identity, identify } from "./auth.ts";
 import { refuseOnSocket } from "./errors.ts";
@@ -155,6 +155,7 @@ class Connection {
         worker: registration.id,
         lease_ms: session.leaseMs,
         heartbeat_ms: session.heartbeatMs,
+        max_reports: MAX_REPORTS,
       });
       for (const message of early) this.#send(message);
       this.#session = session;
@@ -173,13 +174,16 @@ class Connection {
     message: Exclude<WorkerMessage, { type: "register" }>,
   ): Promise<void> {
     switch (message.type) {
-      case "report":
-        this.#send({
-          type: "ack",
-          ref: message.ref,
-          ack: await session.report(storableReport(message.report)),
-        });
+      case "report": {
+        const [ack] = await session.report([storableReport(message.report)]);
+        this.#send({ type: "ack", ref: message.ref, ack: ack as Ack });
         break;
+      }
+      case "reports": {
+        const acks = await session.report(message.reports.map(storableReport));
+        this.#send({ type: "acks", ref: message.ref, acks: [...acks] });
+        break;
+      }
       case "heartbeat":
         session.heartbeat(message.heartbeat);
         break;

@@ -1,0 +1,96 @@
+import type { Fact } from "../driver/index.ts";
+import type { ServiceStore } from "../store/index.ts";
+
+/** What is kept in memory of payloads that no worker has got yet; the rest is read when it is needed. */
+const MAX_KEPT_CHARS = 32 * 1024 * 1024;
+
+/**
+ * Payloads on their way from submissions to workers. Those that came lately are still at hand; the others are read
+ * while the block that assigns their tasks is being committed, so that nobody waits for both.
+ */
+export class Payloads {
+  readonly #store: Pick<ServiceStore, "payloads">;
+  /** The oldest first. */
+  readonly #kept = new Map<string, string>();
+  #chars = 0;
+  readonly #asked = new Map<string, Promise<ReadonlyMap<string, string>>>();
+
+  constructor(store: Pick<ServiceStore, "payloads">) {
+    this.#store = store;
+  }
+
+  keep(id: string, payload: string): void {
+    this.#forget(id);
+    this.#kept.set(id, payload);
+    this.#chars += payload.length;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#chars <= MAX_KEPT_CHARS) break;
+      this.#forget(oldest);
+    }
+  }
+
+  /** Asks for what the workers will get when this is committed. */
+  prepare(facts: readonly Fact[]): void {
+    const ids: string[] = [];
+    for (const { event, about } of facts) {
+      if (event.kind !== "TaskAssigned" || !about?.task) continue;
+      const { id } = about.task;
+      if (!this.#kept.has(id)) ids.push(id);
+    }
+    if (ids.length === 0) return;
+    const reading = this.#store.payloads(ids);
+    // Whoever needs it will find out, and ask again.
+    reading.catch(() => {});
+    for (const id of ids) this.#asked.set(id, reading);
+  }
+
+  /** Of tasks that are stored. */
+  async of(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>();
+    const read = await this.#prepared(ids);
+    const missing: string[] = [];
+    for (const id of ids) {
+      const payload = this.#kept.get(id) ?? read.find((some) => some.has(id))?.get(id);
+      if (payload === undefined) missing.push(id);
+      else found.set(id, payload);
+      this.drop(id);
+    }
+    if (missing.length === 0) return found;
+    for (const [id, payload] of await this.#store.payloads(missing)) found.set(id, payload);
+    return found;
+  }
+
+  /** What is known without waiting; undefined unless it is all of them. */
+  atHand(ids: readonly string[]): ReadonlyMap<string, string> | undefined {
+    const found = new Map<string, string>();
+    for (const id of ids) {
+      const payload = this.#kept.get(id);
+      if (payload === undefined) return undefined;
+      found.set(id, payload);
+    }
+    for (const id of ids) this.#forget(id);
+    return found;
+  }
+
+  /** It is nobody's business any more. */
+  drop(id: string): void {
+    this.#forget(id);
+    this.#asked.delete(id);
+  }
+
+  async #prepared(ids: readonly string[]): Promise<ReadonlyMap<string, string>[]> {
+    const readings = new Set<Promise<ReadonlyMap<string, string>>>();
+    for (const id of ids) {
+      const reading = this.#asked.get(id);
+      if (reading) readings.add(reading);
+    }
+    return Promise.all([...readings].map((reading) => reading.catch(() => new Map<string, string>())));
+  }
+
+  #forget(id: string): void {
+    const payload = this.#kept.get(id);
+    if (payload === undefined) return;
+    this.#kept.delete(id);
+    this.#chars -= payload.length;
+  }
+}
