@@ -21,6 +21,7 @@ const at = (/** @type {string[]} */ ...names) => join(root, ...names);
 
 const packagesStamp = at("node_modules", ".orrery-stamp");
 const buildStamp = at("dist", ".stamp");
+const UNCOMPILED = /\.(sql|mjs)$/;
 
 await main();
 
@@ -85,7 +86,7 @@ async function build() {
     "--pretty",
     "false",
   ]);
-  copyStatements();
+  copyUncompiled();
   removeOrphans();
   writeFileSync(buildStamp, hash);
 }
@@ -95,9 +96,9 @@ function buildInputs() {
   return [at("package-lock.json"), at("tsconfig.json"), ...sources];
 }
 
-/** SQL is read where it stands when it is needed; the compiler knows nothing of it. */
-function copyStatements() {
-  for (const file of filesUnder(at("src")).filter((name) => name.endsWith(".sql"))) {
+/** SQL and threads are read where they stand when they are needed; the compiler knows nothing of them. */
+function copyUncompiled() {
+  for (const file of filesUnder(at("src")).filter((name) => UNCOMPILED.test(name))) {
     const copy = at("dist", relative(at("src"), file));
     mkdirSync(dirname(copy), { recursive: true });
     copyFileSync(file, copy);
@@ -110,7 +111,7 @@ function removeOrphans() {
     const path = relative(at("dist"), file);
     const compiled = /^(.+?)(\.js|\.js\.map|\.d\.ts)$/.exec(path);
     const source = compiled ? `${compiled[1]}.ts` : path;
-    if ((compiled || path.endsWith(".sql")) && !existsSync(at("src", source))) rmSync(file);
+    if ((compiled || UNCOMPILED.test(path)) && !existsSync(at("src", source))) rmSync(file);
   }
 }
 

@@ -6,12 +6,21 @@ import { type FaultPlan, type FaultReport, runFaults } from "./cluster.ts";
 
 /** `CLUSTER=long npx vitest run tests/cluster.test.ts` takes some minutes, on a machine that has nothing else to do. */
 const isLong = process.env["CLUSTER"] === "long";
-const SHORT: FaultPlan = { kills: 3, stops: 3, submitsPerS: 100, leaseMs: 1000, waiting: 0, seed: 16 };
+const SHORT: FaultPlan = {
+  kills: 3,
+  stops: 3,
+  submitsPerS: 100,
+  leaseMs: 1000,
+  pauseMs: 500,
+  waiting: 0,
+  seed: 16,
+};
 const LONG: FaultPlan = {
   kills: 10,
   stops: 10,
   submitsPerS: 500,
   leaseMs: 3000,
+  pauseMs: 1500,
   waiting: 100_000,
   seed: 4711,
 };

@@ -25,6 +25,8 @@ export interface FaultPlan {
   readonly submitsPerS: number;
   /** After so much silence a leader counts as dead. */
   readonly leaseMs: number;
+  /** The longest time between two faults. */
+  readonly pauseMs: number;
   /** Tasks that nobody serves, submitted before all else. */
   readonly waiting: number;
   /** Of the moments and the order of faults. */
@@ -145,7 +147,7 @@ class Pair {
       [kinds[at], kinds[other]] = [kinds[other] as "kill", kinds[at] as "kill"];
     }
     for (const kind of kinds) {
-      await sleep(200 + this.#random() * 1500);
+      await sleep(100 + this.#random() * this.#plan.pauseMs);
       await this.#fail(kind);
     }
   }
@@ -201,7 +203,7 @@ class Pair {
     }
     this.#faults.push({ kind, ledMs, servedMs: this.#lastAckMs - startedMs });
     if (kind === "stop") {
-      await sleep(this.#random() * 1000);
+      await sleep(this.#random() * this.#plan.pauseMs);
       server.process.kill("SIGCONT");
     } else {
       if (server.process.exitCode === null && server.process.signalCode === null)
@@ -236,7 +238,11 @@ class Pair {
   async #fill(): Promise<void> {
     for (let at = 0; at < this.#plan.waiting; at += 10_000) {
       const count = Math.min(10_000, this.#plan.waiting - at);
-      const tasks = Array.from({ length: count }, () => ({ executor: "nobody", task_type: "wait" }));
+      const tasks = Array.from({ length: count }, (_, of) => ({
+        executor: "nobody",
+        task_type: "wait",
+        idempotency_key: `waiting-${at + of}`,
+      }));
       const answer = await this.#ask(0, "POST", "/submit/batch", JSON.stringify({ tasks }));
       if (answer.status >= 300) throw new Error(`unexpected answer ${answer.status}: ${answer.text}`);
     }

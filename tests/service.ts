@@ -17,7 +17,7 @@ import { testDatabase } from "./postgres.ts";
 export const BACKENDS = ["memory", "postgresql"] as const;
 export type Backend = (typeof BACKENDS)[number];
 
-const ADMIN_KEY = "sk-test-admin-0123456789";
+export const ADMIN_KEY = "sk-test-admin-0123456789";
 
 export interface Answer {
   readonly status: number;

@@ -83,15 +83,10 @@ async function tryToLead(
   follower: Follower,
 ): Promise<Term | undefined> {
   const wonAtMs = performance.now();
-  if (!(await store.lead(seen, as))) return undefined;
+  const lease = isShared ? leaseMs : undefined;
+  if (!(await store.lead(seen, { ...as, leaseMs: lease }))) return undefined;
   const { epoch, seq } = store.head;
-  const term = new Term({
-    store,
-    epoch,
-    state: follower.state,
-    wonAtMs,
-    leaseMs: isShared ? leaseMs : undefined,
-  });
+  const term = new Term({ store, epoch, state: follower.state, wonAtMs, leaseMs: lease });
   await follower.catchUp(seq);
   return term;
 }

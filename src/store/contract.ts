@@ -51,6 +51,12 @@ export interface Leadership extends Head {
   readonly beat: number;
 }
 
+/** Who wants to lead. */
+export interface Candidate extends Pick<Leadership, "holder" | "url"> {
+  /** After how much silence others take over; undefined: there are no others. */
+  readonly leaseMs?: number | undefined;
+}
+
 /** A server that shares the store, as it says itself. */
 export interface Member {
   readonly name: string;
@@ -69,8 +75,11 @@ export interface Leading {
   /**
    * Begins the epoch after the expected one, if the head is still as expected. From then on `head` is that of the
    * store, and only blocks of the new epoch are taken. False: it has changed, and nothing was written.
+   *
+   * With a lease, the store shows by itself that this process lives while it computes for so long that it does not
+   * call `beat`, for a few leases at most.
    */
-  lead(expected: Leadership, as: Pick<Leadership, "holder" | "url">): Promise<boolean>;
+  lead(expected: Leadership, as: Candidate): Promise<boolean>;
   /** Shows that the holder is alive. False: this process does not lead any more. */
   beat(): Promise<boolean>;
   /** Lets the next one lead at once. Nothing may be committed after it. */

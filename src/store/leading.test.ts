@@ -126,3 +126,23 @@ describe("[P-16] two processes on one PostgreSQL", () => {
     expect(await ada.commit(blockOn(ada.head, 1))).toBe(true);
   });
 });
+
+test("[P-16] a leader that computes shows that it lives, though not for ever", async () => {
+  await using store = await PostgresStore.open(await testDatabase());
+  expect(await store.lead(await store.leadership(), { ...ADA, leaseMs: 600 })).toBe(true);
+  const begun = await store.leadership();
+  const computeMs = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  let { beat } = begun;
+  for (let tries = 0; tries < 60 && beat === begun.beat; tries++) {
+    computeMs(500);
+    ({ beat } = await store.leadership());
+  }
+  expect(beat).toBeGreaterThan(begun.beat);
+  for (let tries = 0, before = -1; tries < 20 && before !== beat; tries++) {
+    before = beat;
+    computeMs(1_500);
+    ({ beat } = await store.leadership());
+    if (before === beat) return;
+  }
+  expect.unreachable("it beats for ever");
+});

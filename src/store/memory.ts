@@ -1,6 +1,6 @@
 import { compareText } from "../core/index.ts";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
-import type { Leadership, Member, SavedSnapshot, ServiceStore } from "./contract.ts";
+import type { Candidate, Leadership, Member, SavedSnapshot, ServiceStore } from "./contract.ts";
 import { MemoryRows } from "./memory-rows.ts";
 import { MemorySchedules } from "./memory-schedules.ts";
 import { MemoryWebhooks } from "./memory-webhooks.ts";
@@ -49,10 +49,7 @@ export class MemoryStore implements ServiceStore {
     return { ...this.#head, ...this.#leader };
   }
 
-  async lead(
-    { epoch, seq, beat }: Leadership,
-    { holder, url }: Pick<Leadership, "holder" | "url">,
-  ): Promise<boolean> {
+  async lead({ epoch, seq, beat }: Leadership, { holder, url }: Candidate): Promise<boolean> {
     if (epoch !== this.#head.epoch || seq !== this.#head.seq || beat !== this.#leader.beat) return false;
     this.#head = { ...this.#head, epoch: epoch + 1 };
     this.#leader = { holder, url, beat: beat + 1 };

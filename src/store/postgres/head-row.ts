@@ -1,6 +1,7 @@
 import type { Head } from "../../ledger/index.ts";
-import { type Leadership, type Member, StoreError } from "../contract.ts";
+import { type Candidate, type Leadership, type Member, StoreError } from "../contract.ts";
 import type { Target } from "./connection.ts";
+import { Pacemaker } from "./pacemaker.ts";
 import { Reader } from "./reader.ts";
 
 /** One to be alive on, one to be asked by. */
@@ -12,9 +13,12 @@ const CONNECTIONS = 2;
  */
 export class HeadRow {
   readonly #reader: Reader;
+  readonly #target: Target;
+  #pacemaker: Pacemaker | undefined;
   #term: { readonly epoch: number; readonly holder: string } | undefined;
 
   constructor(target: Target, closed: AbortSignal) {
+    this.#target = target;
     this.#reader = new Reader(target, closed, CONNECTIONS);
   }
 
@@ -27,26 +31,34 @@ export class HeadRow {
   /** The head of the new epoch; undefined: somebody else has changed it. */
   async lead(
     { epoch, seq, beat }: Leadership,
-    { holder, url }: Pick<Leadership, "holder" | "url">,
+    { holder, url, leaseMs }: Candidate,
   ): Promise<Head | undefined> {
     const [won] = await this.#reader.rows<Leadership>("lead", [epoch, seq, beat, holder, url]);
     // When the answer to a first try was lost, the second finds what the first one wrote.
     const row = won ?? (await this.read());
     if (row.holder !== holder || row.epoch !== epoch + 1) return undefined;
     this.#term = { epoch: row.epoch, holder };
+    this.#pacemaker?.stop();
+    this.#pacemaker = leaseMs
+      ? new Pacemaker({ target: this.#target, epoch: row.epoch, holder, leaseMs })
+      : undefined;
     return { epoch: row.epoch, seq: row.seq, hash: row.hash };
   }
 
   async beat(): Promise<boolean> {
     if (!this.#term) return false;
     const { epoch, holder } = this.#term;
-    return (await this.#reader.rows("beat", [epoch, holder])).length === 1;
+    const leads = (await this.#reader.rows("beat", [epoch, holder])).length === 1;
+    if (leads) this.#pacemaker?.note();
+    else this.#pacemaker?.stop();
+    return leads;
   }
 
   async release(): Promise<void> {
     if (!this.#term) return;
     const { epoch, holder } = this.#term;
     this.#term = undefined;
+    this.#pacemaker?.stop();
     await this.#reader.rows("release", [epoch, holder]);
   }
 
@@ -64,6 +76,7 @@ export class HeadRow {
   }
 
   close(): Promise<void> {
+    this.#pacemaker?.stop();
     return this.#reader.close();
   }
 }

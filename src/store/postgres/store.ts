@@ -1,5 +1,6 @@
 import { type Block, ChainVerifier, GENESIS, type Head, headOf } from "../../ledger/index.ts";
 import {
+  type Candidate,
   type Leadership,
   type Member,
   type SavedSnapshot,
@@ -112,7 +113,7 @@ export class PostgresStore implements ServiceStore {
     return this.#headRow.read();
   }
 
-  async lead(expected: Leadership, as: Pick<Leadership, "holder" | "url">): Promise<boolean> {
+  async lead(expected: Leadership, as: Candidate): Promise<boolean> {
     const head = await this.#headRow.lead(expected, as);
     if (head) this.#head = head;
     return head !== undefined;
