@@ -5,12 +5,12 @@ import { workerData } from "node:worker_threads";
 import pg from "pg";
 
 /**
- * @type {{
+ * @typedef {{
  *   url: string, schema: string, settings: string, beat: string, epoch: number, holder: string,
  *   everyMs: number, patienceMs: number, beats: SharedArrayBuffer,
- * }}
+ * }} Options
  */
-const options = workerData;
+const options = /** @type {Options} */ (workerData);
 const { url, schema, settings, beat, epoch, holder, everyMs, patienceMs, beats } = options;
 const counter = new Int32Array(beats);
 let known = Atomics.load(counter, 0);
