@@ -6,11 +6,13 @@
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.mjs";
 import { decisions } from "./decisions.mjs";
+import { durability } from "./durability.mjs";
 import { queue } from "./queue.mjs";
 import { asJson, asText } from "./report.mjs";
+import { start } from "./start.mjs";
 
 /** @type {readonly import("./report.mjs").Bench[]} */
-const BENCHES = [decisions, queue, backlog];
+const BENCHES = [decisions, queue, backlog, start, durability];
 
 const USAGE = [
   "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",

@@ -42,8 +42,6 @@ export const queue = {
 };
 
 const child = fileURLToPath(new URL("queue/child.mjs", import.meta.url));
-/** A drain with a long backlog first has to make it. */
-const MEASURE_WITHIN_MS = 1_200_000;
 /** Of what is said in the results; all of it goes to the standard error. */
 const MAX_REASON = 300;
 
@@ -215,12 +213,10 @@ async function measureApart(job, signal) {
   signal.throwIfAborted();
   const apart = new Apart(child, [JSON.stringify(job)]);
   const stop = () => void apart[Symbol.asyncDispose]();
-  const late = setTimeout(stop, MEASURE_WITHIN_MS);
   signal.addEventListener("abort", stop);
   try {
     return /** @type {Figure[]} */ (await apart.message());
   } finally {
-    clearTimeout(late);
     signal.removeEventListener("abort", stop);
     await apart[Symbol.asyncDispose]();
   }

@@ -168,6 +168,6 @@ function formatRange(min, max) {
 
 /** @param {number} value */
 export function formatNumber(value) {
-  const digits = value >= 1_000 ? 0 : value >= 100 ? 1 : 2;
+  const digits = value >= 1_000 || Number.isInteger(value) ? 0 : value >= 100 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, digits === 0 ? "," : "");
 }

@@ -57,8 +57,6 @@ test("a benchmark that there is not is refused with a list of those that there a
 test("systems and rounds that there are not are refused", async () => {
   for (const [args, why] of [
     [["queue", "--only", "nonsense"], "--only nonsense: the benchmark compares no such system."],
-    [["decisions", "--only", "orrery"], "--only orrery: the benchmark compares no such system."],
-    [["queue", "--rounds", "0"], "--rounds is a number from 1 to 100."],
     [["queue", "--rounds", "x"], "--rounds is a number from 1 to 100."],
   ] as const) {
     const { code, stdout, stderr } = await bench(args);
@@ -121,23 +119,63 @@ describe("the benchmark of queues", () => {
   });
 
   test("an interrupted run ends by the signal, and leaves neither processes nor folders behind", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
-    const running = spawn(process.execPath, [main, "queue", "--quick", "--only", "orrery"], {
-      env,
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const ended = once(running, "close");
-    // Once its database works, it has the most to end.
-    while (!processesIn(temporary).some((command) => /postgres.*checkpointer/.test(command))) {
-      expect(running.exitCode).toBeNull();
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    const { running, ended } = await runningBench();
     running.kill("SIGINT");
     expect(await ended).toEqual([null, "SIGINT"]);
     expect(readdirSync(temporary)).toEqual([]);
     expect(processesIn(temporary)).toEqual([]);
   });
+
+  test("a run that is killed leaves neither processes nor folders behind", { timeout: 300_000 }, async () => {
+    const { running, ended } = await runningBench();
+    running.kill("SIGKILL");
+    await ended;
+    const left = () => [...readdirSync(temporary), ...processesIn(temporary)];
+    await expect.poll(left, { timeout: 200_000 }).toEqual([]);
+  });
+
+  /** One whose database works: it has the most to end then. */
+  async function runningBench() {
+    const running = spawn(process.execPath, [main, "queue", "--quick", "--only", "orrery"], {
+      env,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const ended = once(running, "close");
+    while (!processesIn(temporary).some((command) => /postgres.*checkpointer/.test(command))) {
+      expect(running.exitCode).toBeNull();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return { running, ended };
+  }
+});
+
+test("[Q-11] a small run of the benchmark of backlogs judges how claims grow", {
+  timeout: 300_000,
+}, async () => {
+  const { code, stdout } = await bench(["backlog", "--quick", "--json"]);
+  expect(code).toBe(0);
+  const { results } = JSON.parse(stdout);
+  expect(results.filter((row: object) => "met" in row)).toMatchObject([
+    { case: "hrrn, 10000 : 1000 waiting", metric: "free slot to commit, p50", goal: "<= 2" },
+    { case: "hrrn, 10000 : 1000 waiting", metric: "free slot to commit, p99", goal: "<= 2" },
+  ]);
+  expect(results[0]).toMatchObject({ metric: "free slot to commit, p50", value: expect.any(Number) });
+});
+
+test("[Q-18] what was acknowledged is there after kill -9 of the process and of its PostgreSQL", {
+  timeout: 300_000,
+}, async () => {
+  const { code, stdout, stderr } = await bench(["durability", "--quick", "--rounds", "1", "--json"]);
+  expect(stderr).not.toContain("FAILED");
+  expect(code).toBe(0);
+  const [there, lost, ledger] = JSON.parse(stdout).results;
+  expect(there.value).toBeGreaterThanOrEqual(500);
+  expect([lost, ledger]).toMatchObject([
+    { metric: "acknowledged and lost", value: 0, met: true },
+    { metric: "verify --redecide", met: true },
+  ]);
 });
 
 /** What runs with a folder in its arguments, in its environment, or as its working directory. */

@@ -6,6 +6,8 @@ import { basename } from "node:path";
 
 /** After it was asked to end. A server writes its database to the disk first. */
 const END_WITHIN_MS = 60_000;
+/** A backlog of a million takes its time. */
+const ANSWER_WITHIN_MS = 1_200_000;
 const MAX_STDERR = 10_000;
 
 /**
@@ -51,18 +53,35 @@ export class Apart {
   }
 
   /**
-   * What it says next.
+   * What it says next. If it says nothing for too long, it is ended.
    *
    * @returns {Promise<unknown>}
    */
   async message() {
-    while (this.#messages.length === 0) {
-      if (this.#hasEnded) throw this.#failure();
-      await new Promise((resolve) => {
-        this.#arrived = () => resolve(undefined);
-      });
+    const late = setTimeout(() => void this[Symbol.asyncDispose](), ANSWER_WITHIN_MS);
+    try {
+      while (this.#messages.length === 0) {
+        if (this.#hasEnded) throw this.#failure();
+        await new Promise((resolve) => {
+          this.#arrived = () => resolve(undefined);
+        });
+      }
+      return this.#messages.shift();
+    } finally {
+      clearTimeout(late);
     }
-    return this.#messages.shift();
+  }
+
+  /**
+   * As by kill -9. What it had said until then.
+   *
+   * @returns {Promise<unknown[]>}
+   */
+  async killed() {
+    const disconnected = this.#child.connected ? once(this.#child, "disconnect") : undefined;
+    this.#child.kill("SIGKILL");
+    await Promise.all([this.#ended, disconnected]);
+    return this.#messages.splice(0);
   }
 
   /**

@@ -34,7 +34,12 @@ export function whyNoRedis() {
 export async function startRedis(folder, closers) {
   mkdirSync(folder);
   const port = await freePort();
-  const settings = Object.entries({ ...SETTINGS, dir: folder, port: String(port) });
+  const settings = Object.entries({
+    ...SETTINGS,
+    dir: folder,
+    port: String(port),
+    pidfile: join(folder, "redis.pid"),
+  });
   const child = spawn(
     "redis-server",
     settings.flatMap(([name, value]) => [`--${name}`, value]),
@@ -56,7 +61,7 @@ export async function startRedis(folder, closers) {
   const url = `redis://127.0.0.1:${port}`;
   const until = performance.now() + START_WITHIN_MS;
   while (!(await isAnswering(url))) {
-    if (performance.now() > until) throw new Error(`Redis does not answer at ${join(folder)}`);
+    if (performance.now() > until) throw new Error(`Redis does not answer at ${url}`);
     await sleep(20);
   }
   return url;
