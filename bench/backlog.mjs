@@ -40,7 +40,7 @@ const STANDARD = {
 /** @type {Sizes} */
 const FULL = { ...STANDARD, orders: ["hrrn", "classic"] };
 /** @type {Sizes} */
-const QUICK = { rounds: 2, claims: 20, warmUp: 50, waiting: [1_000, 10_000], orders: ["hrrn"] };
+const QUICK = { rounds: 2, claims: 10, warmUp: 20, waiting: [500, 5_000], orders: ["hrrn"] };
 
 /** Between the longest backlog and the shortest. */
 const MOST_GROWTH = 2;

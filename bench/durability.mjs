@@ -5,7 +5,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findFault } from "./processes.mjs";
+import { lookForFault } from "./processes.mjs";
 import { Apart } from "./queue/apart.mjs";
 import { interruptible } from "./queue/interruptible.mjs";
 import { outcomeOf } from "./report.mjs";
@@ -25,7 +25,7 @@ export const durability = {
 };
 
 const STANDARD = { rounds: 5, inFlight: 16, acknowledged: 5_000 };
-const QUICK = { rounds: 2, inFlight: 16, acknowledged: 500 };
+const QUICK = { rounds: 2, inFlight: 16, acknowledged: 300 };
 
 const hostFile = fileURLToPath(new URL("durability/host.mjs", import.meta.url));
 
@@ -36,7 +36,7 @@ const hostFile = fileURLToPath(new URL("durability/host.mjs", import.meta.url));
 async function run({ quick, rounds, say }, surroundings) {
   const standard = quick ? QUICK : STANDARD;
   const sizes = { ...standard, rounds: rounds ?? standard.rounds };
-  const { folder } = surroundings;
+  const { folder, signal } = surroundings;
   const [dataDir, ids, ledger] = [join(folder, "data"), join(folder, "ids"), join(folder, "ledger.jsonl")];
   writeFileSync(ids, "");
   /** @type {Row[]} */
@@ -59,7 +59,7 @@ async function run({ quick, rounds, say }, surroundings) {
       lostRow(`kill ${round}`, missing.length),
     );
   }
-  const fault = findFault(ledger);
+  const fault = await lookForFault(ledger, signal);
   if (fault !== undefined) failures.push(`verify --redecide: ${fault}`);
   const sound = { value: fault === undefined ? 1 : 0, goal: "1", met: fault === undefined };
   const outcome = outcomeOf([...rows, { ...rowOf("ledger", "verify --redecide", 0), ...sound }], failures);

@@ -1,10 +1,11 @@
 // The programs that a benchmark starts.
 
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 /** @typedef {import("./measures/latency.mjs").LatencyJob} LatencyJob */
 /** @typedef {import("./measures/latency.mjs").LatencyResult} LatencyResult */
@@ -57,6 +58,31 @@ export function findFault(ledger) {
     { encoding: "utf8", maxBuffer: 1 << 28 },
   );
   return status === 0 ? undefined : `${stderr}${stdout}`.trim() || `exit code ${status}`;
+}
+
+/**
+ * The same, while we can still be interrupted: a long ledger takes its time.
+ *
+ * @param {string} ledger
+ * @param {AbortSignal} signal
+ * @returns {Promise<string | undefined>}
+ */
+export async function lookForFault(ledger, signal) {
+  try {
+    await promisify(execFile)(process.execPath, [cli, "verify", "--redecide", "--json", ledger], {
+      signal,
+      maxBuffer: 1 << 28,
+    });
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    const {
+      stderr = "",
+      stdout = "",
+      message,
+    } = /** @type {Error & Partial<Record<"stdout" | "stderr", string>>} */ (error);
+    return `${stderr}${stdout}`.trim() || message;
+  }
 }
 
 /**

@@ -8,7 +8,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findFault } from "./processes.mjs";
+import { lookForFault } from "./processes.mjs";
 import { Apart } from "./queue/apart.mjs";
 import { figure } from "./queue/figure.mjs";
 import { Found } from "./queue/found.mjs";
@@ -197,7 +197,7 @@ class Stage {
         { ...task, system: system.name, folder, place },
         this.#surroundings.signal,
       );
-      if (task.measure === "drain") await checkDrain(place, system, task, folder);
+      if (task.measure === "drain") await checkDrain(place, system, task, folder, this.#surroundings.signal);
       return figures;
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -229,13 +229,14 @@ async function measureApart(job, signal) {
  * @param {System} system
  * @param {import("./queue/measures/drain.mjs").DrainSizes} sizes
  * @param {string} folder
+ * @param {AbortSignal} signal
  */
-async function checkDrain(place, system, { tasks, backlog }, folder) {
+async function checkDrain(place, system, { tasks, backlog }, folder, signal) {
   const completed = await system.countCompleted(place, tasks + backlog);
   if (completed < tasks || (backlog === 0 && completed !== tasks)) {
     throw new Error(`${system.name} has completed ${completed} of ${tasks} tasks`);
   }
   if (!isOurs(system)) return;
-  const fault = findFault(join(folder, LEDGER));
+  const fault = await lookForFault(join(folder, LEDGER), signal);
   if (fault !== undefined) throw new Error(`verify --redecide: ${fault}`);
 }

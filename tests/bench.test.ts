@@ -158,8 +158,8 @@ test("[Q-11] a small run of the benchmark of backlogs judges how claims grow", {
   expect(code).toBe(0);
   const { results } = JSON.parse(stdout);
   expect(results.filter((row: object) => "met" in row)).toMatchObject([
-    { case: "hrrn, 10000 : 1000 waiting", metric: "free slot to commit, p50", goal: "<= 2" },
-    { case: "hrrn, 10000 : 1000 waiting", metric: "free slot to commit, p99", goal: "<= 2" },
+    { case: "hrrn, 5000 : 500 waiting", metric: "free slot to commit, p50", goal: "<= 2" },
+    { case: "hrrn, 5000 : 500 waiting", metric: "free slot to commit, p99", goal: "<= 2" },
   ]);
   expect(results[0]).toMatchObject({ metric: "free slot to commit, p50", value: expect.any(Number) });
 });
@@ -171,7 +171,7 @@ test("[Q-18] what was acknowledged is there after kill -9 of the process and of 
   expect(stderr).not.toContain("FAILED");
   expect(code).toBe(0);
   const [there, lost, ledger] = JSON.parse(stdout).results;
-  expect(there.value).toBeGreaterThanOrEqual(500);
+  expect(there.value).toBeGreaterThanOrEqual(300);
   expect([lost, ledger]).toMatchObject([
     { metric: "acknowledged and lost", value: 0, met: true },
     { metric: "verify --redecide", met: true },

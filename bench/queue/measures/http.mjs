@@ -30,24 +30,36 @@ export async function measureHttp({ url: store }, sizes, closers) {
   const server = await closers.use(Promise.resolve(new Apart(serverFile, [job])));
   const url = String(await server.message());
   const { connections, warmUpMs, forMs, pacedPerSecond, pacedForMs } = sizes;
+  const cpuMicros = async () => {
+    server.send("usage");
+    return /** @type {{ cpuMicros: number }} */ (await server.message()).cpuMicros;
+  };
   const load = async (/** @type {{ forMs: number, perSecond: number }} */ what) => {
     const asked = JSON.stringify({ url, key, connections, ...what });
+    const before = await cpuMicros();
     const generator = await closers.use(Promise.resolve(new Apart(loadFile, [asked])));
-    return /** @type {LoadResult} */ (await generator.message());
+    const result = /** @type {LoadResult} */ (await generator.message());
+    return { ...result, serverMicros: ((await cpuMicros()) - before) / result.accepted };
   };
   await load({ forMs: warmUpMs, perSecond: 0 });
   const flat = await load({ forMs, perSecond: 0 });
   const paced = await load({ forMs: pacedForMs, perSecond: pacedPerSecond });
-  const flatTitle = `HTTP submits, ${connections} connections`;
-  const pacedTitle = `HTTP submits, ${pacedPerSecond} a second`;
   return [
-    figure(flatTitle, "accepted", PER_SECOND, flat.accepted / flat.seconds),
-    figure(flatTitle, "p50", "ms", flat.p50),
-    figure(flatTitle, "p99", "ms", flat.p99),
-    figure(flatTitle, "generator's share of a core", "%", flat.cpuShare * 100),
-    figure(pacedTitle, "accepted", PER_SECOND, paced.accepted / paced.seconds),
-    figure(pacedTitle, "p50", "ms", paced.p50),
-    figure(pacedTitle, "p99", "ms", paced.p99),
-    figure(pacedTitle, "generator's share of a core", "%", paced.cpuShare * 100),
+    ...figures(`HTTP submits, ${connections} connections`, flat),
+    ...figures(`HTTP submits, ${pacedPerSecond} a second`, paced),
+  ];
+}
+
+/**
+ * @param {string} title
+ * @param {LoadResult & { serverMicros: number }} result
+ */
+function figures(title, { accepted, seconds, p50, p99, cpuShare, serverMicros }) {
+  return [
+    figure(title, "accepted", PER_SECOND, accepted / seconds),
+    figure(title, "p50", "ms", p50),
+    figure(title, "p99", "ms", p99),
+    figure(title, "CPU of the server, each", "µs", serverMicros),
+    figure(title, "generator's share of a core", "%", cpuShare * 100),
   ];
 }
