@@ -14,9 +14,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Only their types: events are typed by what they record. docs/decisions/0003-events-by-type.md
   ledger: ["core", "queue", "graph", "placement"],
   scheduler: ["core", "ledger", "queue", "graph", "placement"],
+  telemetry: [],
   store: ["core", "ledger"],
   driver: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store"],
-  cluster: ["ledger", "scheduler", "store", "driver"],
+  cluster: ["ledger", "scheduler", "telemetry", "store", "driver"],
   protocol: ["core", "ledger", "graph"],
   words: ["ledger", "placement", "scheduler"],
   webhooks: ["core", "store"],
@@ -27,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "graph",
     "placement",
     "scheduler",
+    "telemetry",
     "store",
     "driver",
     "cluster",
@@ -35,9 +37,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "webhooks",
   ],
   simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],
-  worker: ["core", "protocol", "graph"],
-  client: ["core", "protocol"],
-  embedded: ["core", "graph", "cluster", "client", "protocol", "server", "store", "worker"],
+  worker: ["core", "telemetry", "protocol", "graph"],
+  client: ["core", "telemetry", "protocol"],
+  embedded: ["core", "graph", "telemetry", "cluster", "client", "protocol", "server", "store", "worker"],
   get local() {
     return partsAbove("local");
   },
@@ -114,7 +116,7 @@ describe("a broken rule is found:", () => {
       "a late import is an import",
       "worker/main.ts",
       'const { listen } = await import("../server/index.ts");',
-      "src/worker/main.ts imports ../server/index.ts: worker may import only core, protocol, graph",
+      "src/worker/main.ts imports ../server/index.ts: worker may import only core, telemetry, protocol, graph",
     ],
     [
       "a type that is imported in place is an import",

@@ -18,6 +18,7 @@ export interface ServeOptions {
   readonly allowHttpWebhooks: boolean;
   readonly webhookAllow?: readonly string[];
   readonly webhookWaits?: string;
+  readonly otel: boolean;
   readonly demo: boolean;
   readonly json: boolean;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
@@ -76,6 +77,7 @@ export function serveCommand(): Command {
       "let webhooks go to these networks, which are not public, such as 10.0.0.0/8",
     )
     .option("--webhook-waits <seconds>", "between tries, with commas (default: nine, from 5 s to a day)")
+    .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)", false)
     .option("--demo", "also start a worker here and submit an example run", false)
     .option("--json", "print what is to know as JSON", false)
     .addOption(

@@ -7,6 +7,7 @@ import { printJson, printLines } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
 import { readServerConfig } from "./server-config.ts";
 import { untilSignal } from "./server-signals.ts";
+import { telemetryFor } from "./telemetry.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_WAIT_S = 30 * 86_400;
@@ -25,6 +26,7 @@ export async function runServer(options: ServeOptions): Promise<void> {
     fail = done;
   });
   const stopped = untilSignal(log);
+  await using _telemetry = await telemetryFor(options, "orrery-server");
   const server = await start(options, log, fail);
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;

@@ -18,6 +18,7 @@ import {
 } from "../worker/index.ts";
 import { CliError, UsageError } from "./errors.ts";
 import { warn } from "./output.ts";
+import { telemetryFor } from "./telemetry.ts";
 import type { WorkerCommandOptions } from "./worker.ts";
 import { printEvent } from "./worker-words.ts";
 
@@ -26,6 +27,7 @@ const EXIT_LIMIT_MS = 250;
 
 /** Resolves when the worker has drained. */
 export async function runWorker(options: WorkerCommandOptions): Promise<void> {
+  await using _telemetry = await telemetryFor(options, "orrery-worker");
   const worker = new Worker({
     transport: transportOf(options),
     registration: registrationOf(options),

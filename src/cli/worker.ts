@@ -14,6 +14,7 @@ export interface WorkerCommandOptions {
   readonly memory?: string;
   readonly transport: "ws" | "http";
   readonly shell: boolean;
+  readonly otel: boolean;
   readonly quiet: boolean;
   readonly json: boolean;
 }
@@ -42,6 +43,7 @@ export function workerCommand(): Command {
       new Option("--transport <name>", "how it speaks to the server").choices(["ws", "http"]).default("ws"),
     )
     .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks", false)
+    .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)", false)
     .option("-q, --quiet", "say only what went wrong", false)
     .option("--json", "print what happens as JSON lines", false)
     .addHelpText("after", EXAMPLES)

@@ -1,3 +1,5 @@
+import { hasSubscribers } from "node:diagnostics_channel";
+import { activeTrace } from "../telemetry/index.ts";
 import { afterMs, backOffMs, pause } from "./back-off.ts";
 import { OrreryError } from "./errors.ts";
 import { brokenOff, problemOf } from "./problem.ts";
@@ -126,6 +128,7 @@ export class Connection {
       headers: {
         ...this.#headers,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...traceHeaders(),
         ...headers,
       },
       ...(body === undefined ? {} : { body }),
@@ -171,6 +174,11 @@ export class Connection {
     }
     return url;
   }
+}
+
+/** What traces the caller goes on in the server, unless whoever traces all requests says so already. */
+function traceHeaders(): Readonly<Record<string, string>> {
+  return hasSubscribers("undici:request:create") ? {} : { ...activeTrace() };
 }
 
 function mayRepeat({ code, status, retryAfterMs }: OrreryError, isRepeatable: boolean): boolean {

@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { openSpan, readTraceContext, type TraceContext } from "../telemetry/index.ts";
 import { bodyHeaders, endToEnd, statusAndHeaders } from "./hop.ts";
 
 /** Whoever gets it and does not lead either refuses, or two who are mistaken would go on for ever. */
@@ -42,7 +43,14 @@ export class Forwarder implements Disposable {
       this.#options.refuse(response, why);
       return;
     }
-    const outgoing = this.#request(incoming, [...endToEnd(incoming), ...bodyHeaders(incoming)], this.#agent);
+    const { traceparent, tracestate } = incoming.headers;
+    const span = openSpan("forward", {
+      kind: "CLIENT",
+      parent: readTraceContext(traceparent, tracestate),
+      attributes: { "orrery.leader": this.#leader.holder },
+    });
+    const headers = [...tracedBy(endToEnd(incoming), span?.trace), ...bodyHeaders(incoming)];
+    const outgoing = this.#request(incoming, headers, this.#agent);
     const lost = () => {
       incoming.unpipe(outgoing);
       incoming.resume();
@@ -63,6 +71,7 @@ export class Forwarder implements Disposable {
     });
     response.on("close", () => {
       end();
+      span?.end(response.writableFinished ? undefined : "cut off");
       if (!response.writableFinished) outgoing.destroy();
     });
     incoming.pipe(outgoing);
@@ -140,6 +149,18 @@ export class Forwarder implements Disposable {
     this.#open.clear();
     for (const cut of open) cut();
   }
+}
+
+/** With another trace than the one that came. */
+function tracedBy(headers: readonly string[], trace: TraceContext | undefined): readonly string[] {
+  if (!trace) return headers;
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const [name = "", value = ""] = headers.slice(at, at + 2);
+    if (!/^trace(parent|state)$/i.test(name)) kept.push(name, value);
+  }
+  for (const [name, value] of Object.entries(trace)) kept.push(name, String(value));
+  return kept;
 }
 
 function join(socket: Socket, upstream: Socket, head: Buffer, first: Buffer): void {

@@ -17,6 +17,7 @@ import {
   type TaskView,
 } from "../server/index.ts";
 import { openServiceStore } from "../store/index.ts";
+import { activeTrace } from "../telemetry/index.ts";
 import type { Handlers } from "../worker/index.ts";
 import { localCaller, startLocalWorker } from "./local-worker.ts";
 
@@ -121,7 +122,9 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
         if (opened.store.inbox) return await submitIn(client, type, payload, optionsOf(task, caller));
         throw new TypeError("the store is in memory, which has no transactions; open it with a PostgreSQL");
       }
-      const [submitted] = await api.submit(caller, [submissionOf(type, payload, task)]);
+      const trace = activeTrace();
+      const submission = { ...submissionOf(type, payload, task), ...(trace && { trace }) };
+      const [submitted] = await api.submit(caller, [submission]);
       if (!submitted?.accepted) throw new Refused(submitted as Refusal);
       return submitted.id;
     },

@@ -101,6 +101,9 @@ export const Assignment = Type.Object({
   /** The run and node that it belongs to. */
   run: Type.Optional(Type.String()),
   node: Type.Optional(Type.String()),
+  /** Of whoever submitted it, as W3C Trace Context has it. */
+  traceparent: Type.Optional(Type.String()),
+  tracestate: Type.Optional(Type.String()),
 });
 
 /** Reports in one message. */

@@ -13,6 +13,7 @@ import type {
 import type { RequestState } from "../queue/index.ts";
 import type { WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
+import type { TraceContext } from "../telemetry/index.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
 
@@ -102,6 +103,8 @@ export interface TaskSubmission {
   readonly backoffMs: number;
   /** 0: no limit. */
   readonly timeoutMs: number;
+  /** Where the trace of whoever runs it goes on. No decision depends on it. */
+  readonly trace?: TraceContext;
 }
 
 export type Submitted =
@@ -232,6 +235,7 @@ export interface RunSubmission {
   readonly id: string | undefined;
   readonly graph: GraphFile;
   readonly failFast: boolean;
+  readonly trace?: TraceContext;
 }
 
 export interface RunView extends RunRow {

@@ -15,6 +15,7 @@ import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerS
 import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
+import type { Traces } from "./traces.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
 import { assignmentOf, awayOrBack, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
 
@@ -31,6 +32,7 @@ export interface GatewayOptions {
   readonly maxResultBytes: number;
   readonly maxLogBytes: number;
   readonly warn: (message: string) => void;
+  readonly traces?: Pick<Traces, "of">;
   /** Told of every report that was refused. */
   readonly onFenced?: () => void;
 }
@@ -311,7 +313,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       for (const task of tasks) {
         // It ended meanwhile, or was given to another.
         if (this.#placed.live(task.id) !== task) continue;
-        const assignment = assignmentOf(task, known.get(task.id));
+        const assignment = this.#traced(assignmentOf(task, known.get(task.id)));
         if (byWorker.get(task.worker)?.push(assignment) === undefined)
           byWorker.set(task.worker, [assignment]);
       }
@@ -320,6 +322,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       warn(`assignments wait: ${(error as Error).message}`);
       setTimeout(() => void this.#sendAssignments(tasks), RETRY_PAYLOADS_MS).unref();
     }
+  }
+
+  #traced(assignment: Assignment): Assignment {
+    const trace = this.#options.traces?.of(assignment.task, assignment.run);
+    return trace ? { ...assignment, ...trace } : assignment;
   }
 
   #cancel(taskId: string, attempt: number): void {

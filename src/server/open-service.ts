@@ -4,6 +4,7 @@ import { Driver, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import { DEFAULT_CONFIG } from "../scheduler/index.ts";
 import type { Retention, ServiceStore } from "../store/index.ts";
+import { addSpan } from "../telemetry/index.ts";
 import { type WebhookSettings, Webhooks } from "../webhooks/index.ts";
 import type { Api } from "./api.ts";
 import { EventStream } from "./event-stream.ts";
@@ -17,6 +18,7 @@ import { RecentActivity } from "./recent-activity.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
+import { Traces } from "./traces.ts";
 import { noteEnds, webhookData } from "./webhook-data.ts";
 
 export interface ServiceSettings {
@@ -112,13 +114,16 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     onCommit: (ms, events) => {
       instruments?.committed(ms, events);
       recent.committed(ms);
+      addSpan("commit", ms, { "orrery.commit.events": events });
     },
   });
   const secret = await store.setting("stream-secret", () => crypto.randomUUID());
   const stream = new EventStream(new StreamIds(secret), driver.state.seq, driver.state);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
-  const gateway = new Gateway({ driver, store, payloads, clock, ...terms, warn, onFenced });
+  const traces = new Traces();
+  await traces.load(store);
+  const gateway = new Gateway({ driver, store, payloads, clock, ...terms, warn, onFenced, traces });
   const assignments = new LastAssignments();
   const webhooks = await Webhooks.open({
     store: store.webhooks,
@@ -128,9 +133,10 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     now: clock,
     warn,
   });
-  const service = new Service({ driver, store, gateway, stream, assignments, recent, webhooks });
+  const service = new Service({ driver, store, gateway, stream, assignments, recent, webhooks, traces });
   effects.push(
     (facts) => assignments.follow(facts),
+    (facts) => traces.follow(facts),
     (facts) => gateway.letOut(facts),
     (facts) => service.letOut(facts),
     (facts) => stream.publish(facts),

@@ -46,6 +46,7 @@ import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { payloadOf, requeueOf, stimulusOf, typed } from "./stimuli.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
+import type { Traces } from "./traces.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
 
 export interface ServiceOptions {
@@ -56,6 +57,7 @@ export interface ServiceOptions {
   readonly assignments: LastAssignments;
   readonly recent: RecentActivity;
   readonly webhooks: Pick<Webhooks, "follow">;
+  readonly traces: Traces;
 }
 
 const AT_ONCE = 32;
@@ -100,10 +102,12 @@ export class Service implements Api {
   readonly #assignments: LastAssignments;
   readonly #recent: RecentActivity;
   readonly #webhooks: ServiceOptions["webhooks"];
+  readonly #traces: Traces;
   readonly #ended = new EndedTasks();
   readonly #lists: TaskLists;
 
-  constructor({ driver, store, gateway, stream, assignments, recent, webhooks }: ServiceOptions) {
+  constructor(options: ServiceOptions) {
+    const { driver, store, gateway, stream, assignments, recent, webhooks, traces } = options;
     this.#driver = driver;
     this.#store = store;
     this.#gateway = gateway;
@@ -111,6 +115,7 @@ export class Service implements Api {
     this.#assignments = assignments;
     this.#recent = recent;
     this.#webhooks = webhooks;
+    this.#traces = traces;
     this.#lists = new TaskLists(driver, store);
   }
 
@@ -121,6 +126,10 @@ export class Service implements Api {
 
   async submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
     const stimuli = submissions.map((submission) => stimulusOf(caller, submission));
+    stimuli.forEach(({ stimulus: { id } }, at) => {
+      const trace = submissions[at]?.trace;
+      if (trace) this.#traces.keep(id, trace);
+    });
     const answers = await this.#driver.submitAll(stimuli);
     const now = this.#driver.now();
     const submitted: Submitted[] = [];
@@ -201,6 +210,7 @@ export class Service implements Api {
     }
     // Its row is all that is left of how it ended.
     await this.#webhooks.follow();
+    this.#traces.keepFrom(id, task.settings);
     const attached: Attachment = { type: "requeue", taskId: id, seq: task.seq };
     const answer = await this.#driver.submit(requeueOf(task), attached);
     // Somebody else was faster: what they did is what was asked for.
@@ -232,13 +242,14 @@ export class Service implements Api {
     return this.#look((state, now) => overviewOf(state, caller, now, this.#recent));
   }
 
-  async submitRun(caller: Caller, { id, graph, failFast }: RunSubmission): Promise<RunView | Refusal> {
+  async submitRun(caller: Caller, { id, graph, failFast, trace }: RunSubmission): Promise<RunView | Refusal> {
     const runId = id ?? uuidv7();
     if (await this.#store.run(runId)) return refusal("duplicate-run", `there is a run with the id ${runId}`);
+    if (trace) this.#traces.keep(runId, trace);
     const attached: Attachment = {
       type: "run",
       payloads: graph.nodes.map(({ work }) => JSON.stringify(payloadOf(work))),
-      settings: graph.nodes.map(({ spec }) => JSON.stringify({ needs: spec.needs })),
+      settings: graph.nodes.map(({ spec }) => JSON.stringify({ needs: spec.needs, ...trace })),
     };
     const { zone, agent } = caller;
     const answer = await this.#driver.submit(

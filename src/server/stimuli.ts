@@ -6,6 +6,7 @@ import type { TaskSubmitted } from "../ledger/index.ts";
 import type { TaskRow } from "../store/index.ts";
 import type { Caller, RunSubmission, TaskSubmission } from "./api.ts";
 import { withType } from "./task-types.ts";
+import { withTrace } from "./traces.ts";
 
 /** Nodes share few specifications, and go on doing so. */
 export function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
@@ -36,7 +37,8 @@ export function stimulusOf(
   id: string = uuidv7(),
 ): { readonly stimulus: TaskSubmitted; readonly attached: TaskAttachment } {
   const { payload, requestState, boostMicros, deadline, runAt, idempotencyKey, bodyHash } = submission;
-  const { spec, settings } = sharedTerms(submission);
+  const { spec, settings: shared } = sharedTerms(submission);
+  const settings = withTrace(shared, submission.trace);
   const stimulus: TaskSubmitted = {
     kind: "TaskSubmitted",
     id,

@@ -112,6 +112,8 @@ export interface ServiceStore extends Store, Leading {
   keyed(keys: readonly IdempotencyKey[]): Promise<readonly KeyedTask[]>;
   /** One query for all of them; payloads by id. */
   payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The newest open tasks whose settings name a trace. */
+  tracedTasks(limit: number): Promise<readonly Pick<TaskRow, "id" | "settings">[]>;
   task(id: string): Promise<TaskRow | undefined>;
   /** Newest first, after the cursor. */
   tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): Promise<readonly TaskLine[]>;

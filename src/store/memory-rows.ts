@@ -68,6 +68,15 @@ export class MemoryRows {
     return found;
   }
 
+  /** The newest open tasks whose settings name a trace. */
+  traced(limit: number): Pick<TaskRow, "id" | "settings">[] {
+    return Array.from(this.#tasks.values(), ({ row }) => row)
+      .filter(({ endedAt, settings }) => endedAt < 0 && settings.includes('"traceparent":'))
+      .sort((a, b) => b.submittedSeq - a.submittedSeq)
+      .slice(0, limit)
+      .map(({ id, settings }) => ({ id, settings }));
+  }
+
   task(id: string): TaskRow | undefined {
     return this.#tasks.get(id)?.row;
   }

@@ -115,6 +115,10 @@ export class MemoryStore implements ServiceStore {
     return this.#rows.payloads(ids);
   }
 
+  async tracedTasks(limit: number): Promise<readonly Pick<TaskRow, "id" | "settings">[]> {
+    return this.#rows.traced(limit);
+  }
+
   async task(id: string): Promise<TaskRow | undefined> {
     return this.#rows.task(id);
   }

@@ -181,6 +181,16 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     for (const [id, payload] of Object.entries(texts)) expect((await store.task(id))?.payload).toBe(payload);
   });
 
+  test("open tasks whose settings name a trace are found, the newest first", async () => {
+    await using store = await open();
+    const settings = '{"needs":[],"traceparent":"00-…-01"}';
+    const traced = (id: string, submittedSeq: number) => taskOf(id, { settings, submittedSeq });
+    await commit(store, submitted(traced("a", 1), taskOf("b"), traced("c", 3), traced("d", 4)));
+    await commit(store, { progressed: [{ id: "d", progress: endedAt(100) }] });
+    expect(await store.tracedTasks(10)).toEqual(["c", "a"].map((id) => ({ id, settings })));
+    expect((await store.tracedTasks(1)).map(({ id }) => id)).toEqual(["c"]);
+  });
+
   test("tasks are listed newest first, page by page", async () => {
     await using store = await open();
     await commit(store, submitted(taskOf("a"), taskOf("b"), taskOf("c")));

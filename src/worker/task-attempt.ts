@@ -1,4 +1,5 @@
 import type { Assignment, LogEntry, Progress, Report } from "../protocol/index.ts";
+import { traced } from "./attempt-span.ts";
 import type { Handler } from "./handler.ts";
 import { PacedProgress } from "./paced-progress.ts";
 import { jsonResult } from "./result.ts";
@@ -54,7 +55,9 @@ export class TaskAttempt {
         ? setTimeout(() => this.#stop("timed_out"), Math.min(timeout_ms, MAX_TIMER_MS))
         : undefined;
     try {
-      const work = handler.run(this.assignment.payload as never, this.#context());
+      const work = traced(this.assignment, () =>
+        handler.run(this.assignment.payload as never, this.#context()),
+      );
       const result = await (handler.endsByForce ? work : this.#untilGivenUp(work));
       if (this.#stopped) return this.#report({ type: this.#stopped });
       return this.#finished(jsonResult(result));

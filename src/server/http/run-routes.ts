@@ -17,6 +17,7 @@ import { unsupported } from "./body-parsers.ts";
 import { jsonReader } from "./json-body.ts";
 import { invalid, Problem, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, isName, MIB, notFound, PageLimit, PathId } from "./route.ts";
+import { submitRunTraced } from "./traced-submission.ts";
 import { checkOf } from "./validation.ts";
 
 const MAX_GRAPH_BYTES = 16 * MIB;
@@ -148,7 +149,7 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
     },
     async (request, reply) => {
       const run = readRun(request.body as unknown as GraphText | undefined, request.query);
-      const submitted = await api.submitRun(callerOf(request), run);
+      const submitted = await submitRunTraced(api, request, run);
       if ("accepted" in submitted) throw problemOfRefusal(submitted);
       const path = `${app.prefix}/runs/${encodeURIComponent(submitted.id)}`;
       return reply.code(201).header("location", path).send(runAnswer(submitted));

@@ -10,10 +10,11 @@ import {
 } from "../../protocol/api-schemas.ts";
 import type { TaskSubmission } from "../api.ts";
 import { taskAnswer, taskSummary } from "./answers.ts";
-import { callerOf, headerOf } from "./auth.ts";
+import { headerOf } from "./auth.ts";
 import { documentOf, invalid, problemOfRefusal, retryAfter } from "./problems.ts";
 import { type App, answers, type Edge, MIB } from "./route.ts";
 import { readSubmission } from "./submission.ts";
+import { submitTraced } from "./traced-submission.ts";
 
 /** What a submission needs beside its payload. */
 const ENVELOPE = 64 * 1024;
@@ -37,7 +38,7 @@ export function submitRoutes(app: App, { api }: Edge): void {
     },
     async (request, reply) => {
       const submission = accepted(withKey(request.body, headerOf(request.headers, "idempotency-key")));
-      const [submitted] = await api.submit(callerOf(request), [submission]);
+      const [submitted] = await submitTraced(api, request, [submission]);
       invariant(submitted, "a submission is answered");
       if (!submitted.accepted) throw problemOfRefusal(submitted);
       if (submitted.throttle) reply.header("retry-after", retryAfter(THROTTLE_MS));
@@ -62,7 +63,7 @@ export function submitRoutes(app: App, { api }: Edge): void {
     },
     async (request, reply) => {
       const submissions = acceptedBatch(request.body.tasks);
-      const submitted = await api.submit(callerOf(request), submissions);
+      const submitted = await submitTraced(api, request, submissions);
       if (submitted.some((one) => one.accepted && one.throttle))
         reply.header("retry-after", retryAfter(THROTTLE_MS));
       const results = submitted.map((one) => {

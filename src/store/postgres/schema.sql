@@ -427,6 +427,8 @@ CREATE INDEX tasks_by_run ON tasks USING btree (run_id, submitted_seq DESC, id D
 
 CREATE INDEX tasks_by_zone ON tasks USING btree (zone, status, submitted_seq DESC, id DESC);
 
+CREATE INDEX tasks_traced ON tasks USING btree (submitted_seq DESC) WHERE ((ended_at < 0) AND (settings ~~ '%"traceparent":%'::text));
+
 CREATE INDEX tasks_waiting ON tasks USING btree (priority_class, estimate_bucket(estimate_ms), GREATEST(enqueued_at, run_at), id) WHERE ((status = 0) AND (run_id IS NULL));
 
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING btree (created_at);

@@ -186,6 +186,10 @@ export class PostgresStore implements ServiceStore {
     return new Map(rows.map(({ id, payload }) => [id, payload]));
   }
 
+  tracedTasks(limit: number): Promise<readonly Pick<TaskRow, "id" | "settings">[]> {
+    return this.#reader.rows("traced-tasks", [limit]);
+  }
+
   async task(id: string): Promise<TaskRow | undefined> {
     const [record] = await this.#reader.rows<TaskRecord>("task", [id]);
     return record && taskFrom(record);
