@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],
   worker: ["core", "telemetry", "protocol", "graph"],
-  client: ["core", "telemetry", "protocol"],
+  client: ["core", "protocol"],
   embedded: ["core", "graph", "telemetry", "cluster", "client", "protocol", "server", "store", "worker"],
   get local() {
     return partsAbove("local");

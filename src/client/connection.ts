@@ -1,9 +1,8 @@
-import { hasSubscribers } from "node:diagnostics_channel";
-import { activeTrace } from "../telemetry/index.ts";
 import { afterMs, backOffMs, pause } from "./back-off.ts";
 import { OrreryError } from "./errors.ts";
 import { brokenOff, problemOf } from "./problem.ts";
 import { TimeLimit } from "./time-limit.ts";
+import { traceHeaders } from "./trace-headers.ts";
 
 export interface ConnectionOptions {
   /** Such as `http://127.0.0.1:2026`, with or without a path before ours. */
@@ -174,11 +173,6 @@ export class Connection {
     }
     return url;
   }
-}
-
-/** What traces the caller goes on in the server, unless whoever traces all requests says so already. */
-function traceHeaders(): Readonly<Record<string, string>> {
-  return hasSubscribers("undici:request:create") ? {} : { ...activeTrace() };
 }
 
 function mayRepeat({ code, status, retryAfterMs }: OrreryError, isRepeatable: boolean): boolean {
