@@ -1,5 +1,7 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { MAIN } from "./cli.ts";
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -19,3 +21,25 @@ test("every dependency is pinned to one version", () => {
 function read(name: string): string {
   return readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
 }
+
+test("what is deployed starts what there is", () => {
+  const dockerfile = read("deploy/Dockerfile");
+  for (const [, source = ""] of dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)) {
+    for (const path of source.split(" "))
+      expect(existsSync(new URL(`../${path}`, import.meta.url)), path).toBe(true);
+  }
+  expect(dockerfile).toMatch(/^USER node$/m);
+  const command = /^CMD (\[.+\])$/m.exec(dockerfile)?.[1] ?? "[]";
+  const starts = [
+    ["orrery", ...(JSON.parse(command) as string[])],
+    ...["orrery", "orrery-worker"].map((unit) =>
+      (/^ExecStart=\/usr\/bin\/env (.+)$/m.exec(read(`deploy/${unit}.service`))?.[1] ?? "").split(" "),
+    ),
+  ];
+  for (const [program, name, ...options] of starts) {
+    expect(program).toBe("orrery");
+    const { stdout } = spawnSync(process.execPath, [MAIN, name ?? "", "--help"], { encoding: "utf8" });
+    for (const option of options.filter((word) => word.startsWith("--")))
+      expect(stdout, name).toContain(option);
+  }
+});

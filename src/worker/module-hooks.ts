@@ -14,9 +14,12 @@ export interface HookData {
 }
 
 let door = "";
+/** The folder of this package, which may itself lie among others' packages, and has examples in TypeScript. */
+let own = "";
 
 export function initialize(data: HookData): void {
   door = data.door;
+  own = new URL("../../", door).href;
 }
 
 export const resolve: ResolveHook = async (specifier, context, next) => {
@@ -47,5 +50,6 @@ export const load: LoadHook = async (url, context, next) => {
 
 /** Packages bring JavaScript; their sources, if they are there, are not meant to be run. */
 function isTypeScript(url: string | undefined): boolean {
-  return url !== undefined && /^file:.*\.m?ts$/.test(url) && !url.includes("/node_modules/");
+  if (url === undefined || !/^file:.*\.m?ts$/.test(url)) return false;
+  return !(url.startsWith(own) ? url.slice(own.length - 1) : url).includes("/node_modules/");
 }
