@@ -123,14 +123,16 @@ describe.skipIf(tools === "")("a backup", () => {
       const { assignments } = await first.poll({ attempts: [] }, 5_000, AbortSignal.timeout(10_000));
       expect(assignments).toMatchObject([{ task: id, attempt: 1 }]);
       await run("pg_dump", "--format=custom", "--schema=orrery", "--file", dump, service.storeUrl);
-      await first.report({
-        type: "failed",
-        task: id,
-        attempt: 1,
-        started_at: Date.now(),
-        code: "no",
-        message: "no",
-      });
+      await first.report([
+        {
+          type: "failed",
+          task: id,
+          attempt: 1,
+          started_at: Date.now(),
+          code: "no",
+          message: "no",
+        },
+      ]);
       await first.leave();
       const second = await aWorker(service, "w2");
       const again = await second.poll({ attempts: [] }, 5_000, AbortSignal.timeout(10_000));
@@ -139,7 +141,9 @@ describe.skipIf(tools === "")("a backup", () => {
     }
     await using service = await TestService.start("postgresql", SHORT_LEASE, await restored(dump));
     const second = await aWorker(service, "w2");
-    expect(await second.report({ ...report, task: id, attempt: lost })).toMatchObject({ accepted: false });
+    expect(await second.report([{ ...report, task: id, attempt: lost }])).toMatchObject([
+      { accepted: false },
+    ]);
     // The first is given a lease to come back, and does not: so it is done anew.
     await expect
       .poll(
@@ -147,7 +151,7 @@ describe.skipIf(tools === "")("a backup", () => {
         LONG,
       )
       .toMatchObject([{ task: id, attempt: 2 }]);
-    expect(await second.report({ ...report, task: id, attempt: 2 })).toEqual({ accepted: true });
+    expect(await second.report([{ ...report, task: id, attempt: 2 }])).toEqual([{ accepted: true }]);
     expect((await service.get(`task/${id}`)).body).toMatchObject({ status: "completed", attempt: 2 });
     await expectSoundChain(service);
   });

@@ -74,9 +74,7 @@ export class OneByOne {
       const { task, attempt } = await this.#given.take();
       const freeAt = performance.now();
       // The turn that ends a task gives the slot away; its commit is that of the assignment.
-      const [ack] = await this.#session.report([
-        { type: "finished", task, attempt, started_at: Date.now() },
-      ]);
+      const [ack] = await this.#session.report([{ type: "finished", task, attempt, started_at: Date.now() }]);
       committedMs.push(performance.now() - freeAt);
       if (!ack?.accepted) throw new Error(`a report was refused: ${ack?.code}`);
       await this.#given.isFilled();
