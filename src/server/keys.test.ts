@@ -101,3 +101,14 @@ test("the keys stay as they were while the store does not answer", async () => {
   await expect.poll(() => failures.length).toBeGreaterThan(0);
   expect(keys.find(secret)).toBeDefined();
 });
+
+test("the first key is one, however many servers start with it at the same moment", async () => {
+  const store = new MemoryStore();
+  const firstKey = "sk-first-0123456789";
+  const [here, there] = await Promise.all([keysOf(store, { firstKey }), keysOf(store, { firstKey })]);
+  const keys = await store.apiKeys();
+  expect(keys).toHaveLength(1);
+  await here.revoke(keys[0]?.id ?? "");
+  await there.refresh();
+  expect(there.find(firstKey)).toBeUndefined();
+});

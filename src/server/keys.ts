@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { uuidv7 } from "uuidv7";
+import { derivedUuid } from "../core/index.ts";
 import type { ApiKeyRow } from "../store/index.ts";
 import type { KeyStore, Scope } from "./api.ts";
 
@@ -145,13 +146,18 @@ export class Keys {
   async #seed(secret: string): Promise<void> {
     if (this.#byHmac.has(this.#hmac(secret))) return;
     const scopes: Scope[] = ["submit", "read", "work", "admin", "operator"];
-    await this.#add({ name: "admin", scopes, zones: ["*"], agents: ["*"], expiresAt: -1 }, secret);
+    // Servers that start together make the same one: a second would stay valid when the first is revoked.
+    const id = derivedUuid(`orrery first key\n${this.#hmac(secret)}`);
+    await this.#add({ name: "admin", scopes, zones: ["*"], agents: ["*"], expiresAt: -1 }, secret, id);
   }
 
-  async #add({ name, scopes, zones, agents, expiresAt }: NewKey, secret: string): Promise<ApiKeyRow> {
+  async #add(
+    { name, scopes, zones, agents, expiresAt }: NewKey,
+    secret: string,
+    id = uuidv7(),
+  ): Promise<ApiKeyRow> {
     const hmac = this.#hmac(secret);
     const createdAt = this.#now();
-    const id = uuidv7();
     return await this.#save({ id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt: -1 });
   }
 
