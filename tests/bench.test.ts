@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const main = fileURLToPath(new URL("../bench/main.mjs", import.meta.url));
 
@@ -65,10 +65,14 @@ test("systems and rounds that there are not are refused", async () => {
 });
 
 describe("the benchmark of queues", () => {
-  const temporary = mkdtempSync(join(tmpdir(), "orrery-bench-test-"));
-  // A database does not run as root; where we are, its user has to get in.
-  chmodSync(temporary, 0o711);
-  const env = { ...process.env, TMPDIR: temporary };
+  let temporary = "";
+  let env: NodeJS.ProcessEnv = {};
+  beforeAll(() => {
+    temporary = mkdtempSync(join(tmpdir(), "orrery-bench-test-"));
+    // A database does not run as root; where we are, its user has to get in.
+    chmodSync(temporary, 0o711);
+    env = { ...process.env, TMPDIR: temporary };
+  });
   afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
   test("a small run of ours gives figures and judges them, and leaves neither processes nor folders behind", {

@@ -93,7 +93,7 @@ const CLEAN_UP = `
  * @param {string} folder
  */
 function guard(folder) {
-  const shell = spawn("sh", ["-c", CLEAN_UP, "sh", folder], {
+  const shell = spawn("/bin/sh", ["-c", CLEAN_UP, "sh", folder], {
     cwd: "/",
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],

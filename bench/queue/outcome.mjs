@@ -52,7 +52,7 @@ export function outcomeOfQueues({ sizes, systems, skipped, failures, postgres, f
     text: [
       ...notes(settings, skipped).map((lines) => lines.join("\n")),
       resultsTable(results, ratios, [OURS, ...peers]),
-      "× is how many times better Orrery is.",
+      ...(ratios.length === 0 ? [] : ["× is how many times better Orrery is."]),
       ...checks,
       ...(requirements.length === 0 ? [] : [requirementsTable(requirements)]),
       ...verdict(requirements),

@@ -12,13 +12,14 @@ import { align, formatNumber } from "../report.mjs";
  * @param {readonly string[]} first The systems that stand before what else there are figures of.
  */
 export function resultsTable(results, ratios, first) {
-  const systems = distinct([...first, ...results.map(({ system }) => system)]);
+  const found = distinct(results.map(({ system }) => system));
+  const systems = distinct([...first, ...found]).filter((name) => found.includes(name));
   const lines = distinct(results.map(lineOf));
   const cellOf = (/** @type {string} */ line, /** @type {string} */ system) => {
-    const found = results.find((one) => one.system === system && lineOf(one) === line);
-    if (!found) return "";
+    const result = results.find((one) => one.system === system && lineOf(one) === line);
+    if (!result) return "";
     const ratio = ratios.find((one) => one.peer === system && lineOf(one) === line);
-    const { value, min, max, rounds } = found;
+    const { value, min, max, rounds } = result;
     const range = rounds.length === 1 ? "" : ` (${formatNumber(min)}–${formatNumber(max)})`;
     return `${formatNumber(value)}${range}${ratio ? ` ×${formatNumber(ratio.ratio)}` : ""}`;
   };
