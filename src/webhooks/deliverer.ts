@@ -18,8 +18,20 @@ const AT_ONCE = 128;
 const AT_ONCE_PER_WEBHOOK = 4;
 /** One that does not answer keeps its place until the time is over: it gets no second one. */
 const AT_ONCE_WHILE_FAILING = 1;
+/** What is read ahead, so that a look at the store serves more than one delivery. */
+const AHEAD = 512;
+const AHEAD_PER_WEBHOOK = 32;
 const TRY_AGAIN_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
+
+/** What is known of a webhook's deliveries here. */
+interface Line {
+  /** Those that are due, the earliest first. */
+  readonly waiting: DeliveryRow[];
+  busy: number;
+  /** Whether the store may have more that are due. */
+  hasMore: boolean;
+}
 
 /**
  * Sends what is due. Every webhook has places of its own, so that one that is slow or dead keeps nobody waiting. What
@@ -28,13 +40,15 @@ const LONGEST_PAUSE_MS = 60_000;
 export class Deliverer implements AsyncDisposable {
   readonly #options: DelivererOptions;
   readonly #stopped = new AbortController();
-  /** Webhooks by the deliveries under way. */
-  readonly #underWay = new Map<string, string>();
+  readonly #lines = new Map<string, Line>();
+  /** Those that were read and whose outcome is not written: they would be found due. */
+  readonly #taken = new Set<string>();
+  #busy = 0;
   #done: { readonly id: string; readonly progress: DeliveryProgress }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #writing: Promise<void> | undefined;
-  #mayBeMore = false;
+  #isAsked = false;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
@@ -42,11 +56,8 @@ export class Deliverer implements AsyncDisposable {
 
   /** Something may be due. */
   nudge(): void {
-    if (this.#stopped.signal.aborted) return;
-    this.#mayBeMore = true;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-    });
+    for (const line of this.#lines.values()) line.hasMore = true;
+    this.#lookSoon();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -56,67 +67,125 @@ export class Deliverer implements AsyncDisposable {
     await this.#writing;
   }
 
+  #lookSoon(): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#isAsked = true;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+      // It may have been asked after it looked whether it was.
+      if (this.#isAsked) this.#lookSoon();
+    });
+  }
+
   async #look(): Promise<void> {
-    while (this.#mayBeMore && !this.#stopped.signal.aborted) {
-      this.#mayBeMore = false;
-      clearTimeout(this.#timer);
+    while (this.#isAsked && !this.#stopped.signal.aborted) {
+      this.#isAsked = false;
       try {
-        this.#wakeIn(await this.#begin());
+        this.#wakeIn(await this.#read());
       } catch (error) {
         this.#options.warn(`webhooks: what is due could not be read: ${(error as Error).message}`);
         this.#wakeIn(TRY_AGAIN_MS);
       }
+      this.#begin();
     }
   }
 
-  /** Begins what there is room for; says how long there is nothing else to do. */
-  async #begin(): Promise<number> {
+  /** Reads what is due and there is room for; says how long it is until something else will be. */
+  async #read(): Promise<number> {
     const { store, active, now } = this.#options;
-    const webhooks = new Map(active().map((webhook) => [webhook.id, webhook]));
-    const rooms = this.#rooms([...webhooks.values()]);
+    const webhooks = active();
+    const rooms = this.#rooms(webhooks);
     const time = now();
-    const due = rooms.size > 0 ? await store.due(rooms, time, [...this.#underWay.keys()]) : [];
+    const due = rooms.size > 0 ? await store.due(rooms, time, [...this.#taken]) : [];
     for (const delivery of due) {
-      const webhook = webhooks.get(delivery.webhookId);
-      if (webhook && !this.#stopped.signal.aborted) void this.#deliver(delivery, webhook);
+      this.#taken.add(delivery.id);
+      this.#lines.get(delivery.webhookId)?.waiting.push(delivery);
     }
-    const next = await store.nextDue([...webhooks.keys()], time);
+    for (const [id, room] of rooms) {
+      const line = this.#lines.get(id);
+      if (line) line.hasMore = due.filter(({ webhookId }) => webhookId === id).length === room;
+    }
+    const next = await store.nextDue(
+      webhooks.map(({ id }) => id),
+      time,
+    );
     return next === undefined ? LONGEST_PAUSE_MS : Math.min(Math.max(next - now(), 1), LONGEST_PAUSE_MS);
   }
 
-  /** Those with the fewest under way come first, so that all get their turn when places are scarce. */
+  /** Those with the least at hand come first, so that all get their turn when there is much. */
   #rooms(webhooks: readonly WebhookRow[]): Map<string, number> {
-    const busy = new Map<string, number>();
-    for (const id of this.#underWay.values()) busy.set(id, (busy.get(id) ?? 0) + 1);
-    const busyOf = ({ id }: WebhookRow) => busy.get(id) ?? 0;
-    let left = AT_ONCE - this.#underWay.size;
+    let left = AHEAD - this.#taken.size;
     const rooms = new Map<string, number>();
-    for (const webhook of webhooks.toSorted((a, b) => busyOf(a) - busyOf(b))) {
-      const most = webhook.failingSince === -1 ? AT_ONCE_PER_WEBHOOK : AT_ONCE_WHILE_FAILING;
-      const room = Math.min(most - busyOf(webhook), left);
-      if (room <= 0) continue;
-      rooms.set(webhook.id, room);
+    const lines = webhooks.map(({ id }) => ({ id, line: this.#lineOf(id) }));
+    lines.sort((a, b) => a.line.waiting.length - b.line.waiting.length);
+    for (const { id, line } of lines) {
+      const room = Math.min(AHEAD_PER_WEBHOOK - line.waiting.length, left);
+      if (!line.hasMore || room <= 0) continue;
+      rooms.set(id, room);
       left -= room;
     }
     return rooms;
   }
 
-  async #deliver(delivery: DeliveryRow, webhook: WebhookRow): Promise<void> {
+  #lineOf(id: string): Line {
+    const line = this.#lines.get(id) ?? { waiting: [], busy: 0, hasMore: true };
+    this.#lines.set(id, line);
+    return line;
+  }
+
+  /** Begins what there are places for, and looks for more where little is left. */
+  #begin(): void {
+    if (this.#stopped.signal.aborted) return;
+    const active = new Map(this.#options.active().map((webhook) => [webhook.id, webhook]));
+    for (const [id, line] of this.#lines) {
+      const webhook = active.get(id);
+      if (webhook) this.#beginLine(webhook, line);
+      else this.#giveBack(id, line);
+    }
+    const isShort = ({ waiting, hasMore }: Line) => hasMore && waiting.length < AHEAD_PER_WEBHOOK / 4;
+    if (this.#taken.size < AHEAD && [...this.#lines.values()].some(isShort)) this.#lookSoon();
+  }
+
+  #beginLine(webhook: WebhookRow, line: Line): void {
+    const most = webhook.failingSince === -1 ? AT_ONCE_PER_WEBHOOK : AT_ONCE_WHILE_FAILING;
+    while (line.busy < most && this.#busy < AT_ONCE) {
+      const delivery = line.waiting.shift();
+      if (!delivery) return;
+      void this.#deliver(delivery, webhook, line);
+    }
+  }
+
+  /** Of a webhook that was disabled or removed: whatever becomes of it, nothing is sent to it now. */
+  #giveBack(id: string, { waiting, busy }: Line): void {
+    for (const delivery of waiting.splice(0)) this.#taken.delete(delivery.id);
+    if (busy === 0) this.#lines.delete(id);
+  }
+
+  async #deliver(delivery: DeliveryRow, webhook: WebhookRow, line: Line): Promise<void> {
     const { send, onOutcome, now } = this.#options;
     const { signal } = this.#stopped;
-    this.#underWay.set(delivery.id, webhook.id);
+    line.busy += 1;
+    this.#busy += 1;
     const time = now();
     const secrets = webhook.secrets
       .filter(({ expiresAt }) => expiresAt === -1 || time < expiresAt)
       .map(({ secret }) => secret);
     const headers = signedHeaders(delivery.id, Math.floor(time / 1000), delivery.body, secrets);
     const outcome = await send({ url: webhook.url, headers, body: delivery.body }, signal);
+    line.busy -= 1;
+    this.#busy -= 1;
     // It was not tried to its end, and is still due when the server comes back.
     if (signal.aborted) return;
     onOutcome(webhook.id, outcome);
     this.#done.push({ id: delivery.id, progress: this.#progressOf(delivery, outcome) });
+    this.#writeSoon();
+    this.#begin();
+  }
+
+  #writeSoon(): void {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
+      if (this.#done.length > 0) this.#writeSoon();
     });
   }
 
@@ -132,7 +201,6 @@ export class Deliverer implements AsyncDisposable {
     return { status, tries, nextAt: again ?? -1, triedAt, answered, error };
   }
 
-  /** A place is free again when it is written how its delivery ended: until then it would be found due. */
   async #write(): Promise<void> {
     while (this.#done.length > 0) {
       const done = this.#done;
@@ -143,9 +211,15 @@ export class Deliverer implements AsyncDisposable {
         // Those are sent once more.
         this.#options.warn(`webhooks: what was sent could not be noted: ${(error as Error).message}`);
       }
-      for (const { id } of done) this.#underWay.delete(id);
-      this.nudge();
+      for (const { id } of done) this.#taken.delete(id);
+      this.#afterWriting(done);
     }
+  }
+
+  /** What is to be tried again may be due before anything else. */
+  #afterWriting(done: readonly { readonly progress: DeliveryProgress }[]): void {
+    if (done.some(({ progress }) => progress.nextAt >= 0)) this.nudge();
+    else this.#begin();
   }
 
   #wakeIn(delayMs: number): void {
