@@ -84,6 +84,13 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     replace: "0",
   },
   {
+    name: "what an agent submits does not count for its rate",
+    seed: 2,
+    file: "queue/submit-rates",
+    find: "limit.start(now);",
+    replace: "limit.start(now - 60_000);",
+  },
+  {
     name: "a limit that is used up does not wake the scheduler",
     seed: 4,
     file: "scheduler/dispatch",

@@ -25,6 +25,8 @@ test.each([
   ["costWindowMs: 0", "costWindowMs must be a whole number from 1 on"],
   ["fairShare: -1", "fairShare must be a whole number from 0 on, or null"],
   ["maxWaitMs: null", "maxWaitMs must be a whole number from 0 on"],
+  ["submitRate: 0", "submitRate must be a whole number from 1 to 1000000, or null"],
+  ["submitRatePeriodMs: 1.5", "submitRatePeriodMs must be a whole number from 1 to 86400000"],
   ["policyVersion: 2", "there is no setting policyVersion"],
   ["- 1", "must hold settings"],
   ["a: [", "c.yaml"],

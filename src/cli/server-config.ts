@@ -11,7 +11,10 @@ const OR_NULL: ReadonlySet<string> = new Set([
   "starveBatchMs",
   "costThresholdMicros",
   "fairShare",
+  "submitRate",
 ]);
+/** What there is nothing of by default. */
+const UNSET: readonly string[] = ["submitRate", "submitRatePeriodMs"];
 /** Of the rules, not for people to set. */
 const NOT_SET: ReadonlySet<string> = new Set(["policyVersion"]);
 /** What something is divided by, or cannot be done without. */
@@ -21,7 +24,10 @@ const POSITIVE: ReadonlySet<string> = new Set([
   "ageStepMs",
   "costWindowMs",
   "maxNodes",
+  ...UNSET,
 ]);
+/** Their product is counted exactly. */
+const AT_MOST: Readonly<Record<string, number>> = { submitRate: 1_000_000, submitRatePeriodMs: 86_400_000 };
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   order: ["hrrn", "classic", "graph"],
   overLimit: ["wait", "reject"],
@@ -54,7 +60,7 @@ function parsed(file: string, text: string): Record<string, unknown> {
 }
 
 function problemWith(key: string, value: unknown): string | undefined {
-  const known = Object.keys(DEFAULT_CONFIG).filter((name) => !NOT_SET.has(name));
+  const known = [...Object.keys(DEFAULT_CONFIG), ...UNSET].filter((name) => !NOT_SET.has(name));
   if (!known.includes(key)) {
     const meant = closest(key, known);
     return `there is no setting ${key}; ${meant ? `did you mean ${meant}?` : `there are ${known.join(", ")}`}`;
@@ -67,7 +73,8 @@ function problemWith(key: string, value: unknown): string | undefined {
     return typeof value === "boolean" ? undefined : `${key} must be true or false`;
   const least = POSITIVE.has(key) ? 1 : 0;
   const mayBeFraction = key === "rejectThreshold" || key === "deadlineLift";
-  const isFit = typeof value === "number" && value >= least && value <= Number.MAX_SAFE_INTEGER;
+  const most = AT_MOST[key] ?? Number.MAX_SAFE_INTEGER;
+  const isFit = typeof value === "number" && value >= least && value <= most;
   if (isFit && (mayBeFraction || Number.isSafeInteger(value))) return undefined;
-  return `${key} must be a ${mayBeFraction ? "" : "whole "}number from ${least} on${OR_NULL.has(key) ? ", or null" : ""}`;
+  return `${key} must be a ${mayBeFraction ? "" : "whole "}number from ${least} ${most < Number.MAX_SAFE_INTEGER ? `to ${most}` : "on"}${OR_NULL.has(key) ? ", or null" : ""}`;
 }

@@ -1,5 +1,6 @@
 import type {
   AgentAnswer,
+  AgentBody,
   AgentsAnswer,
   Cancelled,
   Classified,
@@ -251,7 +252,7 @@ export class OrreryClient {
     return agents;
   }
 
-  setAgentLimit(agent: string, limit: ConcurrencyBody, options: CallOptions = {}): Promise<AgentAnswer> {
+  setAgentLimit(agent: string, limit: AgentBody, options: CallOptions = {}): Promise<AgentAnswer> {
     return this.#connection.send(put(path`agents/${agent}`, limit, options));
   }
 

@@ -44,7 +44,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   AttemptCancelled: ["run", "node", "attempt", "startedAt"],
   ReportRefused: ["run", "node", "attempt", "report", "code"],
   CancelRequested: ["run", "node"],
-  AgentConfigured: ["zone", "agent", "max"],
+  AgentConfigured: ["zone", "agent", "max", "rateCount", "ratePeriodMs"],
   ZoneConfigured: ["zone", "max"],
   LimitConfigured: ["zone", "name", "concurrency", "rateCount", "ratePeriodMs"],
   CreditsGranted: ["zone", "agent", "micros"],

@@ -109,7 +109,7 @@ export interface SubmissionsRefused {
   readonly count: number;
 }
 
-export type RefusalCode = "backlog" | "backpressure" | "fair-share" | "credits";
+export type RefusalCode = "backlog" | "backpressure" | "fair-share" | "rate-limit" | "credits";
 
 export interface WorkerRegistered {
   readonly kind: "WorkerRegistered";
@@ -207,7 +207,11 @@ export interface AgentConfigured {
   readonly kind: "AgentConfigured";
   readonly zone: string;
   readonly agent: string;
+  /** Left out, or -1 where a rate follows: as its zone or the configuration says. */
   readonly max?: number | null;
+  /** How fast it may submit. Null: as it likes; left out: as the configuration says. */
+  readonly rateCount?: number | null;
+  readonly ratePeriodMs?: number;
 }
 
 export interface ZoneConfigured {

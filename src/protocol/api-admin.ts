@@ -42,12 +42,21 @@ export const PauseBody = Type.Object(
 export type PauseAnswer = Static<typeof PauseAnswer>;
 export const PauseAnswer = Type.Object({ paused: Type.Boolean(), executor: OrNull(Type.String()) });
 
+const Rate = Type.Object(
+  {
+    // Their product is counted in milliseconds, exactly, so both have an end.
+    count: Type.Integer({ minimum: 1, maximum: 1_000_000, examples: [100] }),
+    per_seconds: Type.Number({ minimum: 0.001, maximum: 86_400, examples: [60] }),
+  },
+  { ...closed, examples: [{ count: 100, per_seconds: 60 }] },
+);
 export type AgentAnswer = Static<typeof AgentAnswer>;
 export const AgentAnswer = Type.Object(
   {
     agent: Type.String(),
     running_count: Count,
     max_concurrent: OrNull(Count),
+    rate: OrNull(Rate),
     credits: Amount,
     reserved_credits: Amount,
     cost: Amount,
@@ -59,6 +68,11 @@ export const AgentsAnswer = Type.Object({ agents: Type.Array(AgentAnswer) });
 
 export type ConcurrencyBody = Static<typeof ConcurrencyBody>;
 export const ConcurrencyBody = Type.Object({ max_concurrent: Type.Optional(Concurrency) }, closed);
+export type AgentBody = Static<typeof AgentBody>;
+export const AgentBody = Type.Object(
+  { max_concurrent: Type.Optional(Concurrency), rate: Type.Optional(OrNull(Rate)) },
+  closed,
+);
 export type ZoneAnswer = Static<typeof ZoneAnswer>;
 export const ZoneAnswer = Type.Object({ zone: Type.String(), max_concurrent: Type.Optional(Concurrency) });
 
@@ -73,14 +87,6 @@ export const CreditsBody = Type.Object(
   closed,
 );
 
-const Rate = Type.Object(
-  {
-    // Their product is counted in milliseconds, exactly, so both have an end.
-    count: Type.Integer({ minimum: 1, maximum: 1_000_000, examples: [100] }),
-    per_seconds: Type.Number({ minimum: 0.001, maximum: 86_400, examples: [60] }),
-  },
-  { ...closed, examples: [{ count: 100, per_seconds: 60 }] },
-);
 export type LimitBody = Static<typeof LimitBody>;
 export const LimitBody = Type.Object(
   { concurrency: Type.Optional(Concurrency), rate: Type.Optional(OrNull(Rate)) },

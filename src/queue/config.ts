@@ -27,6 +27,10 @@ export interface QueueConfig {
   readonly overLimit: "wait" | "reject";
   /** Whether boost is paid for. */
   readonly credits: boolean;
+  /** How many submissions of one agent are taken in each period; left out or null: as many as come. */
+  readonly submitRate?: number | null;
+  /** By default a second. */
+  readonly submitRatePeriodMs?: number;
 }
 
 export const DEFAULT_QUEUE: QueueConfig = {

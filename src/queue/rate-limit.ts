@@ -66,6 +66,11 @@ export class Limit {
     return overdraft <= 0 ? undefined : now + Math.ceil(overdraft / (this.#rateCount ?? 1));
   }
 
+  /** Whether something of the rate is used up. */
+  owes(now: number): boolean {
+    return this.#debtNow(now) > 0;
+  }
+
   start(now: number): void {
     this.#running++;
     if (this.#rateCount === null) return;

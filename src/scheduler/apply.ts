@@ -1,4 +1,5 @@
 import type {
+  AgentConfigured,
   AttemptFinished,
   LedgerEvent,
   QueuePaused,
@@ -13,7 +14,7 @@ import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/
 import { CostWindow } from "../queue/index.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import type { Run } from "./run.ts";
-import type { State } from "./state.ts";
+import { DEFAULT_PERIOD_MS, type State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -64,7 +65,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       if (event.node === -1) state.run(event.run).cancelRequested = true;
       break;
     case "AgentConfigured":
-      state.shares.setMax(zonedKey(event.zone, event.agent), event.max);
+      configureAgent(state, event, now);
       break;
     case "ZoneConfigured":
       state.shares.setZoneMax(event.zone, event.max);
@@ -120,7 +121,16 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
   }
 }
 
+function configureAgent(state: State, event: AgentConfigured, now: number): void {
+  const { zone, agent, max, rateCount, ratePeriodMs = DEFAULT_PERIOD_MS } = event;
+  const key = zonedKey(zone, agent);
+  state.shares.setMax(key, max === -1 ? undefined : max);
+  const rate = rateCount ? { count: rateCount, periodMs: ratePeriodMs } : null;
+  state.rates.set(key, rateCount === undefined ? undefined : rate, now);
+}
+
 function submitRun(state: State, event: RunSubmitted, now: number): void {
+  state.rates.take(zonedKey(event.zone, event.agent), now);
   const run = state.addRun(event, state.nextRun++, state.seq, now);
   state.backlog += run.unfinished;
   for (let node = 0; node < run.graph.size; node++) {
@@ -135,6 +145,7 @@ function makeReady(state: State, run: Run, node: number, now: number): void {
 }
 
 function submitTask(state: State, event: TaskSubmitted, now: number): void {
+  state.rates.take(zonedKey(event.zone, event.agent), now);
   const single = state.addSingle(event, state.nextTask++, state.seq, now);
   state.backlog++;
   if (single.reservedMicros > 0) state.credits.reserve(single.group.shareKey, single.reservedMicros);

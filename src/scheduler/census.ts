@@ -1,4 +1,4 @@
-import { CLASS_NAMES, classAt, type Entry } from "../queue/index.ts";
+import { CLASS_NAMES, classAt, type Entry, type Rate } from "../queue/index.ts";
 import { isDemoted } from "./admission.ts";
 import { type Group, Lane, zonedKey } from "./group.ts";
 import type { State } from "./state.ts";
@@ -22,6 +22,8 @@ export interface AgentCensus {
   readonly running: number;
   /** Null: no limit. */
   readonly max: number | null;
+  /** How fast it may submit; null: no limit. */
+  readonly rate: Rate | null;
   readonly creditsMicros: number;
   readonly reservedMicros: number;
   /** Within the window. */
@@ -53,7 +55,7 @@ export function agentsOf(state: State, zone: string, now: number): AgentCensus[]
   const keys = [...own, ...running, ...state.credits.toSnapshot().accounts, ...state.costs].map(
     ([key]) => key,
   );
-  for (const key of keys) {
+  for (const key of [...keys, ...state.rates.own()]) {
     const [ofZone, agent] = JSON.parse(key) as [string, string];
     if (ofZone === zone) names.add(agent);
   }
@@ -66,6 +68,7 @@ export function agentCensus(state: State, zone: string, agent: string, now: numb
     agent,
     running: state.shares.running(key),
     max: state.shares.maxOf(zone, key),
+    rate: state.rates.rateOf(key),
     creditsMicros: state.credits.balance(key),
     reservedMicros: state.credits.reserved(key),
     costMicros: state.costs.get(key)?.sum(now) ?? 0,

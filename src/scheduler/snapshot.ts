@@ -11,6 +11,7 @@ import {
   type FairShareSnapshot,
   Limit,
   type LimitSnapshot,
+  type SubmitRatesSnapshot,
 } from "../queue/index.ts";
 import type { Run } from "./run.ts";
 import type { Single } from "./singles.ts";
@@ -37,6 +38,8 @@ export interface Snapshot {
   readonly costs: readonly (readonly [key: string, cost: CostWindowSnapshot])[];
   readonly limits: readonly (readonly [key: string, limit: LimitSnapshot])[];
   readonly paused: readonly string[];
+  /** Left out where nobody has a rate. */
+  readonly rates?: SubmitRatesSnapshot;
   readonly totals: readonly (readonly [zone: string, totals: ZoneTotals])[];
 }
 
@@ -85,7 +88,9 @@ interface RunSnapshot {
 }
 
 export function takeSnapshot(state: State): Snapshot {
+  const rates = state.rates.toSnapshot();
   return {
+    ...(rates && { rates }),
     seq: state.seq,
     now: state.now,
     config: state.config,
@@ -129,6 +134,7 @@ export function restore(snapshot: Snapshot): State {
   for (const [number, saved] of snapshot.workers.entries()) state.fleet.adopt(restoreWorker(number, saved));
   state.fleet.cursor = state.fleet.workers[snapshot.cursor];
   state.shares = FairShare.restore(snapshot.shares);
+  state.rates.restore(snapshot.rates);
   state.credits = Credits.restore(snapshot.credits);
   for (const [key, cost] of snapshot.costs) state.costs.set(key, CostWindow.restore(cost));
   for (const [key, limit] of snapshot.limits) state.limits.set(key, Limit.restore(limit));

@@ -26,6 +26,7 @@ import {
   FairShare,
   Limit,
   Line,
+  SubmitRates,
   startTier,
 } from "../queue/index.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
@@ -65,6 +66,9 @@ interface SharedSpec {
   readonly groups: Map<string, Map<string, Group>>;
 }
 
+/** What a rate without a period is counted in. */
+export const DEFAULT_PERIOD_MS = 1000;
+
 interface Due {
   readonly key: TaskKey;
   readonly at: number;
@@ -96,6 +100,7 @@ export class State {
   /** Submissions refused so far. */
   refused = 0;
   shares: FairShare = new FairShare();
+  readonly rates: SubmitRates = new SubmitRates();
   credits: Credits = new Credits();
   readonly costs: Map<string, CostWindow> = new Map();
   /** By zone and name: those that were set, and those that some group names. */
@@ -157,6 +162,9 @@ export class State {
     }
     this.fleet.configure(this.config);
     this.shares.configure(this.config.fairShare);
+    const { submitRate = null, submitRatePeriodMs = DEFAULT_PERIOD_MS } = this.config;
+    const rate = submitRate === null ? null : { count: submitRate, periodMs: submitRatePeriodMs };
+    this.rates.configure(rate, this.now);
     for (const pool of this.pools.values()) {
       for (const group of pool.groups.values()) {
         const entries = [...group.line.entries()];

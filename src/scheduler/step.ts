@@ -40,6 +40,8 @@ export type Reply =
         | "too-many-nodes"
         | "stale"
         | "unknown";
+      /** When it would be taken, where that is known. */
+      readonly retryAt?: number;
     };
 
 /**
@@ -144,7 +146,7 @@ class Turn {
     if (this.#state.runById(event.runId)) return { accepted: false, code: "duplicate-run" };
     if (size > config.maxNodes) return { accepted: false, code: "too-many-nodes" };
     const refused = this.#refusalOf(event.zone, event.agent, size);
-    if (refused) return this.#refuse(event.agent, refused);
+    if (refused) return this.#refuse(event, refused);
     const number = this.#state.nextRun;
     this.emit(event);
     this.#endIfDone(this.#state.run(number));
@@ -155,10 +157,10 @@ class Turn {
     const { config, credits, singles } = this.#state;
     if (singles.byId(event.id)) return { accepted: false, code: "duplicate-task" };
     const refused = this.#refusalOf(event.zone, event.agent, 1);
-    if (refused) return this.#refuse(event.agent, refused);
+    if (refused) return this.#refuse(event, refused);
     const cost = config.credits ? boostCost(event.boostMicros, config) : 0;
     if (cost > 0 && !credits.canReserve(zonedKey(event.zone, event.agent), cost)) {
-      return this.#refuse(event.agent, "credits");
+      return this.#refuse(event, "credits");
     }
     this.emit(event);
     return this.#accepted();
@@ -174,19 +176,22 @@ class Turn {
 
   /** What stands against so many more tasks of an agent. */
   #refusalOf(zone: string, agent: string, tasks: number): RefusalCode | undefined {
-    const { config, fleet, backlog, shares } = this.#state;
+    const { config, fleet, backlog, shares, rates } = this.#state;
     if (backlog + tasks > config.backlogLimit) return "backlog";
     if (!shouldAccept(fleet, config.rejectThreshold)) return "backpressure";
     if (config.overLimit === "reject" && !shares.admit(zone, zonedKey(zone, agent))) return "fair-share";
+    if (rates.nextAt(zonedKey(zone, agent), this.#now) !== undefined) return "rate-limit";
     return undefined;
   }
 
-  #refuse(agent: string, code: RefusalCode): Reply {
+  #refuse({ zone, agent }: RunSubmitted | TaskSubmitted, code: RefusalCode): Reply {
     const key = JSON.stringify([agent, code]);
     const sum = this.#refusals.get(key) ?? { agent, code, count: 0 };
     sum.count++;
     this.#refusals.set(key, sum);
-    return { accepted: false, code };
+    if (code !== "rate-limit") return { accepted: false, code };
+    const retryAt = this.#state.rates.nextAt(zonedKey(zone, agent), this.#now) ?? this.#now;
+    return { accepted: false, code, retryAt };
   }
 
   /** A worker that is lost, or that begins anew: what it held is settled. */

@@ -10,7 +10,7 @@ import type {
   Report,
   ServerMessage,
 } from "../protocol/index.ts";
-import type { RequestState } from "../queue/index.ts";
+import type { Rate, RequestState } from "../queue/index.ts";
 import type { WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
 import type { TraceContext } from "../telemetry/index.ts";
@@ -53,8 +53,7 @@ export interface Api {
   /** An executor of the caller's zone, or with undefined the whole zone. */
   setPaused(caller: Caller, executor: string | undefined, paused: boolean): Promise<void>;
   agents(caller: Caller): Promise<readonly AgentView[]>;
-  /** Null: no limit; undefined: as the zone or the configuration says. */
-  setAgentLimit(caller: Caller, agent: string, maxConcurrent: number | null | undefined): Promise<AgentView>;
+  setAgentLimit(caller: Caller, agent: string, limit: AgentLimit): Promise<AgentView>;
   setZoneLimit(caller: Caller, maxConcurrent: number | null | undefined): Promise<void>;
   grantCredits(caller: Caller, agent: string, micros: number): Promise<AgentView | Refusal>;
   limits(caller: Caller): Promise<readonly LimitView[]>;
@@ -260,10 +259,18 @@ export interface WorkerView {
   readonly freeMemoryBytes: number;
 }
 
+/** Null: no limit; undefined: as the zone or the configuration says. */
+export interface AgentLimit {
+  readonly maxConcurrent: number | null | undefined;
+  /** Of submissions. */
+  readonly rate: Rate | null | undefined;
+}
+
 export interface AgentView {
   readonly agent: string;
   readonly running: number;
   readonly maxConcurrent: number | null;
+  readonly rate: Rate | null;
   readonly creditsMicros: number;
   readonly reservedMicros: number;
   readonly costMicros: number;

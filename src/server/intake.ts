@@ -19,6 +19,8 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 const EAGER_MS = 5;
 const IDLE_MS = 50;
 const TROUBLED_MS = 1_000;
+/** What stands against an agent may be taken away before its time. */
+const MAX_HOLD_MS = 5_000;
 const COUNT_EVERY_MS = 10_000;
 
 interface Read {
@@ -99,7 +101,7 @@ export class Intake implements AsyncDisposable {
     );
     let pauseMs = EAGER_MS;
     for (const [at, one] of read.entries()) {
-      const verdict = verdictOf(one, answers[at] as Answer);
+      const verdict = verdictOf(one, answers[at] as Answer, this.#driver.now());
       if (verdict === "taken") taken.push(one.row.number);
       else if (typeof verdict === "string") refused.push({ number: one.row.number, error: verdict });
       else if (verdict.isOfAgent) this.#hold(one.row, verdict.retryAfterMs);
@@ -111,7 +113,7 @@ export class Intake implements AsyncDisposable {
   }
 
   #hold({ zone, agent }: InboxRow, forMs: number): void {
-    const untilMs = performance.now() + forMs;
+    const untilMs = performance.now() + Math.min(forMs, MAX_HOLD_MS);
     this.#held.set(JSON.stringify([zone, agent]), { zone, agent, untilMs });
   }
 
@@ -156,13 +158,13 @@ type Verdict = "taken" | string | { readonly isOfAgent: boolean; readonly retryA
 
 const OF_AGENT: ReadonlySet<string> = new Set(["fair-share", "rate-limit"]);
 
-function verdictOf({ submission }: Read, answer: Answer): Verdict {
+function verdictOf({ submission }: Read, answer: Answer, now: number): Verdict {
   if (answer.accepted) {
     if (!("repeats" in answer) || answer.repeats.bodyHash === submission.bodyHash) return "taken";
     return `idempotency_key came with another request before; task ${answer.repeats.taskId} has it`;
   }
   // It is there, and has not ended yet.
   if (answer.code === "duplicate-task") return "taken";
-  const { code, message, retryAfterMs } = refusalOf(answer.code);
+  const { code, message, retryAfterMs } = refusalOf(answer, now);
   return retryAfterMs === undefined ? message : { isOfAgent: OF_AGENT.has(code), retryAfterMs };
 }

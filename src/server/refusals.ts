@@ -1,4 +1,7 @@
+import type { Answer } from "../driver/index.ts";
 import type { Refusal, RefusalCode } from "./api.ts";
+
+type Refused = Extract<Answer, { readonly accepted: false }>;
 
 /** Refused submissions may be tried again after this long. */
 const RETRY_AFTER_MS = 1000;
@@ -7,17 +10,20 @@ const REFUSALS: Readonly<Partial<Record<RefusalCode, string>>> = {
   backlog: "too many tasks wait already",
   backpressure: "the workers are too busy",
   "fair-share": "the agent runs as many tasks as it may",
+  "rate-limit": "the agent submits faster than it may",
   credits: "the agent's credits do not cover the boost",
   "duplicate-run": "there is a run with this id",
   "too-many-nodes": "the graph has too many nodes",
 };
 
-const MAY_PASS: ReadonlySet<string> = new Set(["backlog", "backpressure", "fair-share"]);
+const MAY_PASS: ReadonlySet<string> = new Set(["backlog", "backpressure", "fair-share", "rate-limit"]);
 
-export function refusalOf(code: string): Refusal {
+/** What the scheduler refused, in words, and when it is worth another try. */
+export function refusalOf({ code, retryAt }: Refused, now: number): Refusal {
   const message = REFUSALS[code as RefusalCode] ?? "it was refused";
+  const retryAfterMs = retryAt === undefined ? RETRY_AFTER_MS : Math.max(1, retryAt - now);
   const known = (code in REFUSALS ? code : "not-ended") as RefusalCode;
-  return { ...refusal(known, message), ...(MAY_PASS.has(code) && { retryAfterMs: RETRY_AFTER_MS }) };
+  return { ...refusal(known, message), ...(MAY_PASS.has(code) && { retryAfterMs }) };
 }
 
 export function refusal(code: RefusalCode, message: string): Refusal {

@@ -15,6 +15,7 @@ import {
 } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 import type {
+  AgentLimit,
   AgentView,
   Api,
   Caller,
@@ -44,7 +45,7 @@ import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
 import { overviewOf } from "./overview.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
-import { payloadOf, requeueOf, stimulusOf, typed } from "./stimuli.ts";
+import { agentConfigured, payloadOf, requeueOf, stimulusOf, typed } from "./stimuli.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
 import type { Traces } from "./traces.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
@@ -135,7 +136,7 @@ export class Service implements Api {
     const submitted: Submitted[] = [];
     const repeated: number[] = [];
     for (const [at, answer] of answers.entries()) {
-      if (!answer.accepted) submitted.push(refusalOf(answer.code));
+      if (!answer.accepted) submitted.push(refusalOf(answer, this.#driver.now()));
       else if ("repeats" in answer) {
         submitted.push(KEY_LOST);
         repeated.push(at);
@@ -215,7 +216,7 @@ export class Service implements Api {
     const answer = await this.#driver.submit(requeueOf(task), attached);
     // Somebody else was faster: what they did is what was asked for.
     if (answer.accepted || answer.code === "duplicate-task") return this.task(caller, id);
-    return refusalOf(answer.code);
+    return refusalOf(answer, this.#driver.now());
   }
 
   async why(caller: Caller, id: string): Promise<Explanation | undefined> {
@@ -264,7 +265,7 @@ export class Service implements Api {
       },
       attached,
     );
-    if (!answer.accepted) return refusalOf(answer.code);
+    if (!answer.accepted) return refusalOf(answer, this.#driver.now());
     return (await this.run(caller, runId)) as RunView;
   }
 
@@ -318,8 +319,8 @@ export class Service implements Api {
     return this.#look((state, now) => agentViews(state, caller, now));
   }
 
-  async setAgentLimit({ zone }: Caller, agent: string, max: number | null | undefined): Promise<AgentView> {
-    await this.#driver.submit({ kind: "AgentConfigured", zone, agent, ...(max !== undefined && { max }) });
+  async setAgentLimit({ zone }: Caller, agent: string, limit: AgentLimit): Promise<AgentView> {
+    await this.#driver.submit(agentConfigured(zone, agent, limit));
     return await this.#look((state, now) => agentViewOf(state, zone, agent, now));
   }
 

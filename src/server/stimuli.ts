@@ -2,9 +2,9 @@ import { uuidv7 } from "uuidv7";
 import { sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
 import { type NodeSpec, type TaskSpec, type WireSpec, wireSpec } from "../graph/index.ts";
-import type { TaskSubmitted } from "../ledger/index.ts";
+import type { AgentConfigured, TaskSubmitted } from "../ledger/index.ts";
 import type { TaskRow } from "../store/index.ts";
-import type { Caller, RunSubmission, TaskSubmission } from "./api.ts";
+import type { AgentLimit, Caller, RunSubmission, TaskSubmission } from "./api.ts";
 import { withType } from "./task-types.ts";
 import { withTrace } from "./traces.ts";
 
@@ -136,4 +136,16 @@ export function requeueOf(task: TaskRow): TaskSubmitted {
     attempts: attempt,
     requeued: true,
   };
+}
+
+/** Behind a share that is left out nothing can follow, so where a rate does, -1 stands for it. */
+export function agentConfigured(
+  zone: string,
+  agent: string,
+  { maxConcurrent: max, rate }: AgentLimit,
+): AgentConfigured {
+  const event = { kind: "AgentConfigured", zone, agent } as const;
+  if (rate === undefined) return { ...event, ...(max !== undefined && { max }) };
+  const period = rate && { ratePeriodMs: rate.periodMs };
+  return { ...event, max: max === undefined ? -1 : max, rateCount: rate?.count ?? null, ...period };
 }

@@ -92,7 +92,7 @@ export class Checker {
       takeFact(model, event, turn.now);
     };
     for (const [index, stimulus] of turn.stimuli.entries()) {
-      const expected = expectationOf(model, stimulus);
+      const expected = expectationOf(model, stimulus, turn.now);
       if (expected.type === "recorded") {
         demandEvent(events[at], expected.event);
         take();

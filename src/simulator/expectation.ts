@@ -10,6 +10,7 @@ import type { Stimulus } from "../scheduler/index.ts";
 import { isOverloaded } from "./facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { maxOf, reservedOf, runningOf } from "./model-admission.ts";
+import { maySubmit } from "./model-rates.ts";
 import { isEnded, tiersBought } from "./model-tasks.ts";
 import { isCurrent } from "./task-facts.ts";
 import { demand } from "./violation.ts";
@@ -25,14 +26,14 @@ export type Expectation =
       readonly code: SubmissionsRefused["code"];
     };
 
-export function expectationOf(model: Model, stimulus: Stimulus): Expectation {
+export function expectationOf(model: Model, stimulus: Stimulus, now: number): Expectation {
   const recorded: Expectation = { type: "recorded", event: stimulus };
   const refused: Expectation = { type: "ignored", accepted: false };
   switch (stimulus.kind) {
     case "RunSubmitted":
-      return expectRun(model, stimulus);
+      return expectRun(model, stimulus, now);
     case "TaskSubmitted":
-      return expectTask(model, stimulus);
+      return expectTask(model, stimulus, now);
     case "WorkerLost": {
       const worker = model.workers[stimulus.worker];
       return worker && worker.standing !== "unreachable" ? recorded : refused;
@@ -67,15 +68,15 @@ export function expectationOf(model: Model, stimulus: Stimulus): Expectation {
 
 const REFUSED: Expectation = { type: "ignored", accepted: false };
 
-function expectRun(model: Model, stimulus: RunSubmitted): Expectation {
+function expectRun(model: Model, stimulus: RunSubmitted, now: number): Expectation {
   const size = stimulus.graph.ids.length;
   if (model.runById(stimulus.runId) || size > model.settings.maxNodes) return REFUSED;
-  return refusalOf(model, stimulus, size) ?? { type: "recorded", event: stimulus };
+  return refusalOf(model, stimulus, size, now) ?? { type: "recorded", event: stimulus };
 }
 
-function expectTask(model: Model, stimulus: TaskSubmitted): Expectation {
+function expectTask(model: Model, stimulus: TaskSubmitted, now: number): Expectation {
   if (model.singleById(stimulus.id)) return REFUSED;
-  const refused = refusalOf(model, stimulus, 1);
+  const refused = refusalOf(model, stimulus, 1, now);
   if (refused) return refused;
   const { zone, agent, boostMicros } = stimulus;
   const { credits, boostTierMicros } = model.settings;
@@ -92,6 +93,7 @@ function refusalOf(
   model: Model,
   { zone, agent }: { readonly zone: string; readonly agent: string },
   tasks: number,
+  now: number,
 ): Expectation | undefined {
   const { backlogLimit, rejectThreshold, overLimit } = model.settings;
   const refused = (code: SubmissionsRefused["code"]): Expectation => ({
@@ -104,6 +106,7 @@ function refusalOf(
   const max = maxOf(model, zone, agent);
   if (overLimit === "reject" && max !== null && runningOf(model, zone, agent) >= max)
     return refused("fair-share");
+  if (!maySubmit(model, zone, agent, now)) return refused("rate-limit");
   return undefined;
 }
 

@@ -2,6 +2,7 @@ import type { EventOf, LedgerEvent, RunSubmitted, SchedulerConfig, TaskSubmitted
 import type { WorkerSpec } from "../placement/index.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf, lastOfStep, setLimit } from "./model-admission.ts";
+import { adjustRate, noteSubmission, setAgentRate } from "./model-rates.ts";
 import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { checkReservation } from "./reservations.ts";
 import {
@@ -63,7 +64,8 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       else model.taskAt(event).cancelAsked = true;
       break;
     case "AgentConfigured":
-      set(model.agentMax, ofZone(event.zone, event.agent), event.max);
+      set(model.agentMax, ofZone(event.zone, event.agent), event.max === -1 ? undefined : event.max);
+      setAgentRate(model, event, now);
       break;
     case "ZoneConfigured":
       set(model.zoneMax, event.zone, event.max);
@@ -116,6 +118,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
 function configure(model: Model, config: SchedulerConfig): void {
   const before = model.config;
   model.config = config;
+  for (const key of [...model.submissions.keys()]) adjustRate(model, key, model.now);
   if (!before || before.costWindowMs === config.costWindowMs) return;
   for (const [key, costs] of model.costs) {
     const moved = costs.map(({ at, micros }) => ({ at: lastOfStep(at, before.costWindowMs), micros }));
@@ -125,6 +128,7 @@ function configure(model: Model, config: SchedulerConfig): void {
 }
 
 function submit(model: Model, event: RunSubmitted, now: number): void {
+  noteSubmission(model, event, now);
   const run = modelRun(model.nextRun++, event, model.seq, now);
   model.runs.set(run.number, run);
   for (const task of run.tasks) offerIfReady(model, task, now);
@@ -139,6 +143,7 @@ function dropPaused(model: Model): void {
 }
 
 function submitTask(model: Model, event: TaskSubmitted, now: number): void {
+  noteSubmission(model, event, now);
   const task = modelSingle(model.nextTask++, event, model.seq, now, model.settings);
   const before = model.past.get(event.id);
   demand(

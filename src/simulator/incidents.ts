@@ -172,6 +172,16 @@ function changed(random: Random, config: SchedulerConfig): SchedulerConfig {
   };
 }
 
+/** How fast an agent may submit, with its share before it, which has to be said then. */
+function rated(random: Random, max: number | null | undefined) {
+  const rateCount = random.pick([1, 2, 3, null]);
+  return {
+    max: max === undefined ? -1 : max,
+    rateCount,
+    ...(rateCount !== null && { ratePeriodMs: random.pick([1, 900, 9_000]) }),
+  };
+}
+
 function randomOrder(random: Random): Order {
   const zone = random.pick(ZONES);
   const agent = random.pick(AGENTS);
@@ -179,7 +189,7 @@ function randomOrder(random: Random): Order {
   const given = max === undefined ? {} : { max };
   switch (random.int(0, 7)) {
     case 0:
-      return { kind: "AgentConfigured", zone, agent, ...given };
+      return { kind: "AgentConfigured", zone, agent, ...(random.chance(0.5) ? rated(random, max) : given) };
     case 1:
       return { kind: "ZoneConfigured", zone, ...given };
     case 2:

@@ -83,7 +83,7 @@ function owedAt({ rateCount, periodMs, setAt, owed, starts }: ModelLimit, now: n
 }
 
 /** One more fits into what a period allows. */
-function hasRate(limit: ModelLimit, now: number): boolean {
+export function hasRate(limit: ModelLimit, now: number): boolean {
   const { rateCount, periodMs } = limit;
   return owedAt(limit, now) + BigInt(periodMs) <= BigInt(rateCount ?? 0) * BigInt(periodMs);
 }
@@ -102,16 +102,19 @@ export function rateFreeAt(model: Model, task: ModelTask, now: number): number {
 }
 
 /** What was used of the old rate stays used, in starts, rounded up to a part, but never more than the new one holds. */
+export function carriedOver(before: ModelLimit, rateCount: number, periodMs: number, now: number): bigint {
+  const was = BigInt(before.periodMs);
+  const owed = (owedAt(before, now) * BigInt(periodMs) + was - 1n) / was;
+  const most = BigInt(periodMs) * BigInt(rateCount);
+  if (owed > most) return most;
+  return owed;
+}
+
 export function setLimit(model: Model, event: LimitConfigured, now: number): void {
   const { zone, name, concurrency, rateCount, ratePeriodMs: periodMs } = event;
   const before = model.limits.get(ofZone(zone, name));
-  let owed = 0n;
-  if (before && before.rateCount !== null && rateCount !== null) {
-    const was = BigInt(before.periodMs);
-    owed = (owedAt(before, now) * BigInt(periodMs) + was - 1n) / was;
-    const most = BigInt(periodMs) * BigInt(rateCount);
-    if (owed > most) owed = most;
-  }
+  const isRated = before && before.rateCount !== null && rateCount !== null;
+  const owed = isRated ? carriedOver(before, rateCount, periodMs, now) : 0n;
   model.limits.set(ofZone(zone, name), { concurrency, rateCount, periodMs, setAt: now, owed, starts: [] });
 }
 

@@ -43,6 +43,9 @@ export class Model {
   readonly agentMax: Map<string, number | null> = new Map();
   readonly zoneMax: Map<string, number | null> = new Map();
   readonly limits: Map<string, ModelLimit> = new Map();
+  readonly agentRates: Map<string, { readonly count: number; readonly periodMs: number } | null> = new Map();
+  /** What agents with a rate have submitted, by zone and name. */
+  readonly submissions: Map<string, ModelLimit> = new Map();
   /** By zone and executor, "" for all. */
   readonly paused: Set<string> = new Set();
   /** What each agent owns, by zone and name. */

@@ -48,7 +48,8 @@ export class QueueNoticer {
         this.#setLimit(event);
         break;
       case "AgentConfigured":
-        if (event.max !== undefined) tally.count("share of an agent set");
+        if (event.max !== undefined && event.max !== -1) tally.count("share of an agent set");
+        if (event.rateCount !== undefined) tally.count("rate of an agent set");
         break;
       case "ZoneConfigured":
         if (event.max !== undefined) tally.count("share of a zone set");

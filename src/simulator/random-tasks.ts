@@ -34,6 +34,10 @@ export function randomQueueConfig(random: Random): Partial<SchedulerConfig> {
     overLimit: random.chance(0.2) ? "reject" : "wait",
     credits: random.chance(0.5),
     jitterPermille: random.pick([0, 0, 250]),
+    ...(random.chance(0.2) && {
+      submitRate: random.int(1, 3),
+      submitRatePeriodMs: random.pick([900, 20_000]),
+    }),
   };
 }
 

@@ -90,6 +90,8 @@ export const BRANCHES = [
   "boost released",
   "submission refused: fair-share",
   "submission refused: credits",
+  "submission refused: rate-limit",
+  "rate of an agent set",
   "waits for: pause",
   "waits for: share",
   "waits for: room",

@@ -1,5 +1,6 @@
 import {
   AgentAnswer,
+  AgentBody,
   AgentsAnswer,
   ConcurrencyBody,
   CreditsBody,
@@ -12,6 +13,7 @@ import {
   WorkersAnswer,
   ZoneAnswer,
 } from "../../protocol/api-schemas.ts";
+import type { Rate } from "../../queue/index.ts";
 import type { AgentView, LimitView } from "../api.ts";
 import { microsText, parseMicros } from "./amounts.ts";
 import { callerOf } from "./auth.ts";
@@ -132,17 +134,21 @@ function agentRoutes(app: App, api: Edge["api"]): void {
     {
       ...admin,
       schema: {
-        summary: "Set how many tasks an agent may run at once",
-        description: "Null: no limit. Left out: as the zone or the configuration says.",
+        summary: "Set how many tasks an agent may run at once, and how fast it may submit",
+        description:
+          "Null: no limit. Left out: as the zone or the configuration says. A submission above the rate is refused " +
+          "with 429; a graph counts as one.",
         tags,
         params: Agent,
-        body: ConcurrencyBody,
+        body: AgentBody,
         response: answers({ 200: AgentAnswer }),
       },
     },
     async (request) => {
       const agent = named("agent", request.params.agent);
-      return agentAnswer(await api.setAgentLimit(callerOf(request), agent, request.body.max_concurrent));
+      const { max_concurrent: maxConcurrent, rate } = request.body;
+      const limit = { maxConcurrent, rate: rate && rateOf(rate) };
+      return agentAnswer(await api.setAgentLimit(callerOf(request), agent, limit));
     },
   );
 
@@ -195,14 +201,14 @@ function limitRoutes(app: App, api: Edge["api"]): void {
     },
     async (request) => {
       const { concurrency = null, rate = null } = request.body;
-      const period = rate && {
-        count: rate.count,
-        periodMs: Math.max(1, Math.round(rate.per_seconds * 1000)),
-      };
-      const limit = { name: named("name", request.params.name), concurrency, rate: period };
+      const limit = { name: named("name", request.params.name), concurrency, rate: rate && rateOf(rate) };
       return limitAnswer(await api.setLimit(callerOf(request), limit));
     },
   );
+}
+
+function rateOf({ count, per_seconds }: { count: number; per_seconds: number }): Rate {
+  return { count, periodMs: Math.max(1, Math.round(per_seconds * 1000)) };
 }
 
 /** A name in a path that is about to be kept, rather than looked for. */
@@ -217,6 +223,7 @@ function agentAnswer(view: AgentView): AgentAnswer {
     agent: view.agent,
     running_count: view.running,
     max_concurrent: view.maxConcurrent,
+    rate: perSeconds(view.rate),
     credits: microsText(view.creditsMicros),
     reserved_credits: microsText(view.reservedMicros),
     cost: microsText(view.costMicros),
@@ -224,6 +231,9 @@ function agentAnswer(view: AgentView): AgentAnswer {
 }
 
 function limitAnswer({ name, concurrency, rate, running }: LimitView): LimitAnswer {
-  const perSeconds = rate && { count: rate.count, per_seconds: rate.periodMs / 1000 };
-  return { name, concurrency, rate: perSeconds, running_count: running };
+  return { name, concurrency, rate: perSeconds(rate), running_count: running };
+}
+
+function perSeconds(rate: Rate | null): LimitAnswer["rate"] {
+  return rate && { count: rate.count, per_seconds: rate.periodMs / 1000 };
 }

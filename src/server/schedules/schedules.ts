@@ -26,6 +26,8 @@ const MAX_PER_ZONE = 1_000;
 const SHOWN_TIMES = 5;
 /** Timers are set anew at least this often. */
 const MAX_SLEEP_MS = 60_000;
+/** What stands against a submission may be taken away before its time. */
+const MAX_WAIT_MS = 5_000;
 const AGAIN_AFTER_MS = 1_000;
 
 interface Entry {
@@ -169,7 +171,7 @@ export class Schedules implements AsyncDisposable {
       if (this.#isClosed || this.#entries.get(entry.row.id) !== entry) return;
       const fired = await this.#fireAt(entry.row, time);
       if ("retryAfterMs" in fired) {
-        entry.wakeAt = this.#now() + fired.retryAfterMs;
+        entry.wakeAt = this.#now() + Math.min(fired.retryAfterMs, MAX_WAIT_MS);
         return;
       }
       await this.#note(entry, fired);
