@@ -32,7 +32,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a cancelled attempt keeps its resources",
-    seed: 4,
+    seed: 8,
     file: "scheduler/apply",
     find: "release(state, tasks, event.node);",
     replace: `{ const worker = state.worker(tasks.workerOf(event.node));
@@ -101,7 +101,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an overloaded worker that is relieved is not looked at again",
-    seed: 5,
+    seed: 9,
     file: "placement/fleet",
     find: "if (wasOverloaded)",
     replace: "if (!wasOverloaded && wasOverloaded)",
@@ -120,7 +120,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a worker's queue takes one too many",
-    seed: 4,
+    seed: 5,
     file: "placement/fleet",
     find: "worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker",
     replace: "worker.held.size <= worker.spec.slots + this.config.maxQueuePerWorker",
@@ -147,7 +147,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the reservation of a cancelled task stays",
-    seed: 4,
+    seed: 8,
     file: "scheduler/apply",
     find: "state.fleet.unreserve(taskKey(tasks.number, node));",
     replace: "",
@@ -229,7 +229,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a snapshot forgets where round robin stands",
-    seed: 12,
+    seed: 1,
     file: "scheduler/snapshot",
     find: "state.fleet.cursor = state.fleet.workers[snapshot.cursor];",
     replace: "",

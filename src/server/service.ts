@@ -136,7 +136,7 @@ export class Service implements Api {
     const submitted: Submitted[] = [];
     const repeated: number[] = [];
     for (const [at, answer] of answers.entries()) {
-      if (!answer.accepted) submitted.push(refusalOf(answer, this.#driver.now()));
+      if (!answer.accepted) submitted.push(refusalOf(answer, now));
       else if ("repeats" in answer) {
         submitted.push(KEY_LOST);
         repeated.push(at);
