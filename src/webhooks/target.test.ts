@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NAMES, privateUrls, WRONG_URLS } from "../../tests/private-urls.ts";
 import { AddressRules, isNetwork } from "./addresses.ts";
@@ -168,6 +170,21 @@ describe("a request", () => {
     expect(await send(message, counting, 5_000, stopped)).toEqual({ status: 204 });
     expect(heard).toEqual([["POST", "/in?a=b", new URL(server.url).host, "b"]]);
     expect(asked).toBe(1);
+  });
+
+  test("names its host to a server with TLS, whose certificate must be valid", async () => {
+    const names: string[] = [];
+    const SNICallback = (name: string, done: (error: Error | null) => void) => {
+      names.push(name);
+      done(new Error("there is no certificate"));
+    };
+    const server = createTlsServer({ SNICallback }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `https://hooks.example:${(server.address() as AddressInfo).port}/`;
+    const outcome = await send({ url, headers: {}, body: "{}" }, rules, 30_000, stopped);
+    server.close();
+    expect(outcome).toEqual({ error: expect.stringMatching(/^the connection failed \(/) });
+    expect(names).toEqual(["hooks.example"]);
   });
 
   test("does not follow a redirect", async () => {
