@@ -11,6 +11,7 @@ import { workersCommand } from "./fleet.ts";
 import { ganttCommand } from "./gantt.ts";
 import { keysCommand } from "./keys.ts";
 import { ledgerCommand } from "./ledger.ts";
+import { agentsCommand, limitsCommand, pauseCommand, resumeCommand } from "./queue.ts";
 import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
 import { runsCommand } from "./runs.ts";
@@ -61,6 +62,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     runsCommand,
     schedulesCommand,
   ],
+  "Steer a server:": [pauseCommand, resumeCommand, limitsCommand, agentsCommand],
   "Ask and check:": [
     topCommand,
     doctorCommand,

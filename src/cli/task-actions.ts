@@ -1,9 +1,14 @@
 import { type OrreryClient, OrreryError } from "../client/index.ts";
-import { type CliError, CliError as Failure } from "./errors.ts";
+import { countOf } from "../words/index.ts";
+import type { CancelOptions } from "./cancel.ts";
+import { type CliError, CliError as Failure, UsageError } from "./errors.ts";
 import { printLines } from "./output.ts";
 import { atService, cliErrorOf } from "./service.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { printSafeJson, shown } from "./service-text.ts";
+
+/** Requests for several tasks that are under way at a time. */
+const AT_ONCE = 16;
 
 /** What came of one of several tasks. */
 interface Outcome {
@@ -21,6 +26,33 @@ export function cancelTasks(ids: readonly string[], options: ServiceOptions): Pr
       status === "queued" || status === "running" ? "is being cancelled already" : `is ${status} already`;
     return { id, done: false, message, exitCode: 1 };
   });
+}
+
+/** All that match and have not ended, in a list that is made before the first is cancelled. */
+export async function cancelMatching(options: CancelOptions): Promise<void> {
+  const { status, executor, type, yes } = options;
+  if (status === undefined && executor === undefined && type === undefined)
+    throw new UsageError("name tasks, or say which: --status, --executor, --type");
+  const filter = { status: status ?? (["queued", "running"] as const), executor, task_type: type };
+  const cancelled = await atService(options, async (client) => {
+    const ids: string[] = [];
+    for await (const { id } of client.tasks(filter, { pageSize: 1000 })) ids.push(id);
+    if (!yes) return { matching: ids.length, cancelled: 0 };
+    let count = 0;
+    for (let from = 0; from < ids.length; from += AT_ONCE) {
+      const some = ids.slice(from, from + AT_ONCE).map((id) => client.cancel(id));
+      // One that ended meanwhile, or is being cancelled, needs nothing.
+      for (const answer of await Promise.all(some)) count += answer.cancelled ? 1 : 0;
+    }
+    return { matching: ids.length, cancelled: count };
+  });
+  if (options.json) await printSafeJson(cancelled);
+  else
+    await printLines([
+      yes
+        ? `${countOf(cancelled.cancelled, "task")} cancelled`
+        : `${countOf(cancelled.matching, "task")} would be cancelled; --yes does it`,
+    ]);
 }
 
 export function retryTasks(ids: readonly string[], options: ServiceOptions): Promise<void> {
