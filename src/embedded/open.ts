@@ -207,7 +207,8 @@ function submissionOf(type: string, payload: unknown, options: TaskOptions): Tas
     deadline,
     runAt,
     idempotencyKey,
-    bodyHash: sha256Hex(canonicalJson({ type, payload, ...options })),
+    // Compared where a key comes again, so without a key there is nothing to compare.
+    bodyHash: idempotencyKey === undefined ? "" : sha256Hex(canonicalJson({ type, payload, ...options })),
     cpuMillicores: 0,
     memoryBytes: 0,
     capabilities: [],

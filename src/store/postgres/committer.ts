@@ -5,7 +5,7 @@ import { mayFollow } from "../memory.ts";
 import type { RowChanges } from "../rows.ts";
 import { connect, type Target } from "./connection.ts";
 import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
-import { parametersOf, valuesOf } from "./parameters.ts";
+import { statementOf, valuesOf } from "./parameters.ts";
 import { sql } from "./sql.ts";
 
 /** Longer than commits take; then the network may have swallowed it, or it is still under way. */
@@ -149,8 +149,6 @@ export class Committer {
 function queryOf(block: Block, rows: RowChanges): Query {
   const { prev, seq, epoch, count, hash, now, line } = block;
   const ofBlock = [prev, seq - 1, epoch, seq + count - 1, hash, count, now, line];
-  const hasRows = Object.values(rows).some((list: readonly unknown[]) => list.length > 0);
-  return hasRows
-    ? { ...sql("commit-with-rows"), values: [...ofBlock, ...parametersOf(rows)] }
-    : { ...sql("commit"), values: valuesOf(ofBlock) };
+  const { name, arrays } = statementOf(rows);
+  return { ...sql(name), values: [...valuesOf(ofBlock), ...arrays] };
 }

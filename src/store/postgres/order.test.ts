@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { blockOn, taskOf } from "../../../tests/any-rows.ts";
 import { type TestDatabase, testDatabase } from "../../../tests/postgres.ts";
 import { NO_CHANGES, QUEUED, type SubmittedTask } from "../rows.ts";
-import { type ClassicConstants, claimByHrrn, nextByClassic, nextByHrrn } from "./order.ts";
+import { type ClassicConstants, claimByHrrn, indexWaiting, nextByClassic, nextByHrrn } from "./order.ts";
 import { PostgresStore } from "./store.ts";
 
 const NOW = 1_794_738_955_269;
@@ -86,6 +86,7 @@ async function connected({ url, schema }: TestDatabase): Promise<pg.Client & Asy
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query("select set_config('search_path', quote_ident($1), false)", [schema]);
+  await indexWaiting(client);
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 

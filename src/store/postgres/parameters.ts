@@ -92,22 +92,45 @@ const ENDED_RUN: Columns<RowChanges["runsEnded"][number]> = [
   ({ endedAt }) => endedAt,
 ];
 
-/** What `commit-with-rows.sql` takes after the block. */
-export function parametersOf({ submitted, progressed, keys, runs, runsEnded }: RowChanges): string[] {
-  return [
-    ...arraysOf(submitted, ADDED_TASK),
-    ...arraysOf(progressed, PROGRESSED_TASK),
-    ...arraysOf(keys, ADDED_KEY),
-    ...arraysOf(runs, ADDED_RUN),
-    ...arraysOf(runsEnded, ENDED_RUN),
-  ];
+/** The statement that commits such changes, and what it takes after the block. */
+export function statementOf(changes: RowChanges): { readonly name: string; readonly arrays: string[] } {
+  const { submitted, progressed, keys, runs, runsEnded } = changes;
+  if (runs.length + runsEnded.length === 0) {
+    if (submitted.length + keys.length + progressed.length === 0) return { name: "commit", arrays: [] };
+    if (submitted.length + keys.length === 0)
+      return { name: "commit-progressed", arrays: arraysOf(progressed, PROGRESSED_TASK) };
+    if (progressed.length === 0) {
+      const arrays = [...arraysOf(submitted, ADDED_TASK), ...arraysOf(keys, ADDED_KEY)];
+      return { name: "commit-submitted", arrays };
+    }
+  }
+  return {
+    name: "commit-with-rows",
+    arrays: [
+      ...arraysOf(submitted, ADDED_TASK),
+      ...arraysOf(progressed, PROGRESSED_TASK),
+      ...arraysOf(keys, ADDED_KEY),
+      ...arraysOf(runs, ADDED_RUN),
+      ...arraysOf(runsEnded, ENDED_RUN),
+    ],
+  };
 }
 
 /** One array per column, as text: the driver's own way takes twice as long, which shows in large blocks. */
 export function arraysOf<T>(rows: readonly T[], columns: Columns<T>): string[] {
   return columns.map((column) => {
     let text = "";
-    for (const row of rows) text += `${text === "" ? "" : ","}${elementOf(column(row))}`;
+    // Most columns say the same for many rows.
+    let last: string | number | undefined;
+    let element: string | number = "NULL";
+    for (const row of rows) {
+      const value = column(row);
+      if (value !== last) {
+        last = value;
+        element = elementOf(value);
+      }
+      text += text === "" ? element : `,${element}`;
+    }
     return `{${text}}`;
   });
 }

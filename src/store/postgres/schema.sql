@@ -419,17 +419,15 @@ CREATE INDEX runs_by_end ON runs USING btree (ended_at) WHERE (ended_at >= 0);
 
 CREATE INDEX runs_by_zone ON runs USING btree (zone, submitted_seq DESC, id DESC);
 
-CREATE INDEX tasks_by_agent ON tasks USING btree (zone, agent, status, submitted_seq DESC, id DESC);
+CREATE INDEX tasks_by_agent ON tasks USING btree (zone, agent, status, submitted_seq);
 
 CREATE INDEX tasks_by_end ON tasks USING btree (ended_at) WHERE (ended_at >= 0);
 
 CREATE INDEX tasks_by_run ON tasks USING btree (run_id, submitted_seq DESC, id DESC) WHERE (run_id IS NOT NULL);
 
-CREATE INDEX tasks_by_zone ON tasks USING btree (zone, status, submitted_seq DESC, id DESC);
+CREATE INDEX tasks_by_zone ON tasks USING btree (zone, status, submitted_seq);
 
 CREATE INDEX tasks_traced ON tasks USING btree (submitted_seq DESC) WHERE ((ended_at < 0) AND (settings ~~ '%"traceparent":%'::text));
-
-CREATE INDEX tasks_waiting ON tasks USING btree (priority_class, estimate_bucket(estimate_ms), GREATEST(enqueued_at, run_at), id) WHERE ((status = 0) AND (run_id IS NULL));
 
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING btree (created_at);
 

@@ -56,7 +56,7 @@ export interface PostgresOptions {
 const PAGE_BYTES = 8 << 20;
 const PRUNE_BATCH = 1_000;
 /** Long enough to gather what is submitted together, too short to be noticed. */
-const NOTIFY_AFTER_MS = 5;
+const NOTIFY_AFTER_MS = 25;
 /** How long connections may take to end in good order. */
 const CLOSE_WITHIN_MS = 1_000;
 
