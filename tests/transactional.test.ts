@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { checkStore } from "../src/cli/check-store.ts";
 import { OrreryClient } from "../src/client/index.ts";
 import { open } from "../src/embedded/index.ts";
 import { TestService } from "./service.ts";
@@ -266,6 +267,11 @@ test("what can never be taken in is kept with its error and counted, and holds u
   await expect
     .poll(async () => (await service.get("/metrics")).body, { timeout: WITHIN_MS })
     .toContain('orrery_inbox_rows{state="refused"} 1');
+  const checks = await checkStore(service.storeUrl);
+  expect(checks.find(({ name }) => name === "inbox")).toMatchObject({
+    result: "warn",
+    detail: expect.stringMatching(/^1 submission cannot be taken in/),
+  });
   await user.query("delete from orrery.inbox where error is not null");
 });
 

@@ -20,7 +20,7 @@ export async function checkStore(url: string): Promise<Check[]> {
   }
 }
 
-function judgeDatabase({ server, skewMs, schema, chain }: DatabaseFacts): Check[] {
+function judgeDatabase({ server, skewMs, schema, chain, inbox }: DatabaseFacts): Check[] {
   return [
     judgeVersion(server),
     ...judgeDurability(server),
@@ -29,6 +29,7 @@ function judgeDatabase({ server, skewMs, schema, chain }: DatabaseFacts): Check[
     judgeSkew("clock of PostgreSQL", skewMs),
     judgeSchema(schema),
     ...(chain ? [judgeChain(chain)] : []),
+    ...(inbox ? [judgeInbox(inbox)] : []),
   ];
 }
 
@@ -123,6 +124,13 @@ function judgeChain({ blocks, head, damage }: NonNullable<DatabaseFacts["chain"]
     );
   const fix = "stop the server and restore a backup from before it (docs/operations.md)";
   return failure("chain", `event ${damage.seq}: ${damage.code}: ${damage.detail}`, fix);
+}
+
+function judgeInbox({ waiting, refused }: NonNullable<DatabaseFacts["inbox"]>): Check {
+  const waits = `${countOf(waiting, "submission")} of transactions to be taken in`;
+  if (refused === 0) return pass("inbox", waits);
+  const fix = "select number, error from orrery.inbox where error is not null (docs/transactions.md)";
+  return warning("inbox", `${countOf(refused, "submission")} cannot be taken in and are kept; ${waits}`, fix);
 }
 
 /** By what PostgreSQL or the way to it said; never with the URL, which may hold a password. */

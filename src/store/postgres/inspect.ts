@@ -14,6 +14,8 @@ export interface DatabaseFacts {
   readonly schema: SchemaFacts;
   /** Undefined where there is no ledger of ours to read. */
   readonly chain: ChainFacts | undefined;
+  /** Undefined where there is none yet. */
+  readonly inbox: { readonly waiting: number; readonly refused: number } | undefined;
 }
 
 export interface ServerFacts {
@@ -63,7 +65,9 @@ export async function inspectDatabase(url: string, schema = "orrery"): Promise<D
     const { server, skewMs } = await inspectServer(client);
     const facts = await inspectSchema(client, schema);
     const chain = facts.state === "ours" && facts.newer.length === 0 ? await inspectChain(client) : undefined;
-    return { server, skewMs, schema: facts, chain };
+    const inbox =
+      facts.state === "ours" && facts.missing.length === 0 ? await inspectInbox(client) : undefined;
+    return { server, skewMs, schema: facts, chain, inbox };
   } catch (cause) {
     throw new StoreError("unreadable", messageOf(cause), cause);
   } finally {
@@ -104,6 +108,11 @@ async function inspectSchema(client: pg.Client, schema: string): Promise<SchemaF
       .map(({ name }) => name),
     newer: applied.filter(({ number }) => textOf(number) === undefined).map(({ name }) => name),
   };
+}
+
+async function inspectInbox(client: pg.Client): Promise<DatabaseFacts["inbox"]> {
+  const { rows } = await client.query<{ waiting: number; refused: number }>(sql("inbox-levels").text);
+  return rows[0];
 }
 
 /** Hashes the last blocks again and compares the end with the head, both as of one moment. */
