@@ -46,8 +46,8 @@ test("limits are set and listed", async () => {
 });
 
 test("an agent's share and credits are set", async () => {
-  const { code, stdout } = await orrery("agents", "ann", "--max", "2", "--grant", "10.5");
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^ann +0 +2 +10\.5 +0 +0$/m)]);
+  const { code, stdout } = await orrery("agents", "ann", "--max", "2", "--rate", "5/1", "--grant", "10.5");
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^ann +0 +2 +5 in 1 s +10\.5 +0 +0$/m)]);
   expect((await orrery("agents")).stdout).toMatch(/^ann /m);
   for (const wrong of [["ann"], ["ann", "--grant", "much"], ["--max", "1"]])
     expect((await orrery("agents", ...wrong)).code, wrong.join(" ")).toBe(2);

@@ -44,7 +44,7 @@ const service = await closers.use(
     },
   }),
 );
-await service.api.setAgentLimit(localCaller(ZONE), CROWD, 1);
+await service.api.setAgentLimit(localCaller(ZONE), CROWD, { maxConcurrent: 1, rate: undefined });
 const emptyBytes = heldBytes();
 await fill(service.api, waiting);
 const bytesEach = (heldBytes() - emptyBytes) / waiting;

@@ -17,6 +17,7 @@ const AGENTS: readonly Column[] = [
   { title: "AGENT" },
   { title: "RUNNING", align: "right" },
   { title: "AT ONCE", align: "right" },
+  { title: "RATE" },
   { title: "CREDITS", align: "right" },
   { title: "RESERVED", align: "right" },
   { title: "COST", align: "right" },
@@ -56,7 +57,7 @@ export async function setLimit(name: string, options: LimitOptions): Promise<voi
 }
 
 export async function listAgents(options: AgentsOptions): Promise<void> {
-  if (options.max !== undefined || options.grant !== undefined)
+  if (options.max !== undefined || options.rate !== undefined || options.grant !== undefined)
     throw new UsageError("say which agent to change: orrery agents NAME --max …");
   const agents = await atService(options, (client) => client.agents());
   if (options.json) await printSafeJson({ agents });
@@ -65,12 +66,18 @@ export async function listAgents(options: AgentsOptions): Promise<void> {
 }
 
 export async function changeAgent(name: string, options: AgentsOptions): Promise<void> {
-  const { max, grant } = options;
-  if (max === undefined && grant === undefined)
-    throw new UsageError("say what to change: --max N (or none), or --grant AMOUNT");
+  const { max, rate, grant } = options;
+  const limit = {
+    ...(max !== undefined && { max_concurrent: orNull(max) }),
+    ...(rate !== undefined && { rate: orNull(rate) }),
+  };
+  const isLimited = max !== undefined || rate !== undefined;
+  if (!isLimited && grant === undefined)
+    throw new UsageError(
+      "say what to change: --max N, --rate N/SECONDS (or none for either), --grant AMOUNT",
+    );
   const agent = await atService(options, async (client) => {
-    const limited =
-      max === undefined ? undefined : await client.setAgentLimit(name, { max_concurrent: orNull(max) });
+    const limited = isLimited ? await client.setAgentLimit(name, limit) : undefined;
     return grant === undefined ? (limited as AgentAnswer) : await client.grantCredits(name, grant);
   });
   await (options.json
@@ -84,12 +91,15 @@ function orNull<Value>(value: Value | "none" | undefined): Value | null {
 }
 
 function limitRow({ name, running_count, concurrency, rate }: LimitAnswer): string[] {
-  const pace = rate === null ? "" : `${rate.count} in ${rate.per_seconds} s`;
-  return [shown(name), String(running_count), concurrency === null ? "any" : String(concurrency), pace];
+  return [shown(name), String(running_count), concurrency === null ? "any" : String(concurrency), pace(rate)];
 }
 
 function agentRow(agent: AgentAnswer): string[] {
   const most = agent.max_concurrent === null ? "any" : String(agent.max_concurrent);
   const amounts = [agent.credits, agent.reserved_credits, agent.cost].map(shown);
-  return [shown(agent.agent), String(agent.running_count), most, ...amounts];
+  return [shown(agent.agent), String(agent.running_count), most, pace(agent.rate), ...amounts];
+}
+
+function pace(rate: LimitAnswer["rate"]): string {
+  return rate === null ? "" : `${rate.count} in ${rate.per_seconds} s`;
 }

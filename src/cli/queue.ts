@@ -19,6 +19,7 @@ export interface Rate {
 
 export interface AgentsOptions extends ServiceOptions {
   readonly max?: number | None;
+  readonly rate?: Rate | None;
   readonly grant?: string;
 }
 
@@ -55,9 +56,17 @@ export function limitsCommand(): Command {
 
 export function agentsCommand(): Command {
   const command = new Command("agents")
-    .summary("list agents, set how many tasks one runs at once, give it credits")
+    .summary("list agents, set how much one may run and submit, give it credits")
+    .description(
+      "List agents. With a name, set what that one may do: with --max or --rate alone, the other is as the zone says.",
+    )
     .argument("[name]", "the agent to change")
     .option("--max <n>", "how many of its tasks run at once, or none for no limit", numberOrNone(0, MOST))
+    .option(
+      "--rate <n/seconds>",
+      "how many tasks it may submit in how long, such as 100/60, or none",
+      rateOrNone,
+    )
     .option("--grant <amount>", "give it credits, such as 10.5");
   return withService(command).action(async (name: string | undefined, options: AgentsOptions) => {
     const { changeAgent, listAgents } = await import("./queue-actions.ts");
