@@ -7,13 +7,6 @@ import { isLocal } from "./http/app.ts";
 import { refuseOnSocket, refuseWith } from "./http/errors.ts";
 import { noLeader } from "./http/problems.ts";
 import type { App } from "./http/route.ts";
-import type { OpenService } from "./open-service.ts";
-
-/** What answers while this server leads. */
-export interface LeaderParts {
-  readonly app: App;
-  readonly service: OpenService;
-}
 
 /** How it is said that nobody leads. */
 export const refusals = {

@@ -6,13 +6,14 @@ import { join } from "node:path";
 import { LEASE_MS } from "../cluster/index.ts";
 import { openServiceStore, type ServiceStore } from "../store/index.ts";
 import { type Address, Door, StartError } from "./door.ts";
-import { type AppOptions, buildApp, buildLocalApp } from "./http/app.ts";
+import { type AppOptions, buildLocalApp } from "./http/app.ts";
 import { Instruments } from "./http/metrics.ts";
 import type { ClusterControl } from "./http/route.ts";
 import { Keys } from "./keys.ts";
 import { type Levels, levelsOf } from "./levels.ts";
 import type { Log } from "./log.ts";
 import { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
+import { PreparedApp } from "./prepared-app.ts";
 import { StoreWatch } from "./store-watch.ts";
 import { Terms } from "./terms.ts";
 
@@ -140,18 +141,8 @@ async function serve(
     url: options.advertise ?? urlOf(isAnywhere(options.host) ? hostname() : options.host, port),
     door,
     local,
-    open: async (term, onFailed) => {
-      const service = await openService({ store, term, settings, instruments, warn, onFailed });
-      const app = buildApp({
-        ...common,
-        api: service.api,
-        gateway: service.gateway,
-        schedules: service.schedules,
-        webhooks: service.webhooks,
-      });
-      await app.ready();
-      return { app, service };
-    },
+    prepare: () => PreparedApp.make(common),
+    open: (term, onFailed) => openService({ store, term, settings, instruments, warn, onFailed }),
     warn,
     onFailed: (error) => {
       failure = error;

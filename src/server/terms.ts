@@ -3,8 +3,9 @@ import { Forwarder, type Term, untilLeading } from "../cluster/index.ts";
 import { type Leadership, type Member, type ServiceStore, StoreError } from "../store/index.ts";
 import type { Door } from "./door.ts";
 import type { ClusterControl, ClusterStatus } from "./http/route.ts";
-import { follower, type LeaderParts, leader, refusals } from "./keepers.ts";
+import { follower, leader, refusals } from "./keepers.ts";
 import type { OpenService } from "./open-service.ts";
+import type { PreparedApp } from "./prepared-app.ts";
 
 export interface TermsOptions {
   readonly store: ServiceStore;
@@ -15,8 +16,9 @@ export interface TermsOptions {
   /** Where the others find this server. */
   readonly url: string;
   readonly door: Door;
-  /** What answers while this server leads. */
-  readonly open: (term: Term, onFailed: (error: Error) => void) => Promise<LeaderParts>;
+  /** What answers while this server leads, once for each time. */
+  readonly prepare: () => Promise<PreparedApp>;
+  readonly open: (term: Term, onFailed: (error: Error) => void) => Promise<OpenService>;
   /** What answers at any time; made once, used while this server does not lead. */
   readonly local: Parameters<typeof follower>[0];
   readonly warn: (message: string) => void;
@@ -106,9 +108,16 @@ export class Terms implements ClusterControl, AsyncDisposable {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     for (let standsBack = false; !signal.aborted; ) {
+      const preparing = this.#options.prepare();
+      // Until it is waited for.
+      preparing.catch(() => {});
       const term = await this.#follow(standsBack);
-      if (!term) return;
-      const how = await this.#lead(term);
+      const prepared = await preparing;
+      if (!term) {
+        await prepared.app.close();
+        return;
+      }
+      const how = await this.#lead(term, prepared);
       if (how instanceof Error) throw how;
       standsBack = how === "stepped down";
     }
@@ -152,7 +161,7 @@ export class Terms implements ClusterControl, AsyncDisposable {
   }
 
   /** Until it is deposed, steps down, or cannot go on. */
-  async #lead(term: Term): Promise<"deposed" | "stepped down" | Error> {
+  async #lead(term: Term, prepared: PreparedApp): Promise<"deposed" | "stepped down" | Error> {
     const { door, open, local, warn, holder } = this.#options;
     const before = this.#lastSeen;
     this.#forwarder.follow({ holder, url: "" });
@@ -161,11 +170,11 @@ export class Terms implements ClusterControl, AsyncDisposable {
     });
     void term.deposed.then(() => this.#endTerm("deposed"));
     if (this.#stopping.signal.aborted) this.#endTerm("stepped down");
-    let parts: LeaderParts | undefined;
+    let service: OpenService | undefined;
     try {
-      parts = await open(term, (error) => this.#endTerm(isDeposed(error) ? "deposed" : error));
-      this.#led = { term, service: parts.service };
-      door.keeper = leader(parts.app, term);
+      service = await open(term, (error) => this.#endTerm(isDeposed(error) ? "deposed" : error));
+      this.#led = { term, service };
+      door.keeper = leader(prepared.serve(service), term);
       this.#setRole("leader");
       if (before && before.holder !== "" && before.holder !== holder)
         warn(`leading since epoch ${term.epoch}, after ${before.holder}`);
@@ -178,16 +187,17 @@ export class Terms implements ClusterControl, AsyncDisposable {
       this.#led = undefined;
       this.#setRole("starting");
       door.keeper = follower(local, this.#forwarder);
-      await this.#endOf(term, parts);
+      // Whoever waits is told at once.
+      const closed = prepared.app.close();
+      await this.#endOf(term, service);
+      await closed;
     }
   }
 
-  /** Whoever waits is told, what is being committed is finished, then the next one may lead. */
-  async #endOf(term: Term, parts: LeaderParts | undefined): Promise<void> {
-    const closed = parts?.app.close();
-    await parts?.service[Symbol.asyncDispose]();
+  /** What is being committed is finished, then the next one may lead. */
+  async #endOf(term: Term, service: OpenService | undefined): Promise<void> {
+    await service?.[Symbol.asyncDispose]();
     await Promise.race([term.release(), sleep(this.#options.leaseMs, undefined, { ref: false })]);
-    await closed;
   }
 
   #setRole(role: Member["role"]): void {
