@@ -257,8 +257,10 @@ class Pair {
       max_attempts: 100,
       retry_backoff: 0.05,
     });
-    for (let at = n; ; at++) {
-      const answer = await this.#ask(at % 2, "POST", "/submit", body).catch(() => undefined);
+    for (let at = n % 2; ; ) {
+      const answer = await this.#ask(at, "POST", "/submit", body).catch(() => undefined);
+      // Whoever answers that nobody leads is alive, and the one to ask again.
+      if (!answer) at = 1 - at;
       if (answer?.status === 201 || answer?.status === 200) {
         this.#lastAckMs = performance.now();
         return (JSON.parse(answer.text) as { id: string }).id;

@@ -40,11 +40,11 @@ export class PreparedApp {
 /** Stands for a part that is there when it is asked for something. */
 function later<Part extends object>(part: () => Part | undefined): Part {
   return new Proxy({} as Part, {
-    get(_, name) {
+    get(_, name): unknown {
       const there = part();
       invariant(there !== undefined, "an app is asked when it has a service");
       const value: unknown = Reflect.get(there, name, there);
-      return typeof value === "function" ? value.bind(there) : value;
+      return typeof value === "function" ? (value as () => unknown).bind(there) : value;
     },
   });
 }

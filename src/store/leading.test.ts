@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { blockOn } from "../../tests/any-rows.ts";
+import { blockOn, endedAt, submitted, taskOf } from "../../tests/any-rows.ts";
 import { testDatabase } from "../../tests/postgres.ts";
 import { GENESIS } from "../ledger/index.ts";
 import type { ServiceStore } from "./contract.ts";
 import { MemoryStore } from "./memory.ts";
 import { PostgresStore } from "./postgres/store.ts";
+import { NO_CHANGES, type RowChanges } from "./rows.ts";
 
 const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
   memory: async () => new MemoryStore(),
@@ -115,6 +116,29 @@ describe("[P-16] two processes on one PostgreSQL", () => {
     expect((await bob.leadership()).holder).toBe(BOB.holder);
     expect(await bob.commit(blockOn(bob.head, 2))).toBe(true);
     expect((await bob.leadership()).seq).toBe(2);
+  });
+
+  test("whatever rows a block has, it is refused with them when another leads", async () => {
+    const [ada, bob] = await two();
+    await using _ada = ada;
+    await using _bob = bob;
+    await leadBy(ada, ADA);
+    expect(await ada.commit(blockOn(ada.head, 1), submitted(taskOf("t1")))).toBe(true);
+    await leadBy(bob, BOB);
+    const progressed = [{ id: "t1", progress: endedAt(100) }];
+    const changes: RowChanges[] = [
+      NO_CHANGES,
+      submitted(taskOf("t2")),
+      { ...NO_CHANGES, progressed },
+      { ...submitted(taskOf("t2")), progressed },
+    ];
+    for (const rows of changes) {
+      expect(await ada.commit(blockOn(ada.head, 1), rows)).toBe(false);
+      expect(await ada.commit(blockOn(ada.head, 3), rows)).toBe(false);
+    }
+    expect(await bob.task("t2")).toBeUndefined();
+    expect((await bob.task("t1"))?.status).toBe("queued");
+    for (const rows of changes.slice(0, 3)) expect(await bob.commit(blockOn(bob.head, 2), rows)).toBe(true);
   });
 
   test("whoever does not lead cannot commit by a later epoch", async () => {
