@@ -12,7 +12,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a boost is charged when its task is cancelled",
-    seed: 32,
+    seed: 7,
     file: "scheduler/apply",
     find: "if (charge)",
     replace: "if (charge || single.status === Status.cancelled)",
@@ -138,7 +138,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a turn goes back behind the last",
-    seed: 94,
+    seed: 95,
     file: "driver/driver",
     find: "Math.max(this.#turnAt, this.#time())",
     replace: "Math.max(this.#state.now, this.#time())",

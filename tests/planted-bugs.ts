@@ -96,8 +96,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a draining worker gets work",
     file: "placement/fleet",
-    find: 'writeBit(this.open, ordinal, status === "Idle" || status === "Busy");',
-    replace: 'writeBit(this.open, ordinal, status === "Idle" || status === "Busy" || status === "Draining");',
+    find: 'const isOpen = status === "Idle" || status === "Busy";',
+    replace: 'const isOpen = status === "Idle" || status === "Busy" || status === "Draining";',
   },
   {
     name: "an overloaded worker that is relieved is not looked at again",
@@ -249,7 +249,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is settling is told to stop",
-    seed: 57,
+    seed: 35,
     file: "scheduler/step",
     find: "else if (isPlaced(run.statusOf(node)))",
     replace: "else if (!isEnded(run.statusOf(node)))",
