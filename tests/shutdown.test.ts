@@ -1,5 +1,6 @@
 // How a server stops: in order at the first signal, at once at the second, and never leaving its PostgreSQL behind.
 
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { OrreryClient } from "../src/client/index.ts";
@@ -88,22 +89,18 @@ test("a second signal ends it at once, and its PostgreSQL with it; nothing is lo
   const { id } = (await (await submitted(server.url)).json()) as { id: string };
   const pid = await postmasterOf(dataDir);
   // It takes its time to stop while somebody sends a request and does not end it.
-  const held = new AbortController();
-  const body = new ReadableStream({ pull: () => new Promise<void>(() => {}) });
-  const endless = fetch(`${server.url}/api/v2/scheduler/submit`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${SERVER_KEY}`, "content-type": "application/json" },
-    body,
-    duplex: "half",
-    signal: held.signal,
-  } as RequestInit).catch(() => undefined);
-  await sleep(200);
+  const endless = connect(Number(new URL(server.url).port), "127.0.0.1");
+  endless.on("error", () => {});
+  const head = ["POST /api/v2/scheduler/submit HTTP/1.1", "host: x", `authorization: Bearer ${SERVER_KEY}`];
+  endless.write(
+    `${[...head, "content-type: application/json", "content-length: 1000"].join("\r\n")}\r\n\r\n{`,
+  );
+  await sleep(500);
   server.child.kill("SIGTERM");
   await expect.poll(server.said, SOON).toContain("stopping");
   server.child.kill("SIGTERM");
   const { code } = await server.finished;
-  held.abort();
-  await endless;
+  endless.destroy();
   expect(code).toBe(143);
   await expect.poll(() => isAlive(pid ?? 0), SOON).toBe(false);
 
