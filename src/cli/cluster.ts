@@ -15,6 +15,6 @@ export function clusterCommand(): Command {
   return new Command("cluster")
     .summary("servers that share a store: who leads, who follows")
     .description("Ask any of them. The key needs the operator scope.")
-    .addCommand(status, { isDefault: true })
+    .addCommand(status)
     .addCommand(stepDown);
 }
