@@ -69,10 +69,30 @@ const SNAPSHOT_EVERY = 100_000;
 /** What is attached to the stimuli of one turn, unless one of them alone brings more. */
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
 /** Few enough that the next turn is decided while the store works on this one, many enough to share a commit. */
-const MAX_TURN_STIMULI = 2_000;
-const DECIDE_AHEAD_FROM = 128;
+const MAX_TURN_STIMULI = 500;
+const DECIDE_AHEAD_FROM = 64;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Finds what came with an event: stimuli are recorded in the order in which they were taken, if they are. */
+class Attached {
+  readonly #taken: readonly Waiting[];
+  #at = 0;
+
+  constructor(taken: readonly Waiting[]) {
+    this.#taken = taken;
+  }
+
+  of(event: LedgerEvent): unknown {
+    const { kind } = event;
+    if (kind !== "TaskSubmitted" && kind !== "AttemptFinished" && kind !== "RunSubmitted") return undefined;
+    for (; this.#at < this.#taken.length; this.#at++) {
+      const { stimulus, attached } = this.#taken[this.#at] as Waiting;
+      if (stimulus === event) return attached;
+    }
+    return undefined;
+  }
+}
 
 /** What was decided and is to be committed. */
 interface Decided {
@@ -304,10 +324,7 @@ export class Driver implements AsyncDisposable {
 
   #decide(taken: readonly Waiting[]): Decided {
     const { recorder, onDecided } = this.#options;
-    const attached = new Map<LedgerEvent, unknown>();
-    for (const waiting of taken) {
-      if (waiting.attached !== undefined) attached.set(waiting.stimulus, waiting.attached);
-    }
+    const attached = new Attached(taken);
     const now = Math.max(this.#turnAt, this.#time());
     this.#turnAt = now;
     const writer = new BlockWriter();
@@ -315,7 +332,7 @@ export class Driver implements AsyncDisposable {
     const stimuli = taken.map(({ stimulus }) => stimulus);
     const startedMs = performance.now();
     const replies = step(this.#state, now, stimuli, (event) => {
-      recorder?.note(this.#state, event, now, attached.get(event));
+      recorder?.note(this.#state, event, now, attached.of(event));
       writer.add(event);
       events.push(event);
     });

@@ -38,8 +38,12 @@ export function placeKey(zone: string, executor: string): string {
 
 /** Names an agent of a zone, or a limit of a zone. */
 export function zonedKey(zone: string, name: string): string {
-  return JSON.stringify([zone, name]);
+  if (zone !== last.zone || name !== last.name) last = { zone, name, key: JSON.stringify([zone, name]) };
+  return last.key;
 }
+
+/** Whoever comes often comes several times in a row. */
+let last = { zone: "", name: "", key: JSON.stringify(["", ""]) };
 
 /** The tasks of a pool that one agent submitted under the same limits: either all may start, or none. */
 export class Group {

@@ -118,21 +118,20 @@ export function statementOf(changes: RowChanges): { readonly name: string; reado
 
 /** One array per column, as text: the driver's own way takes twice as long, which shows in large blocks. */
 export function arraysOf<T>(rows: readonly T[], columns: Columns<T>): string[] {
-  return columns.map((column) => {
-    let text = "";
-    // Most columns say the same for many rows.
-    let last: string | number | undefined;
-    let element: string | number = "NULL";
-    for (const row of rows) {
-      const value = column(row);
-      if (value !== last) {
-        last = value;
-        element = elementOf(value);
-      }
-      text += text === "" ? element : `,${element}`;
-    }
-    return `{${text}}`;
-  });
+  return columns.map((column) => arrayOf(rows, column));
+}
+
+/** Most columns say the same for all rows of a block. */
+function arrayOf<T>(rows: readonly T[], column: Columns<T>[number]): string {
+  if (rows.length === 0) return "{}";
+  const value = column(rows[0] as T);
+  let same = 1;
+  while (same < rows.length && column(rows[same] as T) === value) same++;
+  const element = elementOf(value);
+  if (same === rows.length) return `{${element}${`,${element}`.repeat(same - 1)}}`;
+  const elements = new Array<string | number>(rows.length).fill(element, 0, same);
+  for (let at = same; at < rows.length; at++) elements[at] = elementOf(column(rows[at] as T));
+  return `{${elements.join(",")}}`;
 }
 
 export function valuesOf(values: readonly unknown[]): unknown[] {
