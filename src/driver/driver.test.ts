@@ -92,6 +92,45 @@ test("stimuli that come while a block is being committed wait for the next turn,
   expect(await linesOf(store)).toHaveLength(3);
 });
 
+test("when many stimuli wait, their turn is decided while the block before is committed, and sent after it", async () => {
+  const store = new GatedStore();
+  await using driver = await openDriver(store, { decideAheadFrom: 2 });
+  store.gated = true;
+  const first = driver.submit({ kind: "WorkerRegistered", worker });
+  await settled();
+  const others = driver.submitAll([1, 2].map((n) => ({ stimulus: { ...oneNode, runId: `r${n}` } })));
+  await settled();
+  expect([driver.state.runs.size, store.gates.length]).toEqual([2, 1]);
+  let seen: number | undefined;
+  const read = driver
+    .read(({ runs }) => runs.size)
+    .then((size) => {
+      seen = size;
+    });
+  store.gates.shift()?.("commit");
+  await first;
+  await settled();
+  // What was seen of the turn that was decided ahead is withheld, although the one before it is committed.
+  expect([seen, store.gates.length]).toEqual([undefined, 1]);
+  store.gates.shift()?.("commit");
+  await Promise.all([others, read]);
+  expect(seen).toBe(2);
+});
+
+test("a refused block takes the turn with it that was decided on top of it", async () => {
+  const store = new GatedStore();
+  await using driver = await openDriver(store, { decideAheadFrom: 1 });
+  store.gated = true;
+  const lost = expect(driver.submit({ kind: "WorkerRegistered", worker })).rejects.toThrow("another process");
+  await settled();
+  const ahead = expect(driver.submit({ ...oneNode, runId: "r1" })).rejects.toThrow("another process");
+  await settled();
+  const read = expect(driver.read(({ runs }) => runs.size)).rejects.toThrow("another process");
+  store.gates.shift()?.("refuse");
+  await Promise.all([lost, ahead, read]);
+  expect(await linesOf(store)).toHaveLength(1);
+});
+
 test("[P-02] nothing is answered and nothing takes effect before its block is committed", async () => {
   const store = new GatedStore();
   const seen: LedgerEvent["kind"][] = [];

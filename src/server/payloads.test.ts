@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { aNode } from "../../tests/builders.ts";
+import type { Fact } from "../driver/index.ts";
+import { Payloads } from "./payloads.ts";
+
+/** Says what was read, and can be out of reach. */
+class Rows {
+  readonly asked: string[][] = [];
+  isReachable = true;
+
+  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    this.asked.push([...ids]);
+    if (!this.isReachable) throw new Error("the store cannot be reached");
+    return new Map(ids.map((id) => [id, `row of ${id}`]));
+  }
+}
+
+function assigned(...ids: readonly string[]): Fact[] {
+  return ids.map((id, at) => ({
+    seq: at,
+    now: 0,
+    event: {
+      kind: "TaskAssigned",
+      run: -1,
+      node: at,
+      attempt: 1,
+      worker: 0,
+      reason: { type: "OnlyWorkerAvailable" },
+      runnerUp: -1,
+      rejected: [],
+    },
+    about: {
+      zone: "z",
+      agent: "a",
+      runId: undefined,
+      task: { id, node: undefined, spec: aNode("n").task },
+    },
+  }));
+}
+
+test("what came lately is at hand once, and nobody reads it", async () => {
+  const rows = new Rows();
+  const payloads = new Payloads(rows);
+  payloads.keep("a", "1");
+  payloads.keep("b", "2");
+  payloads.prepare(assigned("a", "b"));
+  expect(payloads.atHand(["a", "b"])).toEqual(
+    new Map([
+      ["a", "1"],
+      ["b", "2"],
+    ]),
+  );
+  expect(payloads.atHand(["a"])).toBeUndefined();
+  expect(rows.asked).toEqual([]);
+});
+
+test("the rest is read while its assignment is committed, and only once", async () => {
+  const rows = new Rows();
+  const payloads = new Payloads(rows);
+  payloads.keep("a", "1");
+  payloads.prepare(assigned("a", "b", "c"));
+  expect(rows.asked).toEqual([["b", "c"]]);
+  expect(await payloads.of(["a", "b", "c"])).toEqual(
+    new Map([
+      ["a", "1"],
+      ["b", "row of b"],
+      ["c", "row of c"],
+    ]),
+  );
+  expect(rows.asked).toHaveLength(1);
+});
+
+test("what could not be read ahead is read again by whoever needs it", async () => {
+  const rows = new Rows();
+  const payloads = new Payloads(rows);
+  rows.isReachable = false;
+  payloads.prepare(assigned("a"));
+  await expect(payloads.of(["a"])).rejects.toThrow("cannot be reached");
+  rows.isReachable = true;
+  expect(await payloads.of(["a"])).toEqual(new Map([["a", "row of a"]]));
+});
+
+test("the oldest are let go when there is too much, and what has ended is forgotten", async () => {
+  const rows = new Rows();
+  const payloads = new Payloads(rows);
+  const large = "x".repeat(12 * 1024 * 1024);
+  for (const id of ["a", "b", "c"]) payloads.keep(id, large);
+  expect(payloads.atHand(["a"])).toBeUndefined();
+  expect(payloads.atHand(["b"])?.size).toBe(1);
+  payloads.drop("c");
+  expect(payloads.atHand(["c"])).toBeUndefined();
+});
