@@ -5,3 +5,4 @@ export { Heap } from "./heap.ts";
 export { compareText, derivedUuid, taskIdOf } from "./ids.ts";
 export { InvariantError, invariant } from "./invariant.ts";
 export { RankedSet } from "./ranked-set.ts";
+export { RecentMap } from "./recent-map.ts";

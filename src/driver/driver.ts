@@ -12,7 +12,7 @@ import {
   type Reply,
   type State,
   type Stimulus,
-  stateHash,
+  snapshotHash,
   step,
   takeSnapshot,
 } from "../scheduler/index.ts";
@@ -393,7 +393,8 @@ export class Driver implements AsyncDisposable {
     for (const run of state.runs.values()) size += run.graph.size;
     if (events < size) return undefined;
     this.#snapshotSeq = state.seq;
-    return { head: this.#tip, stateHash: stateHash(state), state: takeSnapshot(state) };
+    const snapshot = takeSnapshot(state);
+    return { head: this.#tip, stateHash: snapshotHash(snapshot), state: snapshot };
   }
 
   #time(): number {

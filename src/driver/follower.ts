@@ -1,5 +1,5 @@
 import { GENESIS, type Head, headOf } from "../ledger/index.ts";
-import { replayBlock, restore, type Snapshot, State, stateHash } from "../scheduler/index.ts";
+import { replayBlock, restore, type Snapshot, State, snapshotHash } from "../scheduler/index.ts";
 import { type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
 
 /** A state that follows a ledger: rebuilt from the last snapshot, then block by block. */
@@ -47,8 +47,9 @@ export class Follower {
 /** The state of a snapshot, if it is what it says it is; a snapshot only saves time. */
 function restoreSound(saved: SavedSnapshot): State | undefined {
   try {
-    const state = restore(saved.state as Snapshot);
-    return state.seq === saved.head.seq && stateHash(state) === saved.stateHash ? state : undefined;
+    const snapshot = saved.state as Snapshot;
+    if (snapshot.seq !== saved.head.seq || snapshotHash(snapshot) !== saved.stateHash) return undefined;
+    return restore(snapshot);
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ export { zonedKey } from "./group.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export type { Run } from "./run.ts";
-export { restore, type Snapshot, stateHash, takeSnapshot } from "./snapshot.ts";
+export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
 export { DEFAULT_CONFIG, State } from "./state.ts";
 export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";
 export { type Reply, type Stimulus, step } from "./step.ts";

@@ -1,5 +1,5 @@
 import { canonicalJson, compareText, invariant, sha256Hex } from "../core/index.ts";
-import { taskSpecOf, type WireGraph, type WireSpec, wireSpec } from "../graph/index.ts";
+import { type TaskSpec, taskSpecOf, type WireGraph, type WireSpec, wireSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import { type Held, type TaskKey, Worker, type WorkerSpec, type WorkerStatus } from "../placement/index.ts";
 import {
@@ -11,7 +11,10 @@ import {
   type FairShareSnapshot,
   Limit,
   type LimitSnapshot,
+  type PriorityClass,
+  type RequestState,
   type SubmitRatesSnapshot,
+  type Tier,
 } from "../queue/index.ts";
 import type { Run } from "./run.ts";
 import type { Single } from "./singles.ts";
@@ -32,6 +35,8 @@ export interface Snapshot {
   readonly endedRuns: readonly number[];
   readonly workers: readonly WorkerSnapshot[];
   readonly runs: readonly RunSnapshot[];
+  /** What the tasks of no run ask for; left out where there are none. */
+  readonly specs?: readonly WireSpec[];
   readonly singles: readonly SingleSnapshot[];
   readonly shares: FairShareSnapshot;
   readonly credits: CreditsSnapshot;
@@ -43,10 +48,32 @@ export interface Snapshot {
   readonly totals: readonly (readonly [zone: string, totals: ZoneTotals])[];
 }
 
-/** A task of no run, without what follows from the rest. */
-type SingleSnapshot = Omit<Single, "group" | "spec" | "offered" | "estimateMs" | "holdsUpMs" | "node"> & {
-  readonly spec: WireSpec;
-};
+/** A task of no run, without what follows from the rest. There may be a million of them, so fields have no names. */
+type SingleSnapshot = readonly [
+  number: number,
+  id: string,
+  agent: string,
+  zone: string,
+  /** Its place among the specifications. */
+  spec: number,
+  requestState: RequestState,
+  boostMicros: number,
+  reservedMicros: number,
+  deadline: number,
+  requestHash: string,
+  submittedAt: number,
+  seq: number,
+  readyAt: number,
+  tier: Tier,
+  priorityClass: PriorityClass,
+  attemptsBefore: number,
+  status: Status,
+  attempt: number,
+  excused: number,
+  worker: number,
+  since: number,
+  lastSeq: number,
+];
 
 interface WorkerSnapshot {
   readonly spec: WorkerSpec;
@@ -89,6 +116,9 @@ interface RunSnapshot {
 
 export function takeSnapshot(state: State): Snapshot {
   const rates = state.rates.toSnapshot();
+  const specs = new Map<TaskSpec, number>();
+  const singles: SingleSnapshot[] = [];
+  for (const single of state.singles.all.values()) singles.push(ofSingle(single, specs));
   return {
     ...(rates && { rates }),
     seq: state.seq,
@@ -101,7 +131,8 @@ export function takeSnapshot(state: State): Snapshot {
     endedRuns: [...state.endedRuns],
     workers: state.fleet.workers.map(ofWorker),
     runs: [...state.runs.values()].map(ofRun),
-    singles: [...state.singles.all.values()].map(ofSingle),
+    ...(specs.size > 0 && { specs: Array.from(specs.keys(), wireSpec) }),
+    singles,
     shares: state.shares.toSnapshot(),
     credits: state.credits.toSnapshot(),
     costs: sortedByKey(state.costs).map(([key, cost]) => [key, cost.toSnapshot()] as const),
@@ -118,8 +149,19 @@ function sortedByKey<Value>(map: ReadonlyMap<string, Value>): [string, Value][] 
   return [...map].sort(([a], [b]) => compareText(a, b));
 }
 
+/** Tasks of no run are hashed some thousand at a time: a text of a million would be longer than texts can be. */
+const HASHED_AT_ONCE = 10_000;
+
 export function stateHash(state: State): string {
-  return sha256Hex(canonicalJson(takeSnapshot(state)));
+  return snapshotHash(takeSnapshot(state));
+}
+
+export function snapshotHash({ singles, ...rest }: Snapshot): string {
+  const hashes: string[] = [];
+  for (let from = 0; from < singles.length; from += HASHED_AT_ONCE) {
+    hashes.push(sha256Hex(JSON.stringify(singles.slice(from, from + HASHED_AT_ONCE))));
+  }
+  return sha256Hex(canonicalJson({ ...rest, singles: hashes }));
 }
 
 export function restore(snapshot: Snapshot): State {
@@ -141,30 +183,80 @@ export function restore(snapshot: Snapshot): State {
   for (const key of snapshot.paused) state.paused.add(key);
   for (const [zone, totals] of snapshot.totals) state.totals.set(zone, { ...totals });
   for (const saved of snapshot.runs) restoreRun(state, saved);
-  for (const saved of snapshot.singles) restoreSingle(state, saved);
+  const specs = (snapshot.specs ?? []).map(taskSpecOf);
+  for (const saved of snapshot.singles) restoreSingle(state, specs, saved);
   return state;
 }
 
-function ofSingle(single: Single): SingleSnapshot {
-  const { group: _, spec, offered: __, estimateMs: ___, holdsUpMs: ____, node: _____, ...rest } = single;
-  return { ...rest, spec: wireSpec(spec) };
+function ofSingle(single: Single, specs: Map<TaskSpec, number>): SingleSnapshot {
+  let spec = specs.get(single.spec);
+  if (spec === undefined) {
+    spec = specs.size;
+    specs.set(single.spec, spec);
+  }
+  return [
+    single.number,
+    single.id,
+    single.agent,
+    single.zone,
+    spec,
+    single.requestState,
+    single.boostMicros,
+    single.reservedMicros,
+    single.deadline,
+    single.requestHash,
+    single.submittedAt,
+    single.seq,
+    single.readyAt,
+    single.tier,
+    single.class,
+    single.attemptsBefore,
+    single.status,
+    single.attempt,
+    single.excused,
+    single.worker,
+    single.since,
+    single.lastSeq,
+  ];
 }
 
-function restoreSingle(state: State, saved: SingleSnapshot): void {
-  const spec = state.internSpec(taskSpecOf(saved.spec));
-  const group = state.groupFor(spec, saved.zone, saved.agent);
-  const { estimateMs } = spec;
-  const single: Single = {
-    ...saved,
+function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSnapshot): void {
+  const [number, id, agent, zone, at, requestState, boostMicros, reservedMicros, ...more] = saved;
+  const [deadline, requestHash, submittedAt, seq, readyAt, tier, ofClass, attemptsBefore, ...last] = more;
+  const [status, attempt, excused, worker, since, lastSeq] = last;
+  const wanted = specs[at];
+  invariant(wanted, "a task's specification is in the snapshot");
+  const { spec, group } = state.useSpec(wanted, zone, agent);
+  state.adoptSingle({
+    number,
+    id,
+    agent,
+    zone,
     spec,
+    requestState,
+    boostMicros,
+    reservedMicros,
+    deadline,
+    requestHash,
+    submittedAt,
+    seq,
+    readyAt,
+    tier,
+    class: ofClass,
     group,
-    estimateMs: Math.max(1, estimateMs),
-    holdsUpMs: estimateMs,
-    node: saved.number,
+    attemptsBefore,
+    estimateMs: Math.max(1, spec.estimateMs),
+    holdsUpMs: spec.estimateMs,
+    node: number,
+    status,
+    attempt,
+    excused,
+    worker,
+    since,
+    lastSeq,
     offered: false,
-  };
-  state.adoptSingle(single);
-  reindexTask(state, state.singles, single.number);
+  });
+  reindexTask(state, state.singles, number);
 }
 
 function ofWorker(worker: Worker): WorkerSnapshot {

@@ -197,11 +197,8 @@ export class State {
 
   addSingle(event: TaskSubmitted, number: number, seq: number, now: number): Single {
     const { id, agent, zone, requestState, boostMicros, deadline, requestHash } = event;
-    const shared = this.#share(taskSpecOf(event.spec));
-    shared.users++;
-    const { spec } = shared;
+    const { spec, group } = this.useSpec(taskSpecOf(event.spec), zone, agent);
     const tier = startTier(spec.priority, boostMicros, this.config);
-    const group = this.#groupOf(shared, zone, agent);
     const isLater = event.runAt > now;
     const single: Single = {
       number,
@@ -331,11 +328,11 @@ export class State {
     return group;
   }
 
-  /** Tasks that ask for the same share one specification. */
-  internSpec(spec: TaskSpec): TaskSpec {
-    const shared = this.#share(spec);
+  /** For one more task: those that ask for the same share one specification. */
+  useSpec(wanted: TaskSpec, zone: string, agent: string): { readonly spec: TaskSpec; readonly group: Group } {
+    const shared = this.#share(wanted);
     shared.users++;
-    return shared.spec;
+    return { spec: shared.spec, group: this.#groupOf(shared, zone, agent) };
   }
 
   #share(spec: TaskSpec): SharedSpec {

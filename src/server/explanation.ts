@@ -1,3 +1,4 @@
+import { RecentMap } from "../core/index.ts";
 import type { Fact } from "../driver/index.ts";
 import type { TaskAssigned } from "../ledger/index.ts";
 import { REJECTIONS } from "../placement/index.ts";
@@ -8,20 +9,17 @@ import { isOpen, isVisible, locate } from "./live-task.ts";
 import { apart } from "./task-types.ts";
 
 /** Tasks whose last assignment is remembered; beyond it the oldest is found only in the ledger. */
-const MAX_REMEMBERED = 100_000;
+const MAX_REMEMBERED = 50_000;
 
 /** How tasks came to their workers, as the ledger says, for those that were placed lately. */
 export class LastAssignments {
-  readonly #byTask = new Map<string, TaskAssigned>();
+  readonly #byTask = new RecentMap<string, TaskAssigned>(MAX_REMEMBERED);
 
   follow(facts: readonly Fact[]): void {
     for (const { event, about } of facts) {
       if (event.kind !== "TaskAssigned" || about?.task === undefined) continue;
-      this.#byTask.delete(about.task.id);
       this.#byTask.set(about.task.id, event);
     }
-    while (this.#byTask.size > MAX_REMEMBERED)
-      this.#byTask.delete(this.#byTask.keys().next().value as string);
   }
 
   of(taskId: string): TaskAssigned | undefined {

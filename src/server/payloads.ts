@@ -10,9 +10,10 @@ const MAX_KEPT_CHARS = 32 * 1024 * 1024;
  */
 export class Payloads {
   readonly #store: Pick<ServiceStore, "payloads">;
-  /** The oldest first. */
-  readonly #kept = new Map<string, string>();
-  #chars = 0;
+  /** In two generations, of which the older goes as a whole when there is too much. */
+  #young = new Map<string, string>();
+  #old = new Map<string, string>();
+  #youngChars = 0;
   readonly #asked = new Map<string, Promise<ReadonlyMap<string, string>>>();
 
   constructor(store: Pick<ServiceStore, "payloads">) {
@@ -20,13 +21,12 @@ export class Payloads {
   }
 
   keep(id: string, payload: string): void {
-    this.#forget(id);
-    this.#kept.set(id, payload);
-    this.#chars += payload.length;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#chars <= MAX_KEPT_CHARS) break;
-      this.#forget(oldest);
-    }
+    this.#young.set(id, payload);
+    this.#youngChars += payload.length;
+    if (2 * this.#youngChars <= MAX_KEPT_CHARS) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#youngChars = 0;
   }
 
   /** Asks for what the workers will get when this is committed. */
@@ -35,7 +35,7 @@ export class Payloads {
     for (const { event, about } of facts) {
       if (event.kind !== "TaskAssigned" || !about?.task) continue;
       const { id } = about.task;
-      if (!this.#kept.has(id)) ids.push(id);
+      if (this.#kept(id) === undefined) ids.push(id);
     }
     if (ids.length === 0) return;
     const reading = this.#store.payloads(ids);
@@ -50,7 +50,7 @@ export class Payloads {
     const read = await this.#prepared(ids);
     const missing: string[] = [];
     for (const id of ids) {
-      const payload = this.#kept.get(id) ?? read.find((some) => some.has(id))?.get(id);
+      const payload = this.#kept(id) ?? read.find((some) => some.has(id))?.get(id);
       if (payload === undefined) missing.push(id);
       else found.set(id, payload);
       this.drop(id);
@@ -64,7 +64,7 @@ export class Payloads {
   atHand(ids: readonly string[]): ReadonlyMap<string, string> | undefined {
     const found = new Map<string, string>();
     for (const id of ids) {
-      const payload = this.#kept.get(id);
+      const payload = this.#kept(id);
       if (payload === undefined) return undefined;
       found.set(id, payload);
     }
@@ -87,10 +87,11 @@ export class Payloads {
     return Promise.all([...readings].map((reading) => reading.catch(() => new Map<string, string>())));
   }
 
+  #kept(id: string): string | undefined {
+    return this.#young.get(id) ?? this.#old.get(id);
+  }
+
   #forget(id: string): void {
-    const payload = this.#kept.get(id);
-    if (payload === undefined) return;
-    this.#kept.delete(id);
-    this.#chars -= payload.length;
+    if (!this.#young.delete(id)) this.#old.delete(id);
   }
 }

@@ -1,3 +1,4 @@
+import { RecentMap } from "../core/index.ts";
 import type { Fact } from "../driver/index.ts";
 import type { TaskSpec } from "../graph/index.ts";
 import { nodeOfKey, runOfKey } from "../placement/index.ts";
@@ -24,7 +25,7 @@ const MAX_ENDED = 10_000;
 /** What is on the workers, by the public ids that they use. Follows the committed events. */
 export class PlacedTasks {
   readonly #live = new Map<string, PlacedTask>();
-  readonly #ended = new Map<string, PlacedTask>();
+  readonly #ended = new RecentMap<string, PlacedTask>(MAX_ENDED);
 
   constructor(state: State) {
     for (const worker of state.fleet.workers) {
@@ -98,10 +99,6 @@ export class PlacedTasks {
     const task = this.#live.get(id);
     if (!task) return;
     this.#live.delete(id);
-    this.#ended.delete(id);
     this.#ended.set(id, task);
-    if (this.#ended.size <= MAX_ENDED) return;
-    const oldest = this.#ended.keys().next();
-    if (!oldest.done) this.#ended.delete(oldest.value);
   }
 }

@@ -26,6 +26,8 @@ export class RecentActivity {
   readonly #nowMs: () => number;
   readonly #zones = new Map<string, ZoneActivity>();
   readonly #commits: Samples;
+  /** Most of what happens happens where the last thing did. */
+  #last: { readonly name: string; readonly activity: ZoneActivity } | undefined;
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
@@ -54,6 +56,12 @@ export class RecentActivity {
   }
 
   #zone(name: string): ZoneActivity {
+    if (this.#last?.name !== name) this.#last = { name, activity: this.#moved(name) };
+    return this.#last.activity;
+  }
+
+  /** It is the last to be forgotten now. */
+  #moved(name: string): ZoneActivity {
     const known = this.#zones.get(name);
     const zone = known ?? new ZoneActivity(this.#nowMs);
     if (known) this.#zones.delete(name);

@@ -8,6 +8,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { RecentMap } from "../core/index.ts";
 import type { Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { backOffMs, STEADY_MS } from "./back-off.ts";
@@ -54,8 +55,7 @@ export class Worker {
   /** In the order in which they were assigned. */
   readonly #queue = new Set<TaskAttempt>();
   readonly #running = new Set<TaskAttempt>();
-  /** A set keeps the order in which it was filled, so the first is the oldest. */
-  readonly #settled = new Set<string>();
+  readonly #settled = new RecentMap<string, true>(MAX_REMEMBERED);
   readonly #logs = new LogQueue(() => this.#sendLogs());
   readonly #outbox: Outbox;
   readonly #over = new AbortController();
@@ -256,13 +256,7 @@ export class Worker {
 
   #settle(key: string): void {
     this.#held.delete(key);
-    this.#settled.add(key);
-    if (this.#settled.size > MAX_REMEMBERED) {
-      for (const oldest of this.#settled) {
-        this.#settled.delete(oldest);
-        break;
-      }
-    }
+    this.#settled.set(key, true);
     this.#leaveWhenDone();
   }
 
