@@ -33,7 +33,10 @@ export interface Served {
 }
 
 /** The real service, in memory unless there is another store, behind the edge. */
-export async function serve(log: string[] = [], store: ServiceStore = new MemoryStore()): Promise<Served> {
+export async function serve(
+  log: string[] = [],
+  { store = new MemoryStore(), answerWithinMs }: { store?: ServiceStore; answerWithinMs?: number } = {},
+): Promise<Served> {
   const note = (line: string) => void log.push(line);
   const service = await openService({
     store,
@@ -54,6 +57,7 @@ export async function serve(log: string[] = [], store: ServiceStore = new Memory
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
     cluster: aloneOn(store),
     log: makeLog({ level: "warn", write: note }),
+    ...(answerWithinMs !== undefined && { answerWithinMs }),
   });
   await app.ready();
   return {

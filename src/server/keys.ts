@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { uuidv7 } from "uuidv7";
 import { derivedUuid } from "../core/index.ts";
 import type { ApiKeyRow } from "../store/index.ts";
@@ -8,6 +8,7 @@ const PREFIX = "sk-";
 const SECRET_BYTES = 32;
 const MIN_FIRST_KEY = 16;
 const REFRESH_MS = 5000;
+const MAX_REMEMBERED = 10_000;
 
 export interface NewKey {
   readonly name: string;
@@ -45,6 +46,9 @@ export class Keys {
   readonly #onRefreshError: (error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
   #byHmac = new Map<string, ApiKeyRow>();
+  readonly #salt = randomBytes(SECRET_BYTES).toString("base64url");
+  /** HMACs of secrets that were keys when they were shown, by a hash that is made faster. */
+  readonly #hmacs = new Map<string, string>();
   /** Reads and changes of the store go one after the other, or a slow read would forget a new key. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -77,13 +81,16 @@ export class Keys {
     this.#timer.unref();
   }
 
-  /** The key with this secret, if it is valid now. */
+  /**
+   * The key with this secret, if it is valid now. Only its HMAC is remembered, which is the same forever: whether
+   * there is such a key, and whether it is valid, is looked up each time. Under a salt that nobody knows, how long
+   * that takes says as little about a secret as under the HMAC.
+   */
   find(secret: string): ApiKeyRow | undefined {
-    const hmac = this.#hmac(secret);
-    const key = this.#byHmac.get(hmac);
-    // Under an HMAC, how long the look-up takes says nothing about the secret; this is the second lock.
-    if (!key || !timingSafeEqual(Buffer.from(key.hmac), Buffer.from(hmac))) return undefined;
-    return isValid(key, this.#now()) ? key : undefined;
+    const digest = hash("sha256", this.#salt + secret, "base64");
+    const hmac = this.#hmacs.get(digest);
+    const key = hmac === undefined ? this.#findAnew(secret, digest) : this.#byHmac.get(hmac);
+    return key && isValid(key, this.#now()) ? key : undefined;
   }
 
   /** For connections that outlive a request. */
@@ -140,6 +147,16 @@ export class Keys {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await this.#last;
+  }
+
+  #findAnew(secret: string, digest: string): ApiKeyRow | undefined {
+    const hmac = this.#hmac(secret);
+    const key = this.#byHmac.get(hmac);
+    // Under an HMAC, how long the look-up takes says nothing about the secret; this is the second lock.
+    if (!key || !timingSafeEqual(Buffer.from(key.hmac), Buffer.from(hmac))) return undefined;
+    if (this.#hmacs.size >= MAX_REMEMBERED) this.#hmacs.clear();
+    this.#hmacs.set(digest, hmac);
+    return key;
   }
 
   /** A first key that was revoked stays so: it is known, and not made again. */

@@ -39,8 +39,8 @@ export interface Log {
 type Level = Exclude<LogLevel, "silent">;
 
 export function makeLog(options: LogOptions): Log {
-  const write = (level: Level, message: string, given: unknown): void => {
-    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(options.level)) return;
+  const write: Write = (level, message, given) => {
+    if (!isWritten(level, options.level)) return;
     const record = { time: new Date().toISOString(), level, msg: message, ...recordOf(given) };
     options.write(`${options.isHuman ? humanLine(record) : JSON.stringify(record)}\n`);
   };
@@ -49,7 +49,7 @@ export function makeLog(options: LogOptions): Log {
     info: (message, fields) => write("info", message, fields),
     warn: (message, fields) => write("warn", message, fields),
     error: (message, fields) => write("error", message, fields),
-    forRequests: requestLog(options.level, write, {}),
+    forRequests: new RequestLog(options.level, write, {}),
   };
 }
 
@@ -104,27 +104,61 @@ function humanLine({ time, level, msg, err, ...rest }: LogRecord): string {
   return [line, ...(err?.stack ? [err.stack] : [])].join("\n").replace(/(?!\n)\p{Cc}/gu, "");
 }
 
-/** In the form that the HTTP library wants: an object and a message, or a message alone. */
-function requestLog(
-  level: LogLevel,
-  write: (level: Level, message: string, given: unknown) => void,
-  bound: Fields,
-): FastifyBaseLogger {
-  const at = (of: Level) => (first: unknown, second?: unknown) => {
-    if (typeof first === "string") write(of, first, bound);
-    else write(of, typeof second === "string" ? second : "", { ...bound, ...recordable(first) });
-  };
-  return {
-    level,
-    fatal: at("error"),
-    error: at("error"),
-    warn: at("warn"),
-    info: at("info"),
-    debug: at("debug"),
-    trace: () => {},
-    silent: () => {},
-    child: (more) => requestLog(level, write, { ...bound, ...(more as Fields) }),
-  };
+type Write = (level: Level, message: string, given: unknown) => void;
+
+/**
+ * In the form that the HTTP library wants: an object and a message, or a message alone. It makes one for each request,
+ * which costs little as long as the methods are shared.
+ */
+class RequestLog implements FastifyBaseLogger {
+  readonly level: LogLevel;
+  readonly #write: Write;
+  readonly #bound: Fields;
+
+  constructor(level: LogLevel, write: Write, bound: Fields) {
+    this.level = level;
+    this.#write = write;
+    this.#bound = bound;
+  }
+
+  fatal(first: unknown, second?: unknown): void {
+    this.#at("error", first, second);
+  }
+
+  error(first: unknown, second?: unknown): void {
+    this.#at("error", first, second);
+  }
+
+  warn(first: unknown, second?: unknown): void {
+    this.#at("warn", first, second);
+  }
+
+  info(first: unknown, second?: unknown): void {
+    this.#at("info", first, second);
+  }
+
+  debug(first: unknown, second?: unknown): void {
+    this.#at("debug", first, second);
+  }
+
+  trace(): void {}
+
+  silent(): void {}
+
+  child(more: object): RequestLog {
+    return new RequestLog(this.level, this.#write, { ...this.#bound, ...(more as Fields) });
+  }
+
+  #at(level: Level, first: unknown, second: unknown): void {
+    if (!isWritten(level, this.level)) return;
+    if (typeof first === "string") this.#write(level, first, this.#bound);
+    else
+      this.#write(level, typeof second === "string" ? second : "", { ...this.#bound, ...recordable(first) });
+  }
+}
+
+function isWritten(level: Level, from: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(from);
 }
 
 function recordable(given: unknown): object {

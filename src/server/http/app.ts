@@ -21,6 +21,7 @@ import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
 import { Instruments } from "./metrics.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { docsRoutes, useOpenApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import {
@@ -37,6 +38,7 @@ import { scheduleRoutes } from "./schedule-routes.ts";
 import { submitRoutes } from "./submit-routes.ts";
 import { taskListRoute } from "./task-list-route.ts";
 import { taskRoutes } from "./task-routes.ts";
+import { useTimeLimit } from "./time-limit.ts";
 import { validatorCompiler } from "./validation.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
@@ -57,6 +59,8 @@ export interface AppOptions {
   readonly cluster: ClusterControl;
   readonly version: string;
   readonly instruments?: Instruments;
+  /** How long a request may wait for its answer, where its route does not say. */
+  readonly answerWithinMs?: number;
   /** By default nothing is logged. */
   readonly log?: Log;
 }
@@ -121,7 +125,7 @@ export function limitConnections(server: Server): void {
 }
 
 /** Without routes: how requests are named, let in and refused. */
-function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log">): {
+function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log" | "answerWithinMs">): {
   app: App;
   instruments: Instruments;
   closing: AbortSignal;
@@ -132,7 +136,6 @@ function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log">): {
     logController: new LogController({ requestIdLogLabel: "request_id", disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: MIB,
-    handlerTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: "idle",
     exposeHeadRoutes: false,
     // Its answer would not be a problem document; ours is.
@@ -151,9 +154,11 @@ function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log">): {
   setMaxListeners(0, closing.signal);
   const instruments = options.instruments ?? new Instruments();
   useProblems(app);
+  const open = new OpenRequests();
+  useTimeLimit(app, open, options.answerWithinMs ?? REQUEST_TIMEOUT_MS);
   useRequestIds(app, instruments);
   if (!options.instruments) app.addHook("onClose", async () => instruments.close());
-  useClosing(app, closing);
+  useClosing(app, open, closing);
   useAuth(app, options.keys);
   return { app, instruments, closing: closing.signal };
 }
@@ -184,27 +189,31 @@ function useAuth(app: App, keys: Keys): void {
   app.addHook("onRoute", ({ url, config }) => {
     invariant(config?.scopes !== undefined, `the route ${url} says which scopes it needs`);
   });
-  app.addHook("onRequest", async (request) => {
+  app.addHook("onRequest", (request, _, done) => {
     const { scopes } = request.routeOptions.config;
-    if (scopes === undefined || scopes === "none") return;
-    request.identity = identify(keys, request.headers);
-    demandScope(request.identity.caller, scopes);
+    if (scopes !== undefined && scopes !== "none") {
+      request.identity = identify(keys, request.headers);
+      demandScope(request.identity.caller, scopes);
+    }
+    done();
   });
 }
 
 function useRequestIds(app: App, instruments: Instruments): void {
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.headers({
       "x-request-id": request.id,
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     });
+    done();
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     const { method } = request;
     const { url: route = "none" } = request.routeOptions;
     const { statusCode: status, elapsedTime: ms } = reply;
     instruments.answered(method, route, status, ms);
     request.log.debug({ method, route, status, ms }, "answered");
+    done();
   });
 }

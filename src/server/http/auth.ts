@@ -34,7 +34,8 @@ export function identify(keys: Keys, headers: IncomingHttpHeaders): Identity {
   if (actsFor !== undefined && !allows(key.agents, actsFor)) {
     throw new Problem("agent-not-allowed", `this key may not act for agent "${actsFor}"`);
   }
-  const scopes = scopesOf(key, actsFor !== undefined);
+  const { own, lent } = scopesOf(key);
+  const scopes = actsFor === undefined ? own : lent;
   const agent = actsFor ?? ownAgent(key);
   const isZoneAdmin = scopes.has("admin");
   return { key, caller: { keyId: key.id, zone, agent, scopes, isZoneAdmin } };
@@ -100,11 +101,29 @@ function ownAgent(key: ApiKeyRow): string {
   return key.name === "" ? key.id : key.name;
 }
 
+/** Of a key by itself, and where it acts for an agent. */
+interface Scopes {
+  readonly own: ReadonlySet<Scope>;
+  readonly lent: ReadonlySet<Scope>;
+}
+
+/** A row never changes: what does becomes a new one. */
+const SCOPES = new WeakMap<ApiKeyRow, Scopes>();
+
+function scopesOf(key: ApiKeyRow): Scopes {
+  let scopes = SCOPES.get(key);
+  if (!scopes) {
+    scopes = { own: effectiveScopes(key, false), lent: effectiveScopes(key, true) };
+    SCOPES.set(key, scopes);
+  }
+  return scopes;
+}
+
 /**
  * An admin may submit, read and work too. Who acts for an agent has that agent's rights and no others, so what only
  * an admin may do is gone, and so is what being one implied beyond an agent's own.
  */
-function scopesOf(key: ApiKeyRow, actsForAgent: boolean): ReadonlySet<Scope> {
+function effectiveScopes(key: ApiKeyRow, actsForAgent: boolean): ReadonlySet<Scope> {
   const scopes = new Set(key.scopes as readonly Scope[]);
   if (scopes.has("admin")) {
     scopes.add("submit").add("read");

@@ -17,7 +17,7 @@ export function useBodyParsers(app: FastifyInstance): void {
   app.addContentTypeParser(
     "application/json",
     { parseAs: "string" },
-    async (request: FastifyRequest, text: string) => readJson(request, text),
+    (request: FastifyRequest, text: string, done) => done(null, readJson(request, text)),
   );
   app.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) => {
     if (!request.routeOptions.config.ignoresBody) throw unsupported("send Content-Type: application/json");
@@ -25,8 +25,9 @@ export function useBodyParsers(app: FastifyInstance): void {
     return undefined;
   });
   // Without its type a body goes to the parser for all others, whatever the client wrote there.
-  app.addHook("onRequest", async (request) => {
+  app.addHook("onRequest", (request, _, done) => {
     if (request.routeOptions.config.ignoresBody) delete request.raw.headers["content-type"];
+    done();
   });
 }
 

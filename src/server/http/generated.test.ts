@@ -14,7 +14,7 @@ test.each(Object.entries(STORES))(
   "on %s, 5,000 generated requests, right and broken, get answers as documented and never a 5xx",
   async (_store, open) => {
     const log: string[] = [];
-    const served = await serve(log, await open());
+    const served = await serve(log, { store: await open() });
     const { faults, statuses } = await sendGenerated(served, { count: 5000, seed: 4711 });
     await served.close();
     expect(faults.slice(0, 5)).toEqual([]);

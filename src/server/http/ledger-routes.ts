@@ -10,8 +10,7 @@ export function ledgerRoutes(app: App, { api }: Edge): void {
   app.get(
     "/ledger",
     {
-      config: { scopes: ["operator"] },
-      handlerTimeout: LIMIT_MS,
+      config: { scopes: ["operator"], answerWithinMs: LIMIT_MS },
       schema: {
         summary: "The ledger, a block a line",
         description: "For `orrery verify`, `replay`, `export` and the like.",

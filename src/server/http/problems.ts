@@ -118,7 +118,6 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ProblemCode, string]> = new Map([
   ["FST_ERR_BAD_URL", ["malformed", "the path is not valid percent-encoded UTF-8"]],
   ["FST_ERR_MAX_PARAM_LENGTH", ["not-found", "there is nothing here"]],
   ["FST_ERR_ASYNC_CONSTRAINT", ["malformed", "the request cannot be routed"]],
-  ["FST_ERR_HANDLER_TIMEOUT", ["timeout", "no answer was ready in time; it may still take effect"]],
 ] as const);
 
 /** What an error means to the client. Only a bug, or the world failing, is worth a line in the log. */

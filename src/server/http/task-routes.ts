@@ -26,8 +26,7 @@ function taskRoute(app: App, { api, closing }: Edge): void {
   app.get(
     "/task/:id",
     {
-      ...read,
-      handlerTimeout: 3 * REQUEST_TIMEOUT_MS,
+      config: { ...read.config, answerWithinMs: 3 * REQUEST_TIMEOUT_MS },
       schema: {
         summary: "Get a task, or wait for its end",
         tags: ["tasks"],

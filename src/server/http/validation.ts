@@ -54,8 +54,9 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 /** What is wrong with a value, for people: where, what would be right, what came instead. */
 export function checkOf(schema: TSchema, part: ErrorItem["in"]): (value: unknown) => readonly ErrorItem[] {
   const compiled = Compile(schema);
+  const lists = limitedLists(schema as Node);
   return (value) => {
-    const long = tooLong(schema as Node, value);
+    const long = tooLong(lists, value);
     if (long) return [{ in: part, ...long }];
     if (compiled.Check(value)) return [];
     if (part === "body" && (value === null || value === undefined)) {
@@ -109,9 +110,16 @@ function formMeant(forms: readonly Node[], value: unknown, type: unknown): Node 
   return named ?? { type: "object", required: ["type"], properties: { type: { enum: types } } };
 }
 
+/** The names of lists, and how many items each may have. */
+function limitedLists(node: Node): (readonly [name: string, maxItems: number])[] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, { maxItems }]) =>
+    maxItems === undefined ? [] : [[name, maxItems] as const],
+  );
+}
+
 /** A list that is too long is refused before anything looks at what is in it. */
-function tooLong(node: Node, value: unknown): Fault | undefined {
-  for (const [name, { maxItems = Number.POSITIVE_INFINITY }] of Object.entries(node.properties ?? {})) {
+function tooLong(lists: ReturnType<typeof limitedLists>, value: unknown): Fault | undefined {
+  for (const [name, maxItems] of lists) {
     const list = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
     if (Array.isArray(list) && list.length > maxItems)
       return {

@@ -80,7 +80,7 @@ function workRoutes(app: App, { gateway, closing }: Edge): void {
     "/:id/poll",
     {
       ...work,
-      handlerTimeout: 3 * REQUEST_TIMEOUT_MS,
+      config: { ...work.config, answerWithinMs: 3 * REQUEST_TIMEOUT_MS },
       schema: {
         summary: "Say what runs, and wait for what there is to do",
         tags,
