@@ -1,8 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { uuidv7 } from "uuidv7";
-import { limitConnections } from "./http/app.ts";
-import { answerOnSocket, refuseOnSocket, refuseWith } from "./http/errors.ts";
+import {
+  CONNECTION_OPTIONS,
+  limitConnections,
+  misaddressed,
+  refuseOddRequests,
+  refuseOnSocket,
+} from "./http/connections.ts";
+import { refuseWith } from "./http/errors.ts";
 import { Problem } from "./http/problems.ts";
 import { answerWithoutUpgrade } from "./http/upgrades.ts";
 
@@ -34,13 +40,20 @@ export class Door {
   readonly #server: Server;
 
   constructor() {
-    this.#server = createServer((request, response) => this.keeper.answer(request, response));
+    this.#server = createServer(CONNECTION_OPTIONS, (request, response) => {
+      const problem = misaddressed(request);
+      if (problem) refuseAndClose(request, response, problem);
+      else this.keeper.answer(request, response);
+    });
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on("error", () => socket.destroy());
-      if (request.headers.upgrade?.toLowerCase() === "websocket") this.keeper.connect(request, socket, head);
+      const problem = misaddressed(request);
+      if (problem) refuseOnSocket(socket, problem, uuidv7());
+      else if (request.headers.upgrade?.toLowerCase() === "websocket")
+        this.keeper.connect(request, socket, head);
       else answerWithoutUpgrade(this.#server, request, socket, head);
     });
-    this.#server.on("clientError", answerOnSocket);
+    refuseOddRequests(this.#server);
     limitConnections(this.#server);
   }
 
@@ -85,6 +98,12 @@ const STARTING: Doorkeeper = {
   },
   connect: (_, socket) => refuseOnSocket(socket, starting(), uuidv7()),
 };
+
+function refuseAndClose(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
+  request.resume();
+  response.shouldKeepAlive = false;
+  refuseWith(response, problem, uuidv7());
+}
 
 function starting(): Problem {
   const detail = "the server opens its store and recovers; try again in a moment";

@@ -4,7 +4,8 @@ import { uuidv7 } from "uuidv7";
 import type { Forwarder, Term } from "../cluster/index.ts";
 import type { Doorkeeper } from "./door.ts";
 import { isLocal } from "./http/app.ts";
-import { refuseOnSocket, refuseWith } from "./http/errors.ts";
+import { refuseOnSocket } from "./http/connections.ts";
+import { refuseWith } from "./http/errors.ts";
 import { noLeader } from "./http/problems.ts";
 import type { App } from "./http/route.ts";
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify, LogController } from "fastify";
 import { uuidv7 } from "uuidv7";
@@ -14,8 +14,9 @@ import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
 import { useClosing } from "./closing.ts";
 import { clusterRoutes, clusterStatusRoute } from "./cluster-routes.ts";
+import { answerOnSocket, limitConnections } from "./connections.ts";
 import { Cursors } from "./cursor.ts";
-import { answerOnSocket, sendProblem, useProblems } from "./errors.ts";
+import { sendProblem, useProblems } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
@@ -44,9 +45,6 @@ import { webhookRoutes } from "./webhook-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
 import { useWorkerSockets } from "./worker-socket.ts";
 
-const HEADERS_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_MS = 65_000;
-const MAX_CONNECTIONS = 10_000;
 const SILENT: Log = makeLog({ level: "silent", write: () => {} });
 
 export interface AppOptions {
@@ -114,14 +112,6 @@ const LOCAL_PATHS: ReadonlySet<string> = new Set([
 
 export function isLocal(url = ""): boolean {
   return LOCAL_PATHS.has(url.split("?", 1)[0] ?? "");
-}
-
-/** What is true of every connection, whoever answers. */
-export function limitConnections(server: Server): void {
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.maxConnections = MAX_CONNECTIONS;
 }
 
 /** Without routes: how requests are named, let in and refused. */

@@ -27,8 +27,17 @@ export function useBodyParsers(app: FastifyInstance): void {
   // Without its type a body goes to the parser for all others, whatever the client wrote there.
   app.addHook("onRequest", (request, _, done) => {
     if (request.routeOptions.config.ignoresBody) delete request.raw.headers["content-type"];
+    else if (isEncoded(request.headers["content-encoding"])) {
+      done(unsupported("send the body as it is, without Content-Encoding"));
+      return;
+    }
     done();
   });
+}
+
+/** Bodies are small, and what is unpacked can be a thousand times as large. */
+function isEncoded(encoding: string | undefined): boolean {
+  return encoding !== undefined && encoding.toLowerCase() !== "identity";
 }
 
 export function unsupported(detail: string): Problem {

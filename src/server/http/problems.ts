@@ -26,6 +26,7 @@ const PROBLEMS = {
   "session-ended": [409, "The worker's session is not the current one"],
   "too-large": [413, "The request is too large"],
   "unsupported-media-type": [415, "The content type is not supported"],
+  expectation: [417, "The expectation cannot be met"],
   invalid: [422, "The request is not valid"],
   "invalid-graph": [422, "The graph is not valid"],
   "key-reused": [422, "The idempotency key came with another request"],

@@ -1,7 +1,9 @@
 import { IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { refuseOnSocket } from "./errors.ts";
+import { uuidv7 } from "uuidv7";
+import { endFor, refuseOnSocket } from "./connections.ts";
 import { Problem } from "./problems.ts";
+import { REQUEST_TIMEOUT_MS } from "./route.ts";
 
 /**
  * Answers a request that offers to change to a protocol that is not spoken here, as if it had not offered: Java's
@@ -18,7 +20,7 @@ export function answerWithoutUpgrade(
     refuseOnSocket(
       socket,
       new Problem("malformed", "send the body with Content-Length, or without Upgrade"),
-      "",
+      uuidv7(),
     );
     return;
   }
@@ -26,8 +28,11 @@ export function answerWithoutUpgrade(
   const response = new ServerResponse(plain);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
-  response.on("finish", () => socket.end());
-  feedBody(plain, socket, head);
+  response.on("finish", () => endFor(socket));
+  feedBody(plain, socket, head, (problem) => {
+    if (response.headersSent) socket.destroy();
+    else refuseOnSocket(socket, problem, uuidv7());
+  });
   server.emit("request", plain, response);
 }
 
@@ -38,18 +43,35 @@ function unread(request: IncomingMessage, socket: Socket): IncomingMessage {
   return Object.assign(new IncomingMessage(socket), head);
 }
 
-function feedBody(request: IncomingMessage, socket: Socket, head: Buffer): void {
+function feedBody(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  refuse: (problem: Problem) => void,
+): void {
   let missing = Number(request.headers["content-length"] ?? 0);
+  // Node times only what its own parser reads.
+  const timer = setTimeout(
+    () => refuse(new Problem("request-timeout", "the request did not arrive in time")),
+    REQUEST_TIMEOUT_MS,
+  ).unref();
   const take = (chunk: Buffer): void => {
     const part = chunk.subarray(0, missing);
     missing -= part.length;
     if (part.length > 0) request.push(part);
     if (missing > 0) return;
+    clearTimeout(timer);
     socket.off("data", take);
     request.complete = true;
     request.push(null);
   };
   socket.on("data", take);
-  socket.on("close", () => request.destroy());
+  socket.on("end", () => {
+    if (!request.complete) refuse(new Problem("malformed", "the request ended before it was whole"));
+  });
+  socket.on("close", () => {
+    clearTimeout(timer);
+    request.destroy();
+  });
   take(head);
 }

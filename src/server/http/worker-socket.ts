@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { type Ack, MAX_REPORTS, type ServerMessage, WorkerMessage } from "../../protocol/api-schemas.ts";
 import type { WorkerGateway, WorkerSession } from "../api.ts";
 import { demandScope, type Identity, identify } from "./auth.ts";
-import { refuseOnSocket } from "./errors.ts";
+import { refuseOnSocket } from "./connections.ts";
 import { readJsonText } from "./json-body.ts";
 import { invalid, Problem, problemOf } from "./problems.ts";
 import type { App, Edge } from "./route.ts";
@@ -31,6 +31,9 @@ export function useWorkerSockets(app: App, edge: Edge): void {
     maxPayload: MAX_WORKER_MESSAGE,
     perMessageDeflate: false,
   });
+  sockets.on("wsClientError", ({ message }, socket) =>
+    refuseOnSocket(socket as Socket, new Problem("malformed", `this is no WebSocket: ${message}`), uuidv7()),
+  );
   const connections = new Set<Connection>();
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
@@ -63,6 +66,8 @@ export function useWorkerSockets(app: App, edge: Edge): void {
 function admit(request: IncomingMessage, { keys, closing }: Edge): Identity {
   if (closing.aborted) throw new Problem("unavailable", "the server is closing");
   if (request.url?.split("?")[0] !== PATH) throw new Problem("not-found", `WebSockets connect to ${PATH}`);
+  if (request.method !== "GET")
+    throw new Problem("method-not-allowed", "use GET", { headers: { allow: "GET" } });
   const identity = identify(keys, request.headers);
   demandScope(identity.caller, ["work"]);
   return identity;
