@@ -3,16 +3,7 @@ import { invariant } from "../core/index.ts";
 import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph } from "../graph/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
-import {
-  type ListCursor,
-  type LogLine,
-  QUEUED,
-  type RowStatus,
-  type RunRow,
-  type ServiceStore,
-  type SubmittedTask,
-  type TaskRow,
-} from "../store/index.ts";
+import type { ListCursor, LogLine, RowStatus, RunRow, ServiceStore, TaskRow } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 import type {
   AgentLimit,
@@ -42,6 +33,7 @@ import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
 import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
+import { NewTask } from "./new-task.ts";
 import { overviewOf } from "./overview.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
@@ -67,32 +59,6 @@ const KEY_LOST = refusal("key-reused", "the task of this idempotency key is no l
 const MAX_LOOKS = 5;
 
 type Repeated = Extract<Answer, { readonly repeats: unknown }>;
-
-/** A task as it was taken; what else there is to say about it is found out when somebody wants to know. */
-class NewTask {
-  readonly accepted = true;
-  readonly repeated = false;
-  readonly throttle: boolean;
-  readonly #state: State;
-  readonly #task: SubmittedTask;
-  readonly #now: number;
-
-  constructor(state: State, task: SubmittedTask, now: number, throttle: boolean) {
-    this.#state = state;
-    this.#task = task;
-    this.#now = now;
-    this.throttle = throttle;
-  }
-
-  get id(): string {
-    return this.#task.id;
-  }
-
-  get task(): TaskView {
-    const row = { ...this.#task, ...QUEUED, seq: this.#task.submittedSeq };
-    return { ...row, effectiveTier: tierOf(this.#state, row, this.#now), progress: undefined };
-  }
-}
 
 /** What callers can do, on the driver and its rows. */
 export class Service implements Api {

@@ -1,5 +1,6 @@
+import type { FastifyReply } from "fastify";
 import { invariant } from "../../core/index.ts";
-import type { RunAnswer, RunSummary, TaskAnswer, TaskSummary } from "../../protocol/api-schemas.ts";
+import type { RunAnswer, RunSummary, TaskSummary } from "../../protocol/api-schemas.ts";
 import { CLASS_NAMES, REQUEST_STATES, TIER_NAMES } from "../../queue/index.ts";
 import type { RunRow } from "../../store/index.ts";
 import type { RunView, TaskLineView, TaskView } from "../api.ts";
@@ -8,14 +9,15 @@ import { instantOrNull, instantText } from "./instants.ts";
 
 /** What the service knows, in the words of the wire. */
 
-export function taskAnswer(task: TaskView): TaskAnswer {
-  const { progress } = task;
-  return {
-    ...taskSummary(task),
-    payload: JSON.parse(task.payload) as unknown,
-    result: task.result === undefined ? null : (JSON.parse(task.result) as unknown),
-    progress: progress ? { fraction: progress.fraction ?? null, message: progress.message ?? null } : null,
-  };
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** Sends a task as JSON. Payload and result are texts of JSON already, and go as they are, however large. */
+export function sendTask(reply: FastifyReply, task: TaskView): FastifyReply {
+  const { payload, result = "null", progress } = task;
+  const shown = progress && { fraction: progress.fraction ?? null, message: progress.message ?? null };
+  const summary = JSON.stringify(taskSummary(task)).slice(0, -1);
+  const rest = `"payload":${payload},"result":${result},"progress":${JSON.stringify(shown ?? null)}`;
+  return reply.type(JSON_TYPE).send(`${summary},${rest}}`);
 }
 
 export function taskSummary(task: TaskLineView): TaskSummary {

@@ -8,7 +8,7 @@ import {
 } from "../../protocol/api-schemas.ts";
 import { timingProblem } from "../schedules/cron.ts";
 import type { ScheduleSetting, ScheduleView } from "../schedules/schedules.ts";
-import { taskAnswer } from "./answers.ts";
+import { sendTask } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { instantOrNull, instantText, parseInstant } from "./instants.ts";
 import { invalid, problemOfRefusal } from "./problems.ts";
@@ -98,7 +98,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
       const submitted = await schedules.run(callerOf(request), request.params.id);
       if (!submitted) throw notFound("schedule");
       if (!submitted.accepted) throw problemOfRefusal(submitted);
-      return reply.code(201).send(taskAnswer(submitted.task));
+      return sendTask(reply.code(201), submitted.task);
     },
   );
 

@@ -12,9 +12,9 @@ import { parseMicros } from "./amounts.ts";
 import { parseInstant } from "./instants.ts";
 
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
-const DEFAULT_ESTIMATE_S = 30;
+const DEFAULT_ESTIMATE_MS = 30_000;
 const DEFAULT_ATTEMPTS = 3;
-const DEFAULT_BACKOFF_S = 1;
+const DEFAULT_BACKOFF_MS = 1000;
 const DEFAULT_CPU_MILLICORES = 0;
 
 export type ReadSubmission =
@@ -24,7 +24,14 @@ export type ReadSubmission =
 /** A submission in the scheduler's units. The body has the right form already; here its values get their meaning. */
 export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
   const errors: ErrorItem[] = [];
-  const take = (field: string, value: number | UnitRefusal): number => {
+  const take = <Given>(
+    field: string,
+    given: Given | null | undefined,
+    byDefault: number,
+    parse: (given: Given) => number | UnitRefusal,
+  ): number => {
+    if (given === undefined || given === null) return byDefault;
+    const value = parse(given);
     if (typeof value === "number") return value;
     errors.push({ in: "body", pointer: `${at}/${field}`, detail: value.refusal });
     return 0;
@@ -35,7 +42,7 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
     const detail = "must fit into 1 MiB of JSON; keep large data elsewhere and pass its name";
     errors.push({ in: "body", pointer: `${at}/payload`, detail });
   }
-  const asked = {
+  const submission = {
     executor: body.executor,
     type: body.task_type,
     payload,
@@ -44,33 +51,29 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
     // A task that takes no time at all would divide by zero when tasks are ranked by how long they take.
     estimateMs: Math.max(
       1,
-      take("estimated_service_time", parseDurationMs(body.estimated_service_time ?? DEFAULT_ESTIMATE_S)),
+      take("estimated_service_time", body.estimated_service_time, DEFAULT_ESTIMATE_MS, parseDurationMs),
     ),
-    boostMicros: take("boost", parseMicros(body.boost ?? 0)),
-    deadline: take("deadline", body.deadline ? parseInstant(body.deadline) : -1),
-    runAt: take("run_at", body.run_at ? parseInstant(body.run_at) : -1),
-    cpuMillicores: take(
-      "resources/cpu",
-      resources.cpu === undefined ? DEFAULT_CPU_MILLICORES : parseCpuMillicores(resources.cpu),
-    ),
-    memoryBytes: take(
-      "resources/memory",
-      resources.memory === undefined ? 0 : parseMemoryBytes(resources.memory),
-    ),
+    boostMicros: take("boost", body.boost, 0, parseMicros),
+    deadline: take("deadline", body.deadline || undefined, -1, parseInstant),
+    runAt: take("run_at", body.run_at || undefined, -1, parseInstant),
+    cpuMillicores: take("resources/cpu", resources.cpu, DEFAULT_CPU_MILLICORES, parseCpuMillicores),
+    memoryBytes: take("resources/memory", resources.memory, 0, parseMemoryBytes),
     capabilities: sortedNames(body.capabilities),
     limits: sortedNames(body.limits),
     maxAttempts: body.max_attempts ?? DEFAULT_ATTEMPTS,
-    backoffMs: take("retry_backoff", parseDurationMs(body.retry_backoff ?? DEFAULT_BACKOFF_S)),
-    timeoutMs: body.timeout ? Math.max(1, take("timeout", parseDurationMs(body.timeout))) : 0,
+    backoffMs: take("retry_backoff", body.retry_backoff, DEFAULT_BACKOFF_MS, parseDurationMs),
+    timeoutMs: body.timeout ? Math.max(1, take("timeout", body.timeout, 0, parseDurationMs)) : 0,
+    idempotencyKey: body.idempotency_key ?? undefined,
+    bodyHash: "",
   };
   if (errors.length > 0) return { ok: false, errors };
-  const idempotencyKey = body.idempotency_key ?? undefined;
-  const bodyHash = idempotencyKey === undefined ? "" : hashOf(asked, body.payload);
-  return { ok: true, submission: { ...asked, idempotencyKey, bodyHash } };
+  if (submission.idempotencyKey !== undefined) submission.bodyHash = hashOf(submission, body.payload);
+  return { ok: true, submission };
 }
 
 /** Equal for requests that ask for the same, in whichever order their keys stand and with or without the defaults. */
-function hashOf(asked: Readonly<Record<string, unknown>>, payload: unknown): string {
+function hashOf(submission: TaskSubmission, payload: unknown): string {
+  const { idempotencyKey: _key, bodyHash: _hash, ...asked } = submission;
   return sha256Hex(canonicalJson({ ...asked, payload: payload ?? {} }));
 }
 

@@ -9,7 +9,7 @@ import {
   TaskAnswer,
 } from "../../protocol/api-schemas.ts";
 import type { TaskSubmission } from "../api.ts";
-import { taskAnswer, taskSummary } from "./answers.ts";
+import { sendTask, taskSummary } from "./answers.ts";
 import { headerOf } from "./auth.ts";
 import { documentOf, invalid, problemOfRefusal, retryAfter } from "./problems.ts";
 import { type App, answers, type Edge, MIB } from "./route.ts";
@@ -43,8 +43,8 @@ export function submitRoutes(app: App, { api }: Edge): void {
       if (!submitted.accepted) throw problemOfRefusal(submitted);
       if (submitted.throttle) reply.header("retry-after", retryAfter(THROTTLE_MS));
       if (submitted.repeated) reply.header("idempotency-replayed", "true");
-      else reply.header("location", `${app.prefix}/task/${submitted.task.id}`);
-      return reply.code(submitted.repeated ? 200 : 201).send(taskAnswer(submitted.task));
+      else reply.header("location", `${app.prefix}/task/${submitted.id}`);
+      return sendTask(reply.code(submitted.repeated ? 200 : 201), submitted.task);
     },
   );
 

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { Cancelled, LogAnswer, TaskAnswer, WhyAnswer } from "../../protocol/api-schemas.ts";
-import { taskAnswer } from "./answers.ts";
+import { sendTask } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { instantText } from "./instants.ts";
 import { problemOfRefusal } from "./problems.ts";
@@ -45,7 +45,7 @@ function taskRoute(app: App, { api, closing }: Edge): void {
           : api.waitForTask(caller, known, wait * 1000, signalOf(reply.raw, closing));
       const task = id === undefined ? undefined : await look(id);
       if (!task) throw notFound("task");
-      return taskAnswer(task);
+      return sendTask(reply, task);
     },
   );
 }
@@ -62,12 +62,12 @@ function taskActions(app: App, { api }: Edge): void {
         response: answers({ 200: TaskAnswer }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const id = taskId(request.params.id);
       const task = id === undefined ? undefined : await api.retry(callerOf(request), id);
       if (!task) throw notFound("task");
       if ("accepted" in task) throw problemOfRefusal(task);
-      return taskAnswer(task);
+      return sendTask(reply, task);
     },
   );
 
