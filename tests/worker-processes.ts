@@ -62,7 +62,7 @@ export function followed(child: ChildProcess): WorkerProcess {
 }
 
 /** Lets this Node run TypeScript, as tasks files are run. */
-const HOOKS = `import{register}from"node:module";register("${dist("worker/module-hooks.js")}",{data:{door:""}})`;
+const HOOKS = `import{register}from"node:module";register("${dist("worker/module-hooks.js")}",{data:{door:"${dist("worker/index.js")}"}})`;
 
 export class ServerProcess {
   readonly port: number;
