@@ -86,7 +86,7 @@ async function tryToLead(
   const lease = isShared ? leaseMs : undefined;
   if (!(await store.lead(seen, { ...as, leaseMs: lease }))) return undefined;
   const { epoch, seq } = store.head;
-  const term = new Term({ store, epoch, state: follower.state, wonAtMs, leaseMs: lease });
+  const term = new Term({ store, epoch, follower, wonAtMs, leaseMs: lease });
   await follower.catchUp(seq);
   return term;
 }

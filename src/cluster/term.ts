@@ -1,11 +1,11 @@
-import type { State } from "../scheduler/index.ts";
+import type { Follower } from "../driver/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 
 export interface TermOptions {
   readonly store: Pick<ServiceStore, "beat" | "release">;
   readonly epoch: number;
   /** All that was committed before it. */
-  readonly state: State;
+  readonly follower: Follower;
   /** When leadership was asked for, on the monotonic clock. */
   readonly wonAtMs: number;
   /** Undefined: nobody else can take over, so there is nobody to be alive for. */
@@ -15,7 +15,7 @@ export interface TermOptions {
 /** One leader's time, from taking over to being deposed or letting go. */
 export class Term {
   readonly epoch: number;
-  readonly state: State;
+  readonly follower: Follower;
   /** Settles when another one leads. */
   readonly deposed: Promise<void>;
   readonly #store: TermOptions["store"];
@@ -25,10 +25,10 @@ export class Term {
   #confirming: Promise<boolean> | undefined;
   #depose: () => void = () => {};
 
-  constructor({ store, epoch, state, wonAtMs, leaseMs }: TermOptions) {
+  constructor({ store, epoch, follower, wonAtMs, leaseMs }: TermOptions) {
     this.#store = store;
     this.epoch = epoch;
-    this.state = state;
+    this.follower = follower;
     this.#leaseMs = leaseMs;
     this.#confirmedMs = wonAtMs;
     this.deposed = new Promise((resolve) => {

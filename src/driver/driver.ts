@@ -26,7 +26,7 @@ export interface DriverOptions {
   /** The epoch that this process leads. By default a new one: for a store that nobody leads. */
   readonly epoch?: number;
   /** What the store's ledger makes, where it is known already. It is the driver's from now on. */
-  readonly state?: State;
+  readonly follower?: Follower;
   /** The time of day in milliseconds. It should go evenly: where it jumps back, what is due waits. */
   readonly clock: () => number;
   /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
@@ -146,13 +146,13 @@ export class Driver implements AsyncDisposable {
   #closed = false;
   #failure: Error | undefined;
 
-  private constructor(options: DriverOptions, state: State) {
+  private constructor(options: DriverOptions, state: State, snapshotSeq: number) {
     this.#options = options;
     this.#state = state;
     this.#tip = options.store.head;
     this.#epoch = options.epoch ?? options.store.head.epoch + 1;
     this.#committedSeq = state.seq;
-    this.#snapshotSeq = state.seq;
+    this.#snapshotSeq = snapshotSeq;
     this.#turnAt = state.now;
     this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
   }
@@ -160,10 +160,12 @@ export class Driver implements AsyncDisposable {
   /** Rebuilds the state from what is stored, unless it is known, and goes on from there. */
   static async open(options: DriverOptions): Promise<Driver> {
     const { store, config } = options;
-    const state = options.state ?? (await recover(store));
+    const follower = options.follower ?? (await Follower.open(store));
+    if (!options.follower) await follower.catchUp(Number.POSITIVE_INFINITY);
+    const { state } = follower;
     if (state.seq > store.head.seq) throw new StoreError("locked", "another process writes to this ledger");
     invariant(state.seq === store.head.seq, "replay ends where the ledger does");
-    const driver = new Driver(options, state);
+    const driver = new Driver(options, state, follower.snapshotSeq);
     if (JSON.stringify(state.config) !== JSON.stringify(config) || state.seq === 0) {
       await driver.submit({ kind: "SchedulerConfigured", config });
     } else {
@@ -425,10 +427,4 @@ export class Driver implements AsyncDisposable {
 function wakeByTimer(delayMs: number, turn: () => void): () => void {
   const timer = setTimeout(turn, delayMs);
   return () => clearTimeout(timer);
-}
-
-async function recover(store: Store): Promise<State> {
-  const follower = await Follower.open(store);
-  await follower.catchUp(Number.POSITIVE_INFINITY);
-  return follower.state;
 }

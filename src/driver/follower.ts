@@ -5,12 +5,15 @@ import { type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
 /** A state that follows a ledger: rebuilt from the last snapshot, then block by block. */
 export class Follower {
   readonly state: State;
+  /** The event after which the state was last saved; 0: never. */
+  readonly snapshotSeq: number;
   readonly #store: Store;
   #head: Head;
 
   private constructor(store: Store, state: State, head: Head) {
     this.#store = store;
     this.state = state;
+    this.snapshotSeq = head.seq;
     this.#head = head;
   }
 

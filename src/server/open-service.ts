@@ -59,7 +59,7 @@ const SERVICE_CONFIG: SchedulerConfig = {
 export interface OpenServiceOptions {
   readonly store: ServiceStore;
   /** What this process leads with; by default a new epoch, of a store that nobody leads. */
-  readonly term?: Pick<Term, "epoch" | "state">;
+  readonly term?: Pick<Term, "epoch" | "follower">;
   readonly settings?: Partial<ServiceSettings>;
   readonly instruments?: Instruments;
   readonly warn: (message: string) => void;
@@ -96,7 +96,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const clock = steadyClock();
   const driver = await Driver.open({
     store,
-    ...(term && { epoch: term.epoch, state: term.state }),
+    ...(term && { epoch: term.epoch, follower: term.follower }),
     config: { ...SERVICE_CONFIG, ...settings.config },
     clock,
     recorder: projection,

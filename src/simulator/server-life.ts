@@ -101,8 +101,12 @@ export class ServerLife {
   }
 
   get isIdle(): boolean {
-    const isTurning = this.#waiting.length > 0 || this.#taken || this.#decided.length > 0;
-    return this.isOpen && !isTurning && !this.store.isBusy;
+    return this.isOpen && !this.#isTurning && !this.store.isBusy;
+  }
+
+  /** A snapshot may be on its way to the store without it. */
+  get #isTurning(): boolean {
+    return this.#waiting.length > 0 || this.#taken !== undefined || this.#decided.length > 0;
   }
 
   /** To look at after a failure. */
@@ -215,7 +219,7 @@ export class ServerLife {
       if (cancelled) return;
       this.#armed = false;
       // While it turns anyway it need not be woken.
-      this.#woken = this.isIdle;
+      this.#woken = this.isOpen && !this.#isTurning;
       if (!this.#dead) turn();
     });
     return () => {
