@@ -246,7 +246,10 @@ export const QueueMetrics = Type.Object(
     ),
     use_hrrn: Type.Boolean(),
     backend: Type.String(),
-    totals: CountsByStatus,
+    totals: Type.Object(CountsByStatus.properties, {
+      description:
+        "What waits and runs now, and how often tasks ended: one that was put back and ended again counts twice.",
+    }),
   },
   { title: "QueueMetrics", description: "Of the caller's zone." },
 );

@@ -1,0 +1,55 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import { serve } from "../../../tests/http-app.ts";
+import { Contract } from "../../../tests/http-document.ts";
+import { Walks } from "../../../tests/http-walk.ts";
+import { testDatabase } from "../../../tests/postgres.ts";
+import { Random } from "../../simulator/random.ts";
+import { MemoryStore, type ServiceStore } from "../../store/index.ts";
+import { PostgresStore } from "../../store/postgres/store.ts";
+
+const isLong = process.env["FUZZ"] === "long";
+const seed = Number(process.env["FUZZ_SEED"] ?? 4711);
+const SEQUENCES = isLong ? 5000 : 150;
+/** Some of it is compiled code; a leak of a kilobyte per request would be more. */
+const MAX_GROWTH_BYTES = 24 * 1024 * 1024;
+
+const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
+  memory: async () => new MemoryStore(),
+  PostgreSQL: async () => PostgresStore.open(await testDatabase()),
+};
+
+function heapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+test.each(Object.entries(STORES))(
+  "on %s, random walks of two zones see nothing of each other, get answers as documented, and leave it idle",
+  async (store, open) => {
+    const log: string[] = [];
+    const served = await serve(log, { store: await open() });
+    const walks = await Walks.begin(served, await Contract.of(served));
+    let warmBytes = 0;
+    for (let number = 0; number < SEQUENCES; number++) {
+      const name = `FUZZ_SEED=${seed}, walk ${number}`;
+      await walks.walk(new Random(seed, `walk ${number}`), name);
+      if (number === Math.floor(SEQUENCES / 4)) {
+        expect(await walks.settle(), name).toEqual([]);
+        warmBytes = heapBytes();
+      }
+    }
+    expect(await walks.settle()).toEqual([]);
+    const growth = heapBytes() - warmBytes;
+    await served.close();
+    expect(walks.faults.slice(0, 5)).toEqual([]);
+    expect(log.slice(0, 5)).toEqual([]);
+    for (const status of [200, 201, 403, 404, 409, 422])
+      expect(walks.statuses.get(status) ?? 0, String(status)).toBeGreaterThan(5);
+    // What memory keeps, it keeps.
+    if (store !== "memory") expect(growth).toBeLessThan(MAX_GROWTH_BYTES);
+  },
+  isLong ? 1_800_000 : 60_000,
+);
