@@ -155,38 +155,48 @@ function report(asked: Asked): Record<string, unknown> {
   ]);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
-type Body = any;
+interface Named {
+  readonly id?: unknown;
+}
+
+/** As much of any answer as holds ids. */
+interface Body extends Named {
+  readonly results?: readonly { readonly task?: Named }[];
+  readonly tasks?: readonly Named[];
+  readonly deliveries?: readonly Named[];
+  readonly assignments?: readonly { readonly task: string; readonly attempt: number }[];
+}
+
+const MADE: readonly (readonly [path: RegExp, kind: Kind])[] = [
+  [/\/(submit|run)$/, "task"],
+  [/\/runs$/, "run"],
+  [/\/schedules$/, "schedule"],
+  [/\/webhooks$/, "webhook"],
+  [/\/keys$/, "key"],
+];
 
 /** What there is since an answer. */
 export function* idsIn(
   { path }: Described,
   url: string,
   asked: string | undefined,
-  body: Body,
+  answered: unknown,
 ): Generator<[Kind, Omit<KnownOne, "zone">]> {
-  if (path.endsWith("/submit") || path.endsWith("/run")) yield* named("task", [body]);
-  if (path.endsWith("/submit/batch"))
-    yield* named(
-      "task",
-      body.results.map(({ task: one }: Body) => one ?? {}),
-    );
-  if (path.endsWith("/tasks")) yield* named("task", body.tasks.slice(0, 3));
-  if (path.endsWith("/runs")) yield* named("run", [body]);
-  if (path.endsWith("/schedules")) yield* named("schedule", [body]);
-  if (path.endsWith("/webhooks")) yield* named("webhook", [body]);
-  if (path.endsWith("/keys")) yield* named("key", [body]);
-  if (path.endsWith("/deliveries")) yield* named("delivery", body.deliveries ?? []);
+  const body = (answered ?? {}) as Body;
+  const { results = [], tasks = [], deliveries = [], assignments = [] } = body;
+  const made = MADE.find(([part]) => part.test(path))?.[1];
+  if (made) yield* named(made, [body]);
+  yield* named("task", [...results.map(({ task: one = {} }) => one), ...tasks.slice(0, 3)]);
+  yield* named("delivery", deliveries);
+  for (const { task: id, attempt } of assignments) yield ["task", { id, attempt }];
   if (path.endsWith("/register")) {
-    const { id, session } = (JSON.parse(asked ?? "{}") as Body).registration;
-    yield ["worker", { id, session }];
+    const { registration } = JSON.parse(asked ?? "") as { registration: { id: string; session: string } };
+    yield ["worker", { id: registration.id, session: registration.session }];
   }
-  if (path.endsWith("/poll"))
-    for (const { task: id, attempt } of body.assignments) yield ["task", { id, attempt }];
   const put = /\/(agents|limits)\/([^/?]+)$/.exec(url);
   if (put) yield [put[1] === "agents" ? "agent" : "limit", { id: decodeURIComponent(put[2] ?? "") }];
 }
 
-function* named(kind: Kind, all: readonly Body[]): Generator<[Kind, Omit<KnownOne, "zone">]> {
+function* named(kind: Kind, all: readonly Named[]): Generator<[Kind, Omit<KnownOne, "zone">]> {
   for (const { id } of all) if (typeof id === "string") yield [kind, { id }];
 }

@@ -139,9 +139,9 @@ export class Walks {
     for (const zone of ZONES) {
       const call = (method: string, path: string) =>
         this.#served.call(method, `${API}${path}`, undefined, { "x-zone-id": zone });
-      for (const { id } of (await call("GET", "/schedules")).body.schedules)
+      for (const { id } of await listed(call, "/schedules", "schedules"))
         await call("DELETE", `/schedules/${id}`);
-      for (const { id } of (await call("GET", "/webhooks")).body.webhooks)
+      for (const { id } of await listed(call, "/webhooks", "webhooks"))
         await call("DELETE", `/webhooks/${id}`);
       for (const { id, status } of await allOf(call, "/runs", "runs"))
         if (status === "running") await call("POST", `/runs/${id}/cancel`);
@@ -168,17 +168,25 @@ function slowness(cpuMs: number): string | undefined {
   return cpuMs > MAX_CPU_MS ? `took ${cpuMs} ms` : undefined;
 }
 
-async function allOf(
-  call: (method: string, path: string) => Promise<Answer>,
-  path: string,
-  name: string,
-): Promise<{ readonly id: string; readonly status: string }[]> {
-  const all: { readonly id: string; readonly status: string }[] = [];
+type Call = (method: string, path: string) => Promise<Answer>;
+interface Listed {
+  readonly id: string;
+  readonly status: string;
+}
+
+async function listed(call: Call, path: string, name: string): Promise<readonly Listed[]> {
+  const { body } = (await call("GET", path)) as { body: Readonly<Record<string, readonly Listed[]>> };
+  return body[name] ?? [];
+}
+
+/** Page by page. */
+async function allOf(call: Call, path: string, name: string): Promise<Listed[]> {
+  const all: Listed[] = [];
   const first = `${path}${path.includes("?") ? "&" : "?"}limit=1000`;
   for (let url = first; ; ) {
-    const { body } = await call("GET", url);
-    all.push(...body[name]);
-    if (body.next === null) return all;
-    url = `${first}&cursor=${encodeURIComponent(body.next)}`;
+    const { body } = (await call("GET", url)) as { body: Readonly<Record<string, unknown>> };
+    all.push(...(body[name] as readonly Listed[]));
+    if (typeof body["next"] !== "string") return all;
+    url = `${first}&cursor=${encodeURIComponent(body["next"])}`;
   }
 }

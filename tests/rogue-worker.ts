@@ -20,8 +20,6 @@ export class Gang {
   readonly given: Attempt[] = [];
   /** By task, the results that were accepted. */
   readonly accepted = new Map<string, string[]>();
-  /** How connections ended, by code. */
-  readonly ends = new Map<number, number>();
   #results = 0;
 
   constructor(url: string, key: string) {
@@ -53,12 +51,7 @@ export async function liveOverSocket(gang: Gang, random: Random, id: string): Pr
   const socket = new WebSocket(`${gang.url.replace("http", "ws")}/worker/connect`, {
     headers: { authorization: `Bearer ${gang.key}` },
   });
-  const closed = new Promise<void>((resolve) => {
-    socket.on("close", (code) => {
-      gang.ends.set(code, (gang.ends.get(code) ?? 0) + 1);
-      resolve();
-    });
-  });
+  const closed = new Promise<unknown>((resolve) => socket.on("close", resolve));
   socket.on("error", () => {});
   await once(socket, "open");
   const rogue = new Rogue(gang, random, socket);
