@@ -39,12 +39,19 @@ export class PreparedApp {
 
 /** Stands for a part that is there when it is asked for something. */
 function later<Part extends object>(part: () => Part | undefined): Part {
+  const methods = new Map<PropertyKey, unknown>();
   return new Proxy({} as Part, {
     get(_, name): unknown {
+      const known = methods.get(name);
+      if (known !== undefined) return known;
       const there = part();
       invariant(there !== undefined, "an app is asked when it has a service");
       const value: unknown = Reflect.get(there, name, there);
-      return typeof value === "function" ? (value as () => unknown).bind(there) : value;
+      if (typeof value !== "function") return value;
+      const method = (value as () => unknown).bind(there);
+      // There is one part for all of the app's life.
+      methods.set(name, method);
+      return method;
     },
   });
 }

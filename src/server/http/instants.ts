@@ -28,8 +28,12 @@ function daysIn(year: number, month: number): number {
 /** What is beyond the times that can be written, which a worker's clock may be, is the last of them. */
 const MAX_INSTANT = 8.64e15;
 
+/** Tasks that are taken together have one time, and to write it takes as long as the rest of a summary. */
+let last = { at: 0, text: new Date(0).toISOString() };
+
 export function instantText(at: number): string {
-  return new Date(Math.min(at, MAX_INSTANT)).toISOString();
+  if (at !== last.at) last = { at, text: new Date(Math.min(at, MAX_INSTANT)).toISOString() };
+  return last.text;
 }
 
 /** -1, which stands for none, is null on the wire. */
