@@ -8,8 +8,8 @@ import { ADMIN_KEY, TestService } from "./service.ts";
 const isLong = process.env["FUZZ"] === "long";
 const seed = Number(process.env["FUZZ_SEED"] ?? 4711);
 const ROGUES = 4;
-const LIVES = isLong ? 400 : 5;
-const TASKS = isLong ? 5000 : 100;
+const LIVES = isLong ? 60 : 5;
+const TASKS = isLong ? 2000 : 100;
 
 /** One life of a rogue that asks by HTTP. */
 async function liveByPolls(service: TestService, gang: Gang, random: Random, id: string): Promise<void> {
