@@ -191,7 +191,7 @@ test("whatever bytes come, the connection ends and others are served", async () 
       ).toEqual([]);
     }
   }
-});
+}, 600_000);
 
 test("thousands of connections that say nothing, or stop in the middle, leave others served", async () => {
   const idle: Socket[] = [];

@@ -22,6 +22,9 @@ const REGISTER_WITHIN_MS = 10_000;
 /** A worker that leaves this much unread is as good as gone. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
+/** Beyond it pings are not answered: whoever sends them without end and reads nothing would fill our memory. */
+const MAX_UNREAD_PONGS = 64 * 1024;
+
 const checkMessage = checkOf(WorkerMessage, "body");
 
 /** Takes the WebSockets of workers. A key is checked when they connect, and again with every ping. */
@@ -30,6 +33,7 @@ export function useWorkerSockets(app: App, edge: Edge): void {
     noServer: true,
     maxPayload: MAX_WORKER_MESSAGE,
     perMessageDeflate: false,
+    autoPong: false,
   });
   sockets.on("wsClientError", ({ message }, socket) =>
     refuseOnSocket(socket as Socket, new Problem("malformed", `this is no WebSocket: ${message}`), uuidv7()),
@@ -98,6 +102,9 @@ class Connection {
       REGISTER_WITHIN_MS,
     );
     socket.on("message", (data, isBinary) => this.#take(String(data), isBinary));
+    socket.on("ping", (data) => {
+      if (socket.bufferedAmount < MAX_UNREAD_PONGS) socket.pong(data);
+    });
     socket.on("pong", () => {
       this.#isAnswering = true;
     });

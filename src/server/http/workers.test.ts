@@ -198,6 +198,32 @@ describe("over a socket a worker", () => {
     expect(await line.closed()).toBe(1009);
   });
 
+  test("that pings without end and reads nothing is not answered without end", async () => {
+    const socket = new WebSocket(url, { headers: bearer(ADMIN_KEY) });
+    await once(socket, "open");
+    let pongs = 0;
+    socket.on("pong", () => {
+      pongs += 1;
+    });
+    socket.pause();
+    const pings = 400_000;
+    for (let n = 0; n < pings; n++) {
+      socket.ping("x".repeat(125));
+      // Lets them go out.
+      if (n % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await expect.poll(() => socket.bufferedAmount, { timeout: 30_000 }).toBe(0);
+    const registered = once(socket, "message");
+    socket.send(
+      JSON.stringify({ type: "register", registration: { ...registration, id: "w-pings" }, heartbeat }),
+    );
+    socket.resume();
+    expect(JSON.parse(String((await registered)[0]))).toMatchObject({ type: "registered" });
+    expect(pongs).toBeGreaterThan(0);
+    expect(pongs).toBeLessThan(pings);
+    socket.terminate();
+  });
+
   test("without a fitting key does not get in", async () => {
     const read = await served.secretOf({ scopes: ["read"] });
     const statusOf = async (headers: Record<string, string>) => {
