@@ -2,12 +2,13 @@
 // both killed at once (kill -9), right after an acknowledgement; then they start again, and every task that was
 // acknowledged must be there. Again and again on the same data. The ledger must be sound afterwards.
 
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lookForFault } from "./processes.mjs";
 import { Apart } from "./queue/apart.mjs";
 import { interruptible } from "./queue/interruptible.mjs";
+import { postmasterOf } from "./queue/postgres.mjs";
 import { outcomeOf } from "./report.mjs";
 
 /** @typedef {import("./durability/host.mjs").Checked} Checked */
@@ -111,12 +112,6 @@ async function withHost(job, { signal }, work) {
     await host[Symbol.asyncDispose]();
     signal.throwIfAborted();
   }
-}
-
-/** @param {string} dataDir */
-function postmasterOf(dataDir) {
-  const [pid] = readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n");
-  return Number(pid);
 }
 
 /**

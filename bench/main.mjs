@@ -9,10 +9,11 @@ import { decisions } from "./decisions.mjs";
 import { durability } from "./durability.mjs";
 import { queue } from "./queue.mjs";
 import { asJson, asText } from "./report.mjs";
+import { soak } from "./soak.mjs";
 import { start } from "./start.mjs";
 
 /** @type {readonly import("./report.mjs").Bench[]} */
-const BENCHES = [decisions, queue, backlog, start, durability];
+const BENCHES = [decisions, queue, backlog, start, durability, soak];
 
 const USAGE = [
   "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",

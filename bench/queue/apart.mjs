@@ -108,6 +108,21 @@ export class Apart {
     this.#child.send(message);
   }
 
+  get pid() {
+    return this.#child.pid ?? 0;
+  }
+
+  /** The end of what it wrote to the standard error. */
+  get said() {
+    return this.#stderr.trim();
+  }
+
+  /** Asked to end; its exit code, or the signal that ended it. */
+  async stopped() {
+    await this[Symbol.asyncDispose]();
+    return this.#child.signalCode ?? this.#child.exitCode;
+  }
+
   /** Asked once only: asked twice, a server ends at once and leaves its database behind. */
   [Symbol.asyncDispose]() {
     this.#ending ??= this.#end();

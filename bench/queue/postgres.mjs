@@ -1,5 +1,7 @@
 // The private PostgreSQL that all queues share, one after the other, each with a database of its own.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import pg from "pg";
 import { openEmbedded } from "../../dist/store/embedded/cluster.js";
 
@@ -64,6 +66,12 @@ export async function startPostgres(dataDir, closers) {
  */
 function urlOf(url, database) {
   return url.replace("@/postgres?", `@/${database}?`);
+}
+
+/** @param {string} dataDir */
+export function postmasterOf(dataDir) {
+  const [pid] = readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n");
+  return Number(pid);
 }
 
 /**
