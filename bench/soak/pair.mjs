@@ -110,7 +110,10 @@ export class Pair {
   #started(args) {
     this.#signal.throwIfAborted();
     const options = { execArgv: ["--import", withParent], env: { ORRERY_API_KEY: this.#key } };
-    return this.#closers.use(Promise.resolve(new Apart(cli, args, options)));
+    const started = new Apart(cli, args, options);
+    // Without being asked: a worker whose server is away would wait for it to hand in what it has done.
+    this.#signal.addEventListener("abort", () => void started.killed());
+    return this.#closers.use(Promise.resolve(started));
   }
 
   /**
