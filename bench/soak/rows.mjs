@@ -59,10 +59,11 @@ export function soakOutcome(course, found) {
   const outcome = outcomeOf(rows, failures);
   const notes = [...growthNotes(found, memories), ...paceNotes(course, found), ...troubleNotes(found)];
   const { result, restarts, times, middle, end } = found;
+  const secondsAt = (/** @type {number} */ at) => (at - times.startedAt) / 1000;
   const memory = Object.fromEntries(
     [...course.gauges.memory].map(([name, samples]) => [
       name,
-      samples.map(({ at, rssBytes }) => [(at - times.startedAt) / 1000, rssBytes / MIB]),
+      samples.map(({ at, rssBytes }) => [secondsAt(at), rssBytes / MIB]),
     ]),
   );
   return {
@@ -71,10 +72,10 @@ export function soakOutcome(course, found) {
     json: {
       ...outcome.json,
       notes,
-      failed: result.failed,
+      failed: result.failed.map((one) => ({ ...one, at: secondsAt(one.at) })),
       retries: result.retries,
-      restarts,
-      gaps: times.gaps,
+      restarts: restarts.map((one) => ({ ...one, from: secondsAt(one.from), to: secondsAt(one.to) })),
+      gaps: times.gaps.map((one) => ({ ...one, at: secondsAt(one.at) })),
       kept: { middle, end },
       memory,
       failures,
