@@ -156,9 +156,11 @@ export class Deliverer implements AsyncDisposable {
   }
 
   /** Of a webhook that was disabled or removed: whatever becomes of it, nothing is sent to it now. */
-  #giveBack(id: string, { waiting, busy }: Line): void {
-    for (const delivery of waiting.splice(0)) this.#taken.delete(delivery.id);
-    if (busy === 0) this.#lines.delete(id);
+  #giveBack(id: string, line: Line): void {
+    for (const delivery of line.waiting.splice(0)) this.#taken.delete(delivery.id);
+    // Nothing is read for it, so it must not be what is looked for; enabled again, it is asked for anew.
+    line.hasMore = false;
+    if (line.busy === 0) this.#lines.delete(id);
   }
 
   async #deliver(delivery: DeliveryRow, webhook: WebhookRow, line: Line): Promise<void> {

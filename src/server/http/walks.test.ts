@@ -40,7 +40,8 @@ test.each(Object.entries(STORES))(
       await walks.walk(new Random(seed, `walk ${number}`), name);
       if ((number + 1) % SETTLE_EVERY !== 0) continue;
       expect(await walks.settle(), name).toEqual([]);
-      if (warmBytes === 0) warmBytes = heapBytes();
+      // What is kept of the latest is full by then.
+      if (warmBytes === 0 && number >= SEQUENCES / 2 - 1) warmBytes = heapBytes();
     }
     expect(await walks.settle()).toEqual([]);
     const growth = heapBytes() - warmBytes;
