@@ -1,5 +1,6 @@
 // Recurring tasks, on both stores.
 
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OrreryClient } from "../src/client/index.ts";
 import { task } from "../src/worker/index.ts";
@@ -57,6 +58,22 @@ describe.each(BACKENDS)("recurring tasks on %s", (backend) => {
       ["DELETE", ""],
     ] as const)
       expect((await service.request(method, `schedules/${id}${path}`)).status).toBe(404);
+  });
+
+  test("one that is deleted while it is changed stays deleted", async () => {
+    for (const change of ["pause", "resume"] as const) {
+      const made = await Promise.all(Array.from({ length: 10 }, () => create()));
+      const ids = made.map(({ body }) => body.id as string);
+      if (change === "resume") await Promise.all(ids.map((id) => client.schedules.pause(id)));
+      await Promise.all(
+        ids.flatMap((id) => [
+          service.request("POST", `schedules/${id}/${change}`),
+          service.request("DELETE", `schedules/${id}`),
+        ]),
+      );
+      const left = await client.schedules.list();
+      expect(left.filter(({ id }) => ids.includes(id))).toEqual([]);
+    }
   });
 
   test("it fires at its second, once for each, and the tasks run", async () => {
@@ -133,6 +150,25 @@ describe.each(BACKENDS)("recurring tasks on %s", (backend) => {
     expect((await create({}, { key: reader.secret })).status).toBe(403);
     expect((await service.post(`schedules/${id}/run`, undefined, { key: reader.secret })).status).toBe(403);
   });
+});
+
+test("what a server that led before has changed in its last moments is learned", async () => {
+  await using service = await TestService.start("postgresql");
+  const own = new OrreryClient({ url: service.server.url, key: KEY });
+  const known = await own.schedules.create({ name: "known", cron: "0 6 * * *", task: { task_type: "t" } });
+  const other = new pg.Client({ connectionString: service.storeUrl });
+  await other.connect();
+  try {
+    await other.query(
+      'insert into orrery.schedules select (jsonb_populate_record(s, \'{"id":"made-by-another"}\')).* from orrery.schedules s',
+    );
+    await other.query("delete from orrery.schedules where id = $1", [known.id]);
+  } finally {
+    await other.end();
+  }
+  await expect
+    .poll(async () => (await own.schedules.list()).map(({ id }) => id), WITHIN)
+    .toEqual(["made-by-another"]);
 });
 
 test("what is refused for now is tried again, and made once", async () => {

@@ -19,7 +19,7 @@ export class Follower {
 
   /** It stands at the snapshot, or at the beginning where there is no sound one. */
   static async open(store: Store): Promise<Follower> {
-    const saved = await store.loadSnapshot();
+    const saved = await loadSound(store);
     const state = saved && restoreSound(saved);
     return saved && state
       ? new Follower(store, state, saved.head)
@@ -44,6 +44,16 @@ export class Follower {
       this.#head = headOf(block);
       if (this.#head.seq >= seq) return;
     }
+  }
+}
+
+/** One that is damaged is done without: all blocks are there. */
+async function loadSound(store: Store): Promise<SavedSnapshot | undefined> {
+  try {
+    return await store.loadSnapshot();
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "damaged") return undefined;
+    throw error;
   }
 }
 

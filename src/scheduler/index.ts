@@ -1,6 +1,6 @@
 export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
-export { type AgentCensus, agentCensus, agentsOf, census } from "./census.ts";
+export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export { type WaitReason, whyHere, whyNotYet } from "./explain.ts";
 export { zonedKey } from "./group.ts";

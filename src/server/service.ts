@@ -2,7 +2,7 @@ import { uuidv7 } from "uuidv7";
 import { invariant } from "../core/index.ts";
 import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph } from "../graph/index.ts";
-import { type State, Status } from "../scheduler/index.ts";
+import { type Census, census, type State, Status } from "../scheduler/index.ts";
 import type { ListCursor, LogLine, RowStatus, RunRow, ServiceStore, TaskRow } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 import type {
@@ -35,6 +35,7 @@ import type { Gateway } from "./gateway.ts";
 import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
 import { NewTask } from "./new-task.ts";
 import { overviewOf } from "./overview.ts";
+import { Paced } from "./paced.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { agentConfigured, payloadOf, requeueOf, stimulusOf, typed } from "./stimuli.ts";
@@ -71,6 +72,7 @@ export class Service implements Api {
   readonly #webhooks: ServiceOptions["webhooks"];
   readonly #traces: Traces;
   readonly #ended = new EndedTasks();
+  readonly #counted = new Paced<Census>();
   readonly #lists: TaskLists;
 
   constructor(options: ServiceOptions) {
@@ -202,7 +204,10 @@ export class Service implements Api {
   }
 
   metrics(caller: Caller): Promise<Metrics> {
-    return this.#look((state, now) => metricsOf(state, caller, now, this.#store.backend));
+    return this.#look((state, now) => {
+      const counted = this.#counted.of(caller.zone, () => census(state, caller.zone, now));
+      return metricsOf(state, caller, now, counted, this.#store.backend);
+    });
   }
 
   overview(caller: Caller): Promise<Overview> {

@@ -1,12 +1,24 @@
 import { compareText } from "../core/index.ts";
 import type { Worker } from "../placement/index.ts";
-import { type AgentCensus, agentCensus, agentsOf, census, type State, zonedKey } from "../scheduler/index.ts";
+import {
+  type AgentCensus,
+  agentCensus,
+  agentsOf,
+  type Census,
+  type State,
+  zonedKey,
+} from "../scheduler/index.ts";
 import type { AgentView, Caller, LimitView, Metrics, WorkerView } from "./api.ts";
 import { apart } from "./task-types.ts";
 
-export function metricsOf(state: State, caller: Caller, now: number, backend: string): Metrics {
+export function metricsOf(
+  state: State,
+  caller: Caller,
+  now: number,
+  { classes, queued, running }: Census,
+  backend: string,
+): Metrics {
   const { zone } = caller;
-  const { classes, queued, running } = census(state, zone, now);
   const ended = state.totals.get(zone) ?? { completed: 0, failed: 0, cancelled: 0 };
   return {
     queueByClass: classes.map(({ count, sumWaitMs, maxWaitMs }, priorityClass) => ({

@@ -46,9 +46,17 @@ export function pastTimes(timing: Timing, after: number, upTo: number, count: nu
   const { startAt, endAt } = timing;
   const last = endAt === -1 ? upTo : Math.min(upTo, endAt);
   // It looks at whole seconds, and for what is before them.
-  const before = new Date((Math.floor(last / SECOND_MS) + 1) * SECOND_MS);
-  const times = cronOf(timing).previousRuns(count, before).map(Number);
-  return times.filter((time) => time > after && time >= startAt && time <= last);
+  let before = (Math.floor(last / SECOND_MS) + 1) * SECOND_MS;
+  const times: number[] = [];
+  const runs = cronOf(timing);
+  // One by one: most have passed but one, and each takes long to find.
+  while (times.length < count) {
+    const time = Number(runs.previousRuns(1, new Date(before))[0] ?? Number.NEGATIVE_INFINITY);
+    if (time <= after || time < startAt) break;
+    if (time <= last) times.push(time);
+    before = time;
+  }
+  return times;
 }
 
 const known = new Map<string, Cron>();

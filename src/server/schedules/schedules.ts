@@ -29,6 +29,8 @@ const MAX_SLEEP_MS = 60_000;
 /** What stands against a submission may be taken away before its time. */
 const MAX_WAIT_MS = 5_000;
 const AGAIN_AFTER_MS = 1_000;
+/** A server that led before may have changed a schedule in its last moments, after we looked. */
+const LOOK_AGAIN_MS = 2_000;
 
 interface Entry {
   row: ScheduleRow;
@@ -47,6 +49,9 @@ export class Schedules implements AsyncDisposable {
   readonly #options: SchedulesOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #firing = new Set<Promise<void>>();
+  /** Changes go one after the other: what is deleted while it is changed must not come back. */
+  #lastChange: Promise<unknown> = Promise.resolve();
+  #lookingAgain: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -58,10 +63,15 @@ export class Schedules implements AsyncDisposable {
     const schedules = new Schedules(options);
     for (const row of await options.store.all()) schedules.#keep(row);
     schedules.#wake();
+    schedules.#lookingAgain = setInterval(() => void schedules.#lookAgain(), LOOK_AGAIN_MS).unref();
     return schedules;
   }
 
-  async create({ zone, agent }: Caller, setting: ScheduleSetting): Promise<ScheduleView | Refusal> {
+  create(caller: Caller, setting: ScheduleSetting): Promise<ScheduleView | Refusal> {
+    return this.#inTurn(() => this.#create(caller, setting));
+  }
+
+  async #create({ zone, agent }: Caller, setting: ScheduleSetting): Promise<ScheduleView | Refusal> {
     const inZone = [...this.#entries.values()].filter(({ row }) => row.zone === zone);
     if (inZone.length >= MAX_PER_ZONE)
       return refusal("too-many-schedules", `the zone has ${MAX_PER_ZONE} schedules; delete some first`);
@@ -82,17 +92,21 @@ export class Schedules implements AsyncDisposable {
   }
 
   /** The times that pass while it is paused are not caught up. */
-  async setPaused(caller: Caller, id: string, paused: boolean): Promise<ScheduleView | undefined> {
-    const row = this.#visible(caller, id)?.row;
-    if (!row || row.paused === paused) return row && this.#view(row);
-    return await this.#save({ ...row, paused, seenTo: Math.max(row.seenTo, this.#now()) });
+  setPaused(caller: Caller, id: string, paused: boolean): Promise<ScheduleView | undefined> {
+    return this.#inTurn(async () => {
+      const row = this.#visible(caller, id)?.row;
+      if (!row || row.paused === paused) return row && this.#view(row);
+      return await this.#save({ ...row, paused, seenTo: Math.max(row.seenTo, this.#now()) });
+    });
   }
 
-  async remove(caller: Caller, id: string): Promise<boolean> {
-    if (!this.#visible(caller, id)) return false;
-    await this.#options.store.remove(id);
-    this.#entries.delete(id);
-    return true;
+  remove(caller: Caller, id: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (!this.#visible(caller, id)) return false;
+      await this.#options.store.remove(id);
+      this.#entries.delete(id);
+      return true;
+    });
   }
 
   /** Submits its task now, beside its times. */
@@ -104,7 +118,28 @@ export class Schedules implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#lookingAgain);
+    await this.#lastChange;
     await Promise.all(this.#firing);
+  }
+
+  #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    const changed = this.#lastChange.then(change);
+    this.#lastChange = changed.catch(() => {});
+    return changed;
+  }
+
+  /** Learns what others have made, deleted, paused or resumed. */
+  async #lookAgain(): Promise<void> {
+    await this.#inTurn(async () => {
+      const rows = new Map((await this.#options.store.all()).map((row) => [row.id, row]));
+      if (this.#isClosed) return;
+      for (const id of this.#entries.keys()) if (!rows.has(id)) this.#entries.delete(id);
+      for (const [id, row] of rows) if (this.#entries.get(id)?.row.paused !== row.paused) this.#keep(row);
+      this.#wake();
+    }).catch((error: unknown) => {
+      if (!this.#isClosed) this.#options.warn(`schedules could not be read: ${(error as Error).message}`);
+    });
   }
 
   #now(): number {
