@@ -44,6 +44,8 @@ const STANDARD_SETTINGS: WebhookSettings = {
 /** How long deliveries can be looked at; longer than the last try takes. */
 const KEPT_MS = 14 * DAY_MS;
 export const MAX_PER_ZONE = 100;
+/** A server that led before may have changed a webhook in its last moments, after we looked. */
+const LOOK_AGAIN_MS = 2_000;
 
 export interface OpenWebhooksOptions {
   readonly store: WebhookStore;
@@ -82,11 +84,13 @@ export class Webhooks implements AsyncDisposable {
   readonly #deliverer: Deliverer;
   /** Changes are stored one after the other, in the order in which they were made. */
   #last: Promise<unknown> = Promise.resolve();
+  #lookingAgain: NodeJS.Timeout | undefined;
 
   static async open(options: OpenWebhooksOptions): Promise<Webhooks> {
     const webhooks = new Webhooks(options, await options.store.webhooks());
     webhooks.#follower.nudge();
     webhooks.#deliverer.nudge();
+    webhooks.#lookingAgain = setInterval(() => void webhooks.#lookAgain(), LOOK_AGAIN_MS).unref();
     return webhooks;
   }
 
@@ -242,6 +246,7 @@ export class Webhooks implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#lookingAgain);
     await this.#follower[Symbol.asyncDispose]();
     await this.#deliverer[Symbol.asyncDispose]();
     await this.#last;
@@ -273,6 +278,18 @@ export class Webhooks implements AsyncDisposable {
     await this.#options.store.save(webhook);
     this.#all.set(webhook.id, webhook);
     this.#findZones();
+  }
+
+  /** Learns what others have changed. */
+  async #lookAgain(): Promise<void> {
+    await this.#inTurn(async () => {
+      const rows = await this.#options.store.webhooks();
+      this.#all.clear();
+      for (const row of rows) this.#all.set(row.id, row);
+      this.#findZones();
+    }).catch((error: unknown) =>
+      this.#options.warn(`webhooks could not be read: ${(error as Error).message}`),
+    );
   }
 
   #findZones(): void {
