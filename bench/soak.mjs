@@ -76,6 +76,8 @@ async function run({ quick, rounds, say }, surroundings) {
   gauges.read();
   await sleep(REST_MS, undefined, { signal });
   gauges.read();
+  // What follows is not part of it, and its end frees everything.
+  await gauges[Symbol.asyncDispose]();
   const end = await readKept(store);
   const counted = await countCompleted(store, files.ids);
   await writeLedger(urls[0] ?? "", key, files.ledger, signal);
