@@ -84,6 +84,8 @@ export class Webhooks implements AsyncDisposable {
   readonly #deliverer: Deliverer;
   /** Changes are stored one after the other, in the order in which they were made. */
   #last: Promise<unknown> = Promise.resolve();
+  #changes = 0;
+  #isClosed = false;
   #lookingAgain: NodeJS.Timeout | undefined;
 
   static async open(options: OpenWebhooksOptions): Promise<Webhooks> {
@@ -246,6 +248,7 @@ export class Webhooks implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#lookingAgain);
     await this.#follower[Symbol.asyncDispose]();
     await this.#deliverer[Symbol.asyncDispose]();
@@ -280,16 +283,19 @@ export class Webhooks implements AsyncDisposable {
     this.#findZones();
   }
 
-  /** Learns what others have changed. */
+  /** Learns what others have changed; next time, where something is being changed here. */
   async #lookAgain(): Promise<void> {
-    await this.#inTurn(async () => {
+    const changes = this.#changes;
+    await this.#last;
+    try {
       const rows = await this.#options.store.webhooks();
+      if (this.#isClosed || this.#changes !== changes) return;
       this.#all.clear();
       for (const row of rows) this.#all.set(row.id, row);
       this.#findZones();
-    }).catch((error: unknown) =>
-      this.#options.warn(`webhooks could not be read: ${(error as Error).message}`),
-    );
+    } catch (error) {
+      if (!this.#isClosed) this.#options.warn(`webhooks could not be read: ${(error as Error).message}`);
+    }
   }
 
   #findZones(): void {
@@ -297,6 +303,7 @@ export class Webhooks implements AsyncDisposable {
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#changes++;
     const done = this.#last.then(work);
     this.#last = done.catch(() => {});
     return done;

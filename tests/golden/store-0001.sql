@@ -266,15 +266,15 @@ INSERT INTO orrery.logs VALUES
 	('01a1dff1-9e18-7f4b-a00c-6475694e0874', 1794758516255000, 1, 1794758516253, 'log', 'greeting once'),
 	('01a1dff1-9eea-71aa-855f-a78911c17020', 1794758516466000, 1, 1794758516464, 'log', 'Error: it cannot be done
     at file:///tmp/fix/tasks.mjs:3:46
-    at Object.run (file:///work/wt/operate/dist/worker/handler.js:13:64)
-    at TaskAttempt.run (file:///work/wt/operate/dist/worker/task-attempt.js:30:34)
-    at #run (file:///work/wt/operate/dist/worker/worker.js:213:38)
-    at #startWaiting (file:///work/wt/operate/dist/worker/worker.js:199:27)
-    at #assign (file:///work/wt/operate/dist/worker/worker.js:172:27)
-    at file:///work/wt/operate/dist/worker/worker.js:143:68
-    at #whenInUse (file:///work/wt/operate/dist/worker/worker.js:150:13)
-    at Object.assign (file:///work/wt/operate/dist/worker/worker.js:143:49)
-    at #take (file:///work/wt/operate/dist/worker/websocket-transport.js:121:28)'),
+    at Object.run (file:///srv/orrery/dist/worker/handler.js:13:64)
+    at TaskAttempt.run (file:///srv/orrery/dist/worker/task-attempt.js:30:34)
+    at #run (file:///srv/orrery/dist/worker/worker.js:213:38)
+    at #startWaiting (file:///srv/orrery/dist/worker/worker.js:199:27)
+    at #assign (file:///srv/orrery/dist/worker/worker.js:172:27)
+    at file:///srv/orrery/dist/worker/worker.js:143:68
+    at #whenInUse (file:///srv/orrery/dist/worker/worker.js:150:13)
+    at Object.assign (file:///srv/orrery/dist/worker/worker.js:143:49)
+    at #take (file:///srv/orrery/dist/worker/websocket-transport.js:121:28)'),
 	('65e50d5f-101c-8a72-af6c-13780b335445', 1794758518607000, 1, 1794758518606, 'log', 'greeting first'),
 	('ef6dd5f1-0f76-8b97-8931-d9d96c4eee5b', 1794758518617000, 1, 1794758518615, 'log', 'greeting second');
 

@@ -51,6 +51,7 @@ export class Schedules implements AsyncDisposable {
   readonly #firing = new Set<Promise<void>>();
   /** Changes go one after the other: what is deleted while it is changed must not come back. */
   #lastChange: Promise<unknown> = Promise.resolve();
+  #changes = 0;
   #lookingAgain: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -124,22 +125,25 @@ export class Schedules implements AsyncDisposable {
   }
 
   #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    this.#changes++;
     const changed = this.#lastChange.then(change);
     this.#lastChange = changed.catch(() => {});
     return changed;
   }
 
-  /** Learns what others have made, deleted, paused or resumed. */
+  /** Learns what others have made, deleted, paused or resumed; next time, where something is being changed here. */
   async #lookAgain(): Promise<void> {
-    await this.#inTurn(async () => {
+    const changes = this.#changes;
+    await this.#lastChange;
+    try {
       const rows = new Map((await this.#options.store.all()).map((row) => [row.id, row]));
-      if (this.#isClosed) return;
+      if (this.#isClosed || this.#changes !== changes) return;
       for (const id of this.#entries.keys()) if (!rows.has(id)) this.#entries.delete(id);
       for (const [id, row] of rows) if (this.#entries.get(id)?.row.paused !== row.paused) this.#keep(row);
       this.#wake();
-    }).catch((error: unknown) => {
+    } catch (error) {
       if (!this.#isClosed) this.#options.warn(`schedules could not be read: ${(error as Error).message}`);
-    });
+    }
   }
 
   #now(): number {
