@@ -12,6 +12,7 @@ import {
   findPostmaster,
   isPostmasterOf,
   type Postmaster,
+  SOCKET,
   startPostmaster,
   stopPostmaster,
 } from "./postmaster.ts";
@@ -37,7 +38,7 @@ const STARTS = 3;
 const RETRY_AFTER_MS = 200;
 const WATCH_EVERY_MS = 1_000;
 /** The longest name of a socket, less what PostgreSQL adds to its folder. */
-const LONGEST_SOCKET_DIR = 107 - "/.s.PGSQL.5432".length;
+const LONGEST_SOCKET_DIR = 107 - `/${SOCKET}`.length;
 
 /**
  * A private PostgreSQL whose data is ours: made at first use, started, started again if it dies, and stopped when it

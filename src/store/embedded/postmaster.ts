@@ -14,6 +14,9 @@ export interface Postmaster {
   readonly isReady: boolean;
 }
 
+/** The name of its socket in the folder for it. */
+export const SOCKET = ".s.PGSQL.5432";
+
 const POLL_MS = 10;
 /** After a crash it first writes its log into the tables, which takes its time. */
 const START_WITHIN_MS = 300_000;
@@ -102,8 +105,10 @@ export async function findPostmaster(clusterDir: string): Promise<Postmaster | u
     const found = await readPidFile(clusterDir);
     if (!found) return undefined;
     if (!(await isPostmasterOf(found.pid, clusterDir))) {
-      // Its number may have been given to another process meanwhile, for which PostgreSQL would wait in vain.
+      // Its number may have been given to another process meanwhile, or nobody has reaped it yet: PostgreSQL would take
+      // that one for itself, and not start.
       await rm(join(clusterDir, "postmaster.pid"), { force: true });
+      await rm(join(found.socketDir || clusterDir, `${SOCKET}.lock`), { force: true });
       return undefined;
     }
     if (found.isReady) {
