@@ -6,3 +6,4 @@ export { compareText, derivedUuid, taskIdOf } from "./ids.ts";
 export { InvariantError, invariant } from "./invariant.ts";
 export { RankedSet } from "./ranked-set.ts";
 export { RecentMap } from "./recent-map.ts";
+export { TimeIds } from "./time-ids.ts";

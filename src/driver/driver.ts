@@ -69,7 +69,7 @@ const SNAPSHOT_EVERY = 100_000;
 /** What is attached to the stimuli of one turn, unless one of them alone brings more. */
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
 /** Few enough that the next turn is decided while the store works on this one, many enough to share a commit. */
-const MAX_TURN_STIMULI = 500;
+const MAX_TURN_STIMULI = 250;
 const DECIDE_AHEAD_FROM = 64;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

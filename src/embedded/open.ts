@@ -117,14 +117,15 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
   };
   return {
     api,
-    async submit(type, payload = {}, { client, ...task } = {}) {
+    async submit(type, payload = {}, options = {}) {
+      const { client } = options;
       if (client) {
-        if (opened.store.inbox) return await submitIn(client, type, payload, optionsOf(task, caller));
+        if (opened.store.inbox) return await submitIn(client, type, payload, optionsOf(options, caller));
         throw new TypeError("the store is in memory, which has no transactions; open it with a PostgreSQL");
       }
       const trace = activeTrace();
-      const submission = { ...submissionOf(type, payload, task), ...(trace && { trace }) };
-      const [submitted] = await api.submit(caller, [submission]);
+      const submission = submissionOf(type, payload, options);
+      const [submitted] = await api.submit(caller, [trace ? { ...submission, trace } : submission]);
       if (!submitted?.accepted) throw new Refused(submitted as Refusal);
       return submitted.id;
     },
@@ -171,6 +172,7 @@ function workerOptions({ slots }: OpenOptions, handlers: Handlers): Parameters<t
   return { handlers, executors: [EXECUTOR], zone: ZONE, ...(slots !== undefined && { slots }) };
 }
 
+const NONE: readonly string[] = [];
 const PRIORITIES = ["critical", "high", "normal", "low", "best_effort"] as const;
 
 /** In the words and units of the wire. */
@@ -195,7 +197,7 @@ function optionsOf(options: TaskOptions, { zone, agent }: Caller): Parameters<ty
 
 function submissionOf(type: string, payload: unknown, options: TaskOptions): TaskSubmission {
   const { priority = 2, estimateMs = 30_000, maxAttempts = 3, backoffMs = 1000, timeoutMs = 0 } = options;
-  const { idempotencyKey, limits = [], executor = EXECUTOR, runAt = -1, deadline = -1 } = options;
+  const { idempotencyKey, limits = NONE, executor = EXECUTOR, runAt = -1, deadline = -1 } = options;
   return {
     executor,
     type,
@@ -208,13 +210,17 @@ function submissionOf(type: string, payload: unknown, options: TaskOptions): Tas
     runAt,
     idempotencyKey,
     // Compared where a key comes again, so without a key there is nothing to compare.
-    bodyHash: idempotencyKey === undefined ? "" : sha256Hex(canonicalJson({ type, payload, ...options })),
+    bodyHash: idempotencyKey === undefined ? "" : bodyHashOf(type, payload, options),
     cpuMillicores: 0,
     memoryBytes: 0,
-    capabilities: [],
-    limits: [...new Set(limits)].sort(),
+    capabilities: NONE,
+    limits: limits.length === 0 ? limits : [...new Set(limits)].sort(),
     maxAttempts,
     backoffMs,
     timeoutMs,
   };
+}
+
+function bodyHashOf(type: string, payload: unknown, { client: _, ...options }: TaskOptions): string {
+  return sha256Hex(canonicalJson({ type, payload, ...options }));
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { uuidv7 } from "uuidv7";
+import { newId } from "../store/index.ts";
 import {
   CONNECTION_OPTIONS,
   limitConnections,
@@ -48,7 +48,7 @@ export class Door {
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on("error", () => socket.destroy());
       const problem = misaddressed(request);
-      if (problem) refuseOnSocket(socket, problem, uuidv7());
+      if (problem) refuseOnSocket(socket, problem, newId());
       else if (request.headers.upgrade?.toLowerCase() === "websocket")
         this.keeper.connect(request, socket, head);
       else answerWithoutUpgrade(this.#server, request, socket, head);
@@ -94,15 +94,15 @@ const STARTING: Doorkeeper = {
   answer(request, response) {
     if (request.url?.split("?")[0] === "/livez") {
       response.writeHead(200, { "content-type": "application/json" }).end('{"status":"ok"}');
-    } else refuseWith(response, starting(), uuidv7());
+    } else refuseWith(response, starting(), newId());
   },
-  connect: (_, socket) => refuseOnSocket(socket, starting(), uuidv7()),
+  connect: (_, socket) => refuseOnSocket(socket, starting(), newId()),
 };
 
 function refuseAndClose(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
   request.resume();
   response.shouldKeepAlive = false;
-  refuseWith(response, problem, uuidv7());
+  refuseWith(response, problem, newId());
 }
 
 function starting(): Problem {

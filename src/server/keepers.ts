@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { uuidv7 } from "uuidv7";
 import type { Forwarder, Term } from "../cluster/index.ts";
+import { newId } from "../store/index.ts";
 import type { Doorkeeper } from "./door.ts";
 import { isLocal } from "./http/app.ts";
 import { refuseOnSocket } from "./http/connections.ts";
@@ -11,8 +11,8 @@ import type { App } from "./http/route.ts";
 
 /** How it is said that nobody leads. */
 export const refusals = {
-  refuse: (response: ServerResponse, why: string): void => refuseWith(response, noLeader(why), uuidv7()),
-  refuseOnSocket: (socket: Socket, why: string): void => refuseOnSocket(socket, noLeader(why), uuidv7()),
+  refuse: (response: ServerResponse, why: string): void => refuseWith(response, noLeader(why), newId()),
+  refuseOnSocket: (socket: Socket, why: string): void => refuseOnSocket(socket, noLeader(why), newId()),
 };
 
 /** Answers what is about this server, and hands on the rest. */

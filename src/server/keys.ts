@@ -1,7 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { uuidv7 } from "uuidv7";
 import { derivedUuid } from "../core/index.ts";
-import type { ApiKeyRow } from "../store/index.ts";
+import { type ApiKeyRow, newId } from "../store/index.ts";
 import type { KeyStore, Scope } from "./api.ts";
 
 const PREFIX = "sk-";
@@ -171,7 +170,7 @@ export class Keys {
   async #add(
     { name, scopes, zones, agents, expiresAt }: NewKey,
     secret: string,
-    id = uuidv7(),
+    id = newId(),
   ): Promise<ApiKeyRow> {
     const hmac = this.#hmac(secret);
     const createdAt = this.#now();

@@ -1,9 +1,17 @@
-import { uuidv7 } from "uuidv7";
+import { setImmediate } from "node:timers/promises";
 import { invariant } from "../core/index.ts";
 import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph } from "../graph/index.ts";
 import { type Census, census, type State, Status } from "../scheduler/index.ts";
-import type { ListCursor, LogLine, RowStatus, RunRow, ServiceStore, TaskRow } from "../store/index.ts";
+import {
+  type ListCursor,
+  type LogLine,
+  newId,
+  type RowStatus,
+  type RunRow,
+  type ServiceStore,
+  type TaskRow,
+} from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 import type {
   AgentLimit,
@@ -54,6 +62,9 @@ export interface ServiceOptions {
   readonly traces: Traces;
 }
 
+/** As many as a turn takes: while one is decided and one is committed, the next is made ready. */
+const SLICE = 250;
+const SLICES_AHEAD = 3;
 const AT_ONCE = 32;
 const KEY_LOST = refusal("key-reused", "the task of this idempotency key is no longer kept; use a new key");
 /** How often a task is looked at whose row and state do not agree. */
@@ -94,16 +105,32 @@ export class Service implements Api {
   }
 
   async submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
-    const stimuli = submissions.map((submission) => stimulusOf(caller, submission));
-    stimuli.forEach(({ stimulus: { id } }, at) => {
-      const trace = submissions[at]?.trace;
-      if (trace) this.#traces.keep(id, trace);
-    });
+    if (submissions.length <= SLICE) return await this.#submit(caller, submissions);
+    const slices: Promise<readonly Submitted[]>[] = [];
+    for (let from = 0; from < submissions.length; from += SLICE) {
+      await slices.at(-SLICES_AHEAD);
+      const slice = this.#submit(caller, submissions.slice(from, from + SLICE));
+      // Whoever waits for an earlier one that failed does not come to wait for this one.
+      slice.catch(() => {});
+      slices.push(slice);
+      await setImmediate();
+    }
+    return (await Promise.all(slices)).flat();
+  }
+
+  async #submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
+    const stimuli: ReturnType<typeof stimulusOf>[] = [];
+    for (const submission of submissions) {
+      const made = stimulusOf(caller, submission);
+      if (submission.trace) this.#traces.keep(made.stimulus.id, submission.trace);
+      stimuli.push(made);
+    }
     const answers = await this.#driver.submitAll(stimuli);
     const now = this.#driver.now();
     const submitted: Submitted[] = [];
     const repeated: number[] = [];
-    for (const [at, answer] of answers.entries()) {
+    for (let at = 0; at < answers.length; at++) {
+      const answer = answers[at] as Answer;
       if (!answer.accepted) submitted.push(refusalOf(answer, now));
       else if ("repeats" in answer) {
         submitted.push(KEY_LOST);
@@ -215,7 +242,7 @@ export class Service implements Api {
   }
 
   async submitRun(caller: Caller, { id, graph, failFast, trace }: RunSubmission): Promise<RunView | Refusal> {
-    const runId = id ?? uuidv7();
+    const runId = id ?? newId();
     if (await this.#store.run(runId)) return refusal("duplicate-run", `there is a run with the id ${runId}`);
     if (trace) this.#traces.keep(runId, trace);
     const attached: Attachment = {

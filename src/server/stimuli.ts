@@ -1,9 +1,8 @@
-import { uuidv7 } from "uuidv7";
 import { sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
 import { type NodeSpec, type TaskSpec, type WireSpec, wireSpec } from "../graph/index.ts";
 import type { AgentConfigured, TaskSubmitted } from "../ledger/index.ts";
-import type { TaskRow } from "../store/index.ts";
+import { newId, type TaskRow } from "../store/index.ts";
 import type { AgentLimit, Caller, RunSubmission, TaskSubmission } from "./api.ts";
 import { withType } from "./task-types.ts";
 import { withTrace } from "./traces.ts";
@@ -34,7 +33,7 @@ export type TaskAttachment = Extract<Attachment, { readonly type: "task" }>;
 export function stimulusOf(
   { zone, agent }: Pick<Caller, "zone" | "agent">,
   submission: TaskSubmission,
-  id: string = uuidv7(),
+  id: string = newId(),
 ): { readonly stimulus: TaskSubmitted; readonly attached: TaskAttachment } {
   const { payload, requestState, boostMicros, deadline, runAt, idempotencyKey, bodyHash } = submission;
   const { spec, settings: shared } = sharedTerms(submission);

@@ -13,6 +13,7 @@ export { FileStore } from "./file.ts";
 export { type DatabaseFacts, type DataDirFacts, inspectDatabase, inspectDataDir } from "./inspect.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
 export { MemoryStore } from "./memory.ts";
+export { newId } from "./new-id.ts";
 export { openServiceStore } from "./open.ts";
 export {
   type ApiKeyRow,

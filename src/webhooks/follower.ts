@@ -1,5 +1,12 @@
-import { uuidv7 } from "uuidv7";
-import type { Delivery, EndedTask, EndsCursor, RunRow, WebhookRow, WebhookStore } from "../store/index.ts";
+import {
+  type Delivery,
+  type EndedTask,
+  type EndsCursor,
+  newId,
+  type RunRow,
+  type WebhookRow,
+  type WebhookStore,
+} from "../store/index.ts";
 import { bodyOf, type Ended, eventTypeOf, MAX_RESULT_BYTES, wants } from "./events.ts";
 
 export interface FollowerOptions {
@@ -116,7 +123,7 @@ export class Follower implements AsyncDisposable {
 }
 
 export function newDeliveryId(): string {
-  return `msg_${uuidv7()}`;
+  return `msg_${newId()}`;
 }
 
 /** What ended before the first webhook was there need not be looked at. */

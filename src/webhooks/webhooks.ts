@@ -1,5 +1,4 @@
-import { uuidv7 } from "uuidv7";
-import type { DeliveryRow, WebhookRow, WebhookStore } from "../store/index.ts";
+import { type DeliveryRow, newId, type WebhookRow, type WebhookStore } from "../store/index.ts";
 import { AddressRules } from "./addresses.ts";
 import { Deliverer, GONE, isSuccess } from "./deliverer.ts";
 import { bodyOf, type Ended, type EventType, isActive, TEST_EVENT } from "./events.ts";
@@ -157,7 +156,7 @@ export class Webhooks implements AsyncDisposable {
     const secret = newSecret();
     const webhook: WebhookRow = {
       ...asked,
-      id: `wh_${uuidv7()}`,
+      id: `wh_${newId()}`,
       zone,
       secrets: [{ secret, expiresAt: -1 }],
       createdAt: this.#options.now(),

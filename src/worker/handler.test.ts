@@ -15,7 +15,8 @@ async function run(handler: Handler, payload: unknown, timeoutMs = 0): Promise<R
   const lines: string[] = [];
   const attempt = new TaskAttempt(anAssignment("type", payload, { timeout_ms: timeoutMs, node: "n1" }), {
     graceMs: 200,
-    log: (stream, text) => lines.push(`${stream}: ${text}`),
+    logLimitBytes: 1024 * 1024,
+    log: ({ stream, text }) => lines.push(`${stream}: ${text}\n`),
     progress() {},
     warn() {},
   });

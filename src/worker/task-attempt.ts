@@ -1,14 +1,18 @@
 import type { Assignment, LogEntry, Progress, Report } from "../protocol/index.ts";
+import { AttemptLog } from "./attempt-log.ts";
 import { traced } from "./attempt-span.ts";
 import type { Handler } from "./handler.ts";
 import { PacedProgress } from "./paced-progress.ts";
 import { jsonResult } from "./result.ts";
 import type { AttemptContext } from "./task-context.ts";
 
+/** What the attempts of a worker share. */
 export interface AttemptHost {
   /** How long a handler may take to end after its signal was aborted. */
   readonly graceMs: number;
-  log(stream: LogEntry["stream"], text: string): void;
+  /** Of one attempt. */
+  readonly logLimitBytes: number;
+  log(entry: LogEntry): void;
   progress(progress: Progress): void;
   /** For whoever looks after the worker. */
   warn(message: string): void;
@@ -26,12 +30,16 @@ export class TaskAttempt {
   /** On this machine's clock; -1: not yet. */
   startedAt = -1;
   readonly #host: AttemptHost;
+  #log: AttemptLog | undefined;
   #progress: PacedProgress | undefined;
   /** Made when somebody looks at its signal: most handlers never do. */
   #abort: AbortController | undefined;
-  #onStop: () => void = () => {};
   #stopped: Stop | undefined;
-  #ended = false;
+  #limit: NodeJS.Timeout | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  /** Undefined: it does not run, or no longer. */
+  #onEnd: ((report: Report) => void) | undefined;
+  #endsByForce = false;
   #cost: number | undefined;
 
   constructor(assignment: Assignment, host: AttemptHost) {
@@ -39,44 +47,39 @@ export class TaskAttempt {
     this.#host = host;
   }
 
+  get graceMs(): number {
+    return this.#host.graceMs;
+  }
+
   /** Aborted when it is told to stop. */
-  get #signal(): AbortSignal {
+  get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#stopped) this.#abort.abort(this.#reason(this.#stopped));
     return this.#abort.signal;
   }
 
   /** Never rejects. */
-  async run(handler: Handler): Promise<Report> {
+  run(handler: Handler): Promise<Report> {
     this.startedAt = Date.now();
+    this.#endsByForce = handler.endsByForce;
     const { timeout_ms } = this.assignment;
-    const limit =
-      timeout_ms > 0
-        ? setTimeout(() => this.#stop("timed_out"), Math.min(timeout_ms, MAX_TIMER_MS))
-        : undefined;
-    try {
-      const work = traced(this.assignment, () =>
-        handler.run(this.assignment.payload as never, this.#context()),
+    if (timeout_ms > 0)
+      this.#limit = setTimeout(() => this.#stop("timed_out"), Math.min(timeout_ms, MAX_TIMER_MS));
+    return new Promise((resolve) => {
+      this.#onEnd = resolve;
+      this.#work(handler).then(
+        (result) => this.#end(() => this.#finished(jsonResult(result))),
+        (error: unknown) => this.#end(() => this.#failed(error)),
       );
-      const result = await (handler.endsByForce ? work : this.#untilGivenUp(work));
-      if (this.#stopped) return this.#report({ type: this.#stopped });
-      return this.#finished(jsonResult(result));
-    } catch (error) {
-      // It was told to stop, and to throw is how most handlers do that.
-      return this.#stopped ? this.#report({ type: this.#stopped }) : this.#failed(error);
-    } finally {
-      clearTimeout(limit);
-      this.#ended = true;
-      this.#progress?.end();
-    }
+    });
   }
 
-  #finished(result: unknown): Report {
-    const { task, attempt } = this.assignment;
-    const report: Report = { type: "finished", task, attempt, started_at: this.startedAt };
-    if (result !== undefined) report.result = result;
-    if (this.#cost !== undefined) report.cost = this.#cost;
-    return report;
+  #work(handler: Handler): Promise<unknown> {
+    try {
+      return traced(this.assignment, () => handler.run(this.assignment.payload as never, new Context(this)));
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   }
 
   /** The report of an attempt that never ran. */
@@ -88,11 +91,59 @@ export class TaskAttempt {
     this.#stop("cancelled");
   }
 
+  write(stream: LogEntry["stream"], text: string): void {
+    if (!this.#onEnd) return;
+    this.#log ??= new AttemptLog(this.assignment, this.#host.logLimitBytes, (entry) => this.#host.log(entry));
+    this.#log.add(stream, text);
+  }
+
+  setProgress(fraction: number, message: string | undefined): void {
+    if (!this.#onEnd) return;
+    const { task, attempt } = this.assignment;
+    this.#progress ??= new PacedProgress((latest) => this.#host.progress(latest));
+    this.#progress.set({ task, attempt, ...progressOf(fraction, message) });
+  }
+
+  addCost(amount: number): void {
+    if (!(amount >= 0)) throw new TypeError("a cost must be a number that is not negative");
+    this.#cost = Math.min((this.#cost ?? 0) + amount, MAX_COST);
+  }
+
+  /** What comes after it was given up is nobody's concern. */
+  #end(reportOf: () => Report): void {
+    const onEnd = this.#onEnd;
+    if (!onEnd) return;
+    clearTimeout(this.#limit);
+    clearTimeout(this.#grace);
+    const report = this.#reportOfEnd(reportOf);
+    this.#onEnd = undefined;
+    this.#progress?.end();
+    onEnd(report);
+  }
+
+  /** If it was told to stop, to throw is how most handlers do that. */
+  #reportOfEnd(reportOf: () => Report): Report {
+    if (this.#stopped) return this.#report({ type: this.#stopped });
+    try {
+      return reportOf();
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
   #stop(why: Stop): void {
-    if (this.#stopped || this.#ended) return;
+    if (this.#stopped || !this.#onEnd) return;
     this.#stopped = why;
     this.#abort?.abort(this.#reason(why));
-    this.#onStop();
+    // A function that ignores its signal cannot be ended from outside, but its slot can be given to others.
+    if (!this.#endsByForce)
+      this.#grace = setTimeout(() => this.#giveUp(why), Math.min(this.#host.graceMs, MAX_TIMER_MS));
+  }
+
+  #giveUp(why: Stop): void {
+    const { task_type, task } = this.assignment;
+    this.#host.warn(`${task_type} ${task} goes on although it was told to stop; its slot is taken from it`);
+    this.#end(() => this.#report({ type: why }));
   }
 
   #reason(why: Stop): DOMException {
@@ -101,75 +152,19 @@ export class TaskAttempt {
       : new DOMException(`the task's time of ${this.assignment.timeout_ms} ms is over`, "TimeoutError");
   }
 
-  /** A function that ignores its signal cannot be ended from outside, but its slot can be given to others. */
-  #untilGivenUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
-    return new Promise((resolve, reject) => {
-      let grace: NodeJS.Timeout | undefined;
-      this.#onStop = () => {
-        grace = setTimeout(
-          () => {
-            this.#host.warn(
-              `${this.assignment.task_type} ${this.assignment.task} goes on although it was told to stop; its slot is taken from it`,
-            );
-            resolve(undefined);
-          },
-          Math.min(this.#host.graceMs, MAX_TIMER_MS),
-        );
-      };
-      // What it does after it was given up is nobody's concern, and must not end the process.
-      work.then(
-        (result) => {
-          clearTimeout(grace);
-          resolve(result);
-        },
-        (error: unknown) => {
-          clearTimeout(grace);
-          reject(error as Error);
-        },
-      );
-    });
-  }
-
-  #context(): AttemptContext {
-    const { task, attempt, task_type, zone, agent, run, node } = this.assignment;
-    const signal = () => this.#signal;
-    return {
-      taskId: task,
-      attempt,
-      taskType: task_type,
-      zone,
-      agent,
-      ...(run !== undefined && { run }),
-      ...(node !== undefined && { node }),
-      get signal() {
-        return signal();
-      },
-      graceMs: this.#host.graceMs,
-      progress: (fraction, message) => this.#setProgress({ task, attempt, ...progressOf(fraction, message) }),
-      log: (text) => {
-        if (!this.#ended) this.#host.log("log", String(text));
-      },
-      output: (stream, text) => {
-        if (!this.#ended) this.#host.log(stream, text);
-      },
-      cost: (amount) => {
-        if (!(amount >= 0)) throw new TypeError("a cost must be a number that is not negative");
-        this.#cost = Math.min((this.#cost ?? 0) + amount, MAX_COST);
-      },
-    };
-  }
-
-  #setProgress(progress: Progress): void {
-    if (this.#ended) return;
-    this.#progress ??= new PacedProgress((latest) => this.#host.progress(latest));
-    this.#progress.set(progress);
+  #finished(result: unknown): Report {
+    const { task, attempt } = this.assignment;
+    const report: Report = { type: "finished", task, attempt, started_at: this.startedAt };
+    if (result !== undefined) report.result = result;
+    if (this.#cost !== undefined) report.cost = this.#cost;
+    return report;
   }
 
   #failed(error: unknown): Report {
     const failure = failureOf(error);
     // Where it happened is of use to whoever reads the log, unless the handler itself decided to fail.
     if (error instanceof Error && error.stack && failure.retry !== false && !("code" in error)) {
-      this.#host.log("log", error.stack);
+      this.write("log", error.stack);
     }
     return this.#report(failure);
   }
@@ -177,6 +172,54 @@ export class TaskAttempt {
   #report(end: { type: Stop } | Failure): Report {
     const { task, attempt } = this.assignment;
     return { ...end, task, attempt, started_at: this.startedAt, ...given("cost", this.#cost) };
+  }
+}
+
+/** Its functions are made when they are looked at: handlers take out what they need, and many need nothing. */
+class Context implements AttemptContext {
+  readonly #attempt: TaskAttempt;
+  readonly taskId: string;
+  readonly attempt: number;
+  readonly taskType: string;
+  readonly zone: string;
+  readonly agent: string;
+  declare readonly run?: string;
+  declare readonly node?: string;
+
+  constructor(attempt: TaskAttempt) {
+    this.#attempt = attempt;
+    const { task, attempt: number, task_type, zone, agent, run, node } = attempt.assignment;
+    this.taskId = task;
+    this.attempt = number;
+    this.taskType = task_type;
+    this.zone = zone;
+    this.agent = agent;
+    if (run !== undefined) this.run = run;
+    if (node !== undefined) this.node = node;
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal;
+  }
+
+  get graceMs(): number {
+    return this.#attempt.graceMs;
+  }
+
+  get progress(): AttemptContext["progress"] {
+    return (fraction, message) => this.#attempt.setProgress(fraction, message);
+  }
+
+  get log(): AttemptContext["log"] {
+    return (text) => this.#attempt.write("log", String(text));
+  }
+
+  get output(): AttemptContext["output"] {
+    return (stream, text) => this.#attempt.write(stream, text);
+  }
+
+  get cost(): AttemptContext["cost"] {
+    return (amount) => this.#attempt.addCost(amount);
   }
 }
 

@@ -10,12 +10,11 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RecentMap } from "../core/index.ts";
 import type { Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
-import { AttemptLog } from "./attempt-log.ts";
 import { backOffMs, STEADY_MS } from "./back-off.ts";
 import type { Handlers } from "./handler.ts";
 import { LogQueue } from "./log-queue.ts";
 import { Outbox } from "./outbox.ts";
-import { TaskAttempt } from "./task-attempt.ts";
+import { type AttemptHost, TaskAttempt } from "./task-attempt.ts";
 import {
   type AttemptName,
   type Connection,
@@ -50,7 +49,7 @@ const MAX_REMEMBERED = 10_000;
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #registration: Registration;
-  readonly #graceMs: number;
+  readonly #attemptHost: AttemptHost;
   readonly #held = new Map<string, TaskAttempt>();
   /** In the order in which they were assigned. */
   readonly #queue = new Set<TaskAttempt>();
@@ -72,7 +71,13 @@ export class Worker {
     this.#options = options;
     const types = Object.keys(options.handlers).sort();
     this.#registration = { ...options.registration, protocol: 1, session: randomUUID(), types };
-    this.#graceMs = options.graceMs ?? 10_000;
+    this.#attemptHost = {
+      graceMs: options.graceMs ?? 10_000,
+      logLimitBytes: options.logLimitBytes ?? 1024 * 1024,
+      log: (entry) => this.#logs.add(entry),
+      progress: (progress) => this.#connection?.progress(progress),
+      warn: (message) => this.#observe({ type: "warning", message }),
+    };
     this.#outbox = new Outbox((key) => this.#settle(key));
     this.#whenOver = new Promise((resolve) => {
       this.#over.signal.addEventListener("abort", () => resolve(undefined));
@@ -193,23 +198,11 @@ export class Worker {
     for (const assignment of assignments) {
       const key = keyOf(assignment);
       if (this.#draining || this.#held.has(key) || this.#settled.has(key)) continue;
-      const attempt = this.#newAttempt(assignment);
+      const attempt = new TaskAttempt(assignment, this.#attemptHost);
       this.#held.set(key, attempt);
       this.#queue.add(attempt);
     }
     this.#startWaiting();
-  }
-
-  #newAttempt(assignment: Assignment): TaskAttempt {
-    const log = new AttemptLog(assignment, this.#options.logLimitBytes ?? 1024 * 1024, (entry) =>
-      this.#logs.add(entry),
-    );
-    return new TaskAttempt(assignment, {
-      graceMs: this.#graceMs,
-      log: (stream, text) => log.add(stream, text),
-      progress: (progress) => this.#connection?.progress(progress),
-      warn: (message) => this.#observe({ type: "warning", message }),
-    });
   }
 
   #cancel(attempts: readonly AttemptName[]): void {
@@ -225,27 +218,31 @@ export class Worker {
     for (const attempt of this.#queue) {
       if (this.#running.size >= this.#registration.slots) return;
       this.#queue.delete(attempt);
-      void this.#run(attempt);
+      this.#run(attempt);
     }
   }
 
-  async #run(attempt: TaskAttempt): Promise<void> {
+  #run(attempt: TaskAttempt): void {
     const { assignment } = attempt;
-    const { handlers } = this.#options;
+    const { handlers, observe } = this.#options;
     const handler = Object.hasOwn(handlers, assignment.task_type)
       ? handlers[assignment.task_type]
       : undefined;
-    if (!handler) return this.#report(attempt, attempt.unstarted(unknownType(assignment.task_type)));
+    if (!handler) {
+      this.#report(attempt, attempt.unstarted(unknownType(assignment.task_type)));
+      return;
+    }
     this.#running.add(attempt);
-    this.#observe({ type: "started", assignment });
+    observe?.({ type: "started", assignment });
     const sinceMs = performance.now();
-    const report = await attempt.run(handler);
-    this.#running.delete(attempt);
-    // After leaving there is nobody to report to, and what was stopped for that reason was not cancelled.
-    if (this.#over.signal.aborted) return;
-    this.#observe({ type: "ended", assignment, report, ms: performance.now() - sinceMs });
-    this.#report(attempt, report);
-    this.#startWaiting();
+    void attempt.run(handler).then((report) => {
+      this.#running.delete(attempt);
+      // After leaving there is nobody to report to, and what was stopped for that reason was not cancelled.
+      if (this.#over.signal.aborted) return;
+      observe?.({ type: "ended", assignment, report, ms: performance.now() - sinceMs });
+      this.#report(attempt, report);
+      this.#startWaiting();
+    });
   }
 
   #report(attempt: TaskAttempt, report: Report): void {

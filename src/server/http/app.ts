@@ -2,8 +2,8 @@ import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify, LogController } from "fastify";
-import { uuidv7 } from "uuidv7";
 import { invariant } from "../../core/index.ts";
+import { newId } from "../../store/index.ts";
 import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
@@ -170,7 +170,7 @@ function apiRoutes(scope: App, edge: Edge): void {
 
 function requestId(request: IncomingMessage): string {
   const given = request.headers["x-request-id"];
-  return typeof given === "string" && /^[\x21-\x7e]{1,128}$/.test(given) ? given : uuidv7();
+  return typeof given === "string" && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
 }
 
 /** Nothing is open by accident: a route says who may come, or the server does not start. */

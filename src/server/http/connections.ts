@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { uuidv7 } from "uuidv7";
+import { newId } from "../../store/index.ts";
 import { PROBLEM_TYPE, refuseWith } from "./errors.ts";
 import { documentOf, Problem, type ProblemCode } from "./problems.ts";
 import { REQUEST_TIMEOUT_MS } from "./route.ts";
@@ -32,12 +32,12 @@ export function refuseOddRequests(server: Server): void {
   server.on("clientError", answerOnSocket);
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     request.resume();
-    refuseWith(response, new Problem("expectation", "only 100-continue can be expected"), uuidv7());
+    refuseWith(response, new Problem("expectation", "only 100-continue can be expected"), newId());
   });
   server.on("connect", (_: IncomingMessage, socket: Socket) => {
     socket.on("error", () => socket.destroy());
     const problem = new Problem("method-not-allowed", "this is no proxy", { headers: { allow: "GET" } });
-    refuseOnSocket(socket, problem, uuidv7());
+    refuseOnSocket(socket, problem, newId());
   });
 }
 
@@ -90,7 +90,7 @@ export function answerOnSocket(error: ClientError, socket: Socket): void {
     return;
   }
   const [code, detail] = CLIENT_ERRORS.get(error.code ?? "") ?? ["malformed", whyNotHttp(error)];
-  refuseOnSocket(socket, new Problem(code, detail), uuidv7());
+  refuseOnSocket(socket, new Problem(code, detail), newId());
 }
 
 function whyNotHttp({ reason }: ClientError): string {

@@ -1,6 +1,6 @@
 import { IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { uuidv7 } from "uuidv7";
+import { newId } from "../../store/index.ts";
 import { endFor, refuseOnSocket } from "./connections.ts";
 import { Problem } from "./problems.ts";
 import { REQUEST_TIMEOUT_MS } from "./route.ts";
@@ -20,7 +20,7 @@ export function answerWithoutUpgrade(
     refuseOnSocket(
       socket,
       new Problem("malformed", "send the body with Content-Length, or without Upgrade"),
-      uuidv7(),
+      newId(),
     );
     return;
   }
@@ -31,7 +31,7 @@ export function answerWithoutUpgrade(
   response.on("finish", () => endFor(socket));
   feedBody(plain, socket, head, (problem) => {
     if (response.headersSent) socket.destroy();
-    else refuseOnSocket(socket, problem, uuidv7());
+    else refuseOnSocket(socket, problem, newId());
   });
   server.emit("request", plain, response);
 }

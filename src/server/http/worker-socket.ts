@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
-import { uuidv7 } from "uuidv7";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Ack, MAX_REPORTS, type ServerMessage, WorkerMessage } from "../../protocol/api-schemas.ts";
+import { newId } from "../../store/index.ts";
 import type { WorkerGateway, WorkerSession } from "../api.ts";
 import { demandScope, type Identity, identify } from "./auth.ts";
 import { refuseOnSocket } from "./connections.ts";
@@ -36,7 +36,7 @@ export function useWorkerSockets(app: App, edge: Edge): void {
     autoPong: false,
   });
   sockets.on("wsClientError", ({ message }, socket) =>
-    refuseOnSocket(socket as Socket, new Problem("malformed", `this is no WebSocket: ${message}`), uuidv7()),
+    refuseOnSocket(socket as Socket, new Problem("malformed", `this is no WebSocket: ${message}`), newId()),
   );
   const connections = new Set<Connection>();
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -49,7 +49,7 @@ export function useWorkerSockets(app: App, edge: Edge): void {
     try {
       identity = admit(request, edge);
     } catch (error) {
-      refuseOnSocket(socket as Socket, problemOf(error), uuidv7());
+      refuseOnSocket(socket as Socket, problemOf(error), newId());
       return;
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {

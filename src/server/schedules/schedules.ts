@@ -1,6 +1,5 @@
-import { uuidv7 } from "uuidv7";
 import type { Driver } from "../../driver/index.ts";
-import type { ScheduleFired, ScheduleRow, ScheduleStore } from "../../store/index.ts";
+import { newId, type ScheduleFired, type ScheduleRow, type ScheduleStore } from "../../store/index.ts";
 import type { Api, Caller, Refusal, Submitted } from "../api.ts";
 import { readInboxBody } from "../http/inbox-body.ts";
 import { isVisible } from "../live-task.ts";
@@ -78,7 +77,7 @@ export class Schedules implements AsyncDisposable {
       return refusal("too-many-schedules", `the zone has ${MAX_PER_ZONE} schedules; delete some first`);
     const now = this.#now();
     const fired = { seenTo: now, lastFiredAt: -1, lastTaskId: "", lastError: "" };
-    return await this.#save({ id: uuidv7(), zone, agent, ...setting, createdAt: now, ...fired });
+    return await this.#save({ id: newId(), zone, agent, ...setting, createdAt: now, ...fired });
   }
 
   list(caller: Caller): readonly ScheduleView[] {
@@ -113,7 +112,7 @@ export class Schedules implements AsyncDisposable {
   /** Submits its task now, beside its times. */
   async run(caller: Caller, id: string): Promise<Submitted | undefined> {
     const row = this.#visible(caller, id)?.row;
-    return row && (await this.#submit(row, `schedule:${id}:run:${uuidv7()}`));
+    return row && (await this.#submit(row, `schedule:${id}:run:${newId()}`));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

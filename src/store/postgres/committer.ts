@@ -3,9 +3,9 @@ import type { Block, Head } from "../../ledger/index.ts";
 import { StoreError } from "../contract.ts";
 import { mayFollow } from "../memory.ts";
 import type { RowChanges } from "../rows.ts";
+import { commitOf } from "./commits.ts";
 import { connect, type Target } from "./connection.ts";
 import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
-import { statementOf, valuesOf } from "./parameters.ts";
 import { sql } from "./sql.ts";
 
 /** Longer than commits take; then the network may have swallowed it, or it is still under way. */
@@ -13,12 +13,6 @@ const QUERY_TIMEOUT_MS = 30_000;
 
 /** PostgreSQL committed here, but stopped waiting for its standbys: not yet safe. */
 const WARNING = "01000";
-
-interface Query {
-  readonly name: string;
-  readonly text: string;
-  readonly values: unknown[];
-}
 
 type HeldHead = Head & { readonly holder: string };
 
@@ -55,7 +49,7 @@ export class Committer {
   }
 
   async #commit(block: Block, rows: RowChanges): Promise<boolean> {
-    const query = queryOf(block, rows);
+    const query = commitOf(block, rows);
     for (let wasSent = false; ; wasSent = true) {
       if (wasSent) {
         const { head, hasBlock } = await this.#settle(block);
@@ -144,11 +138,4 @@ export class Committer {
     this.#isTroubled = true;
     this.#onTrouble(`PostgreSQL: ${message}; trying again until it is there`);
   }
-}
-
-function queryOf(block: Block, rows: RowChanges): Query {
-  const { prev, seq, epoch, count, hash, now, line } = block;
-  const ofBlock = [prev, seq - 1, epoch, seq + count - 1, hash, count, now, line];
-  const { name, arrays } = statementOf(rows);
-  return { ...sql(name), values: [...valuesOf(ofBlock), ...arrays] };
 }

@@ -1,0 +1,256 @@
+import type { Block } from "../../ledger/index.ts";
+import {
+  type KeyedTask,
+  QUEUED,
+  ROW_STATUSES,
+  type RowChanges,
+  type RunRow,
+  type TaskProgress,
+} from "../rows.ts";
+import { arraysOf, type Columns, valuesOf } from "./parameters.ts";
+import { type Statement, sql } from "./sql.ts";
+
+export interface Query extends Statement {
+  readonly values: unknown[];
+}
+
+type Added = RowChanges["submitted"][number];
+type Progressed = RowChanges["progressed"][number];
+
+/** The statement looks a kind up by walking through all of them. */
+const MAX_KINDS = 32;
+
+const statusOf = ({ status }: TaskProgress): number => ROW_STATUSES.indexOf(status);
+
+/** In the order of the parameters of the files in `sql/` that the constants are named after. */
+const NEW_TASKS_KIND: Columns<Added> = [
+  ({ task }) => task.zone,
+  ({ task }) => task.boostMicros,
+  ({ task }) => task.priority,
+  ({ task }) => task.priorityClass,
+  ({ task }) => task.executor,
+  ({ task }) => task.type,
+  ({ task }) => task.requestState,
+  ({ task }) => task.settings,
+];
+
+const NEW_TASKS: Columns<Added> = [
+  ({ task }) => task.id,
+  ({ task }) => task.agent,
+  ({ task }) => task.submittedSeq,
+  ({ task }) => task.runAt,
+  ({ task }) => task.deadline,
+  ({ task }) => task.estimateMs,
+  ({ task }) => task.payloadHash,
+  ({ task }) => task.payload,
+];
+
+const TASKS: Columns<Added> = [
+  ({ task }) => task.id,
+  ({ task }) => task.zone,
+  ({ task }) => task.agent,
+  ({ task }) => task.submittedSeq,
+  ({ task }) => task.enqueuedAt,
+  ({ task }) => task.runAt,
+  ({ task }) => task.deadline,
+  ({ task }) => task.estimateMs,
+  ({ task }) => task.boostMicros,
+  ({ progress }) => progress.costMicros,
+  ({ progress }) => progress.startedAt,
+  ({ progress }) => progress.endedAt,
+  ({ progress }) => progress.seq,
+  ({ progress }) => progress.attempt,
+  ({ task }) => task.priority,
+  ({ task }) => task.priorityClass,
+  ({ progress }) => statusOf(progress),
+  ({ task }) => task.run?.id,
+  ({ task }) => task.run?.node,
+  ({ task }) => task.executor,
+  ({ task }) => task.type,
+  ({ task }) => task.requestState,
+  ({ progress }) => progress.worker,
+  ({ task }) => task.payloadHash,
+  ({ progress }) => progress.resultHash,
+  ({ progress }) => progress.errorCode,
+  ({ progress }) => progress.errorMessage,
+  ({ task }) => task.settings,
+  ({ task }) => task.payload,
+  ({ progress }) => progress.result,
+];
+
+const PROGRESS_KIND: Columns<Progressed> = [
+  ({ progress }) => statusOf(progress),
+  ({ progress }) => progress.attempt,
+  ({ progress }) => progress.worker,
+  ({ progress }) => progress.endedAt,
+  ({ progress }) => progress.errorCode,
+];
+
+const PROGRESS: Columns<Progressed> = [
+  ({ id }) => id,
+  ({ progress }) => progress.startedAt,
+  ({ progress }) => progress.costMicros,
+  ({ progress }) => progress.seq,
+  ({ progress }) => progress.errorMessage,
+  ({ progress }) => progress.resultHash,
+  ({ progress }) => progress.result,
+];
+
+const KEYS: Columns<KeyedTask> = [
+  ({ zone }) => zone,
+  ({ agent }) => agent,
+  ({ key }) => key,
+  ({ taskId }) => taskId,
+  ({ bodyHash }) => bodyHash,
+];
+
+const RUNS: Columns<RunRow> = [
+  ({ id }) => id,
+  ({ zone }) => zone,
+  ({ agent }) => agent,
+  ({ name }) => name,
+  ({ nodes }) => nodes,
+  ({ submittedAt }) => submittedAt,
+  ({ submittedSeq }) => submittedSeq,
+  ({ outcome }) => outcome,
+  ({ endedAt }) => endedAt,
+];
+
+const ENDED_RUNS: Columns<RowChanges["runsEnded"][number]> = [
+  ({ id }) => id,
+  ({ outcome }) => outcome,
+  ({ endedAt }) => endedAt,
+];
+
+/** What commits a block with its rows. */
+export function commitOf(block: Block, changes: RowChanges): Query {
+  const { prev, seq, epoch, count, hash, now, line } = block;
+  const parts: Part[] = [];
+  if (changes.submitted.length > 0) parts.push(...tasksOf(changes.submitted, now));
+  if (changes.progressed.length > 0) parts.push(progressOf(changes.progressed));
+  addColumns(parts, "keys", changes.keys, KEYS);
+  addColumns(parts, "runs", changes.runs, RUNS);
+  addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);
+  const ofBlock = valuesOf([prev, seq - 1, epoch, seq + count - 1, hash, count, now, line]);
+  return {
+    ...statementOf(parts, ofBlock.length),
+    values: parts.length === 0 ? ofBlock : ofBlock.concat(...parts.map(({ values }) => values)),
+  };
+}
+
+/** What is added to the commit of a bare block. */
+interface Part {
+  readonly name: string;
+  readonly values: readonly (string | number)[];
+}
+
+function addColumns<T>(parts: Part[], name: string, rows: readonly T[], columns: Columns<T>): void {
+  if (rows.length > 0) parts.push({ name, values: arraysOf(rows, columns) });
+}
+
+function* tasksOf(submitted: readonly Added[], now: number): Iterable<Part> {
+  const kinds = new Kinds(NEW_TASKS_KIND, MAX_KINDS);
+  const fresh: Added[] = [];
+  const others: Added[] = [];
+  for (const row of submitted) (isNew(row, now) && kinds.add(row) ? fresh : others).push(row);
+  if (fresh.length > 0)
+    yield { name: "new-tasks", values: [now, ...kinds.arrays(), ...arraysOf(fresh, NEW_TASKS)] };
+  if (others.length > 0) yield { name: "tasks", values: arraysOf(others, TASKS) };
+}
+
+function progressOf(progressed: readonly Progressed[]): Part {
+  const kinds = new Kinds(PROGRESS_KIND, Number.POSITIVE_INFINITY);
+  for (const row of progressed) kinds.add(row);
+  return { name: "progress", values: [...kinds.arrays(), ...arraysOf(progressed, PROGRESS)] };
+}
+
+/** Nothing has become of it but that it waits, on its own. */
+function isNew({ task, progress }: Added, now: number): boolean {
+  return (
+    task.run === undefined &&
+    task.enqueuedAt === now &&
+    progress.seq === task.submittedSeq &&
+    progress.status === QUEUED.status &&
+    progress.attempt === QUEUED.attempt &&
+    progress.worker === QUEUED.worker &&
+    progress.startedAt === QUEUED.startedAt &&
+    progress.endedAt === QUEUED.endedAt &&
+    progress.result === QUEUED.result &&
+    progress.resultHash === QUEUED.resultHash &&
+    progress.errorCode === QUEUED.errorCode &&
+    progress.errorMessage === QUEUED.errorMessage &&
+    progress.costMicros === QUEUED.costMicros
+  );
+}
+
+/** Rows that are the same in some columns are of one kind. Kinds are counted from 1, as PostgreSQL counts. */
+class Kinds<T> {
+  readonly #columns: Columns<T>;
+  readonly #limit: number;
+  readonly #numbers = new Map<string, number>();
+  /** One row of each kind. */
+  readonly #examples: T[] = [];
+  readonly #ofRows: number[] = [];
+  #last = 0;
+
+  constructor(columns: Columns<T>, limit: number) {
+    this.#columns = columns;
+    this.#limit = limit;
+  }
+
+  /** False: there are too many kinds already. */
+  add(row: T): boolean {
+    if (this.#last === 0 || !this.#isAlike(row, this.#examples[this.#last - 1] as T)) {
+      const key = JSON.stringify(this.#columns.map((column) => column(row)));
+      let number = this.#numbers.get(key);
+      if (number === undefined) {
+        if (this.#examples.length >= this.#limit) return false;
+        number = this.#examples.push(row);
+        this.#numbers.set(key, number);
+      }
+      this.#last = number;
+    }
+    this.#ofRows.push(this.#last);
+    return true;
+  }
+
+  /** Those of the kinds, then that of the rows. */
+  arrays(): string[] {
+    return [...arraysOf(this.#examples, this.#columns), `{${this.#ofRows.join(",")}}`];
+  }
+
+  #isAlike(one: T, other: T): boolean {
+    for (const column of this.#columns) if (column(one) !== column(other)) return false;
+    return true;
+  }
+}
+
+const statements = new Map<string, Statement>();
+
+function statementOf(parts: readonly Part[], offset: number): Statement {
+  const base = sql("commit");
+  if (parts.length === 0) return base;
+  const name = parts.reduce((names, part) => `${names} ${part.name}`, base.name);
+  let statement = statements.get(name);
+  if (!statement) {
+    statement = { name, text: textOf(base.text, parts, offset) };
+    statements.set(name, statement);
+  }
+  return statement;
+}
+
+/** Each part counts its parameters from 1. */
+function textOf(base: string, parts: readonly Part[], offset: number): string {
+  let before = offset;
+  let added = "";
+  for (const { name, values } of parts) {
+    const start = before;
+    added += `, ${sql(`commit-${name}`)
+      .text.replaceAll(/^--.*\n/gm, "")
+      .trim()
+      .replaceAll(/\$(\d+)/g, (_, number: string) => `$${Number(number) + start}`)}`;
+    before += values.length;
+  }
+  const end = base.lastIndexOf("\nselect");
+  return base.slice(0, end) + added + base.slice(end);
+}
