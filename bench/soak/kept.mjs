@@ -13,7 +13,7 @@ import { ask, askNumber } from "../queue/postgres.mjs";
  * @property {readonly Table[]} tables
  */
 
-const TABLES = ["tasks", "blocks", "idempotency_keys", "snapshots", "snapshot_chunks"];
+const TABLES = ["submissions", "progress", "blocks", "idempotency_keys", "snapshots", "snapshot_chunks"];
 const COMPLETED = 2;
 const DRAINED_WITHIN_MS = 300_000;
 const IDS_AT_ONCE = 20_000;

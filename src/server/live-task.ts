@@ -73,6 +73,31 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
   };
 }
 
+/** Ids of what has not ended; undefined where that is more than `most`. */
+export function openTasks(
+  state: State,
+  { zone, agent }: Pick<TaskFilter, "zone" | "agent">,
+  most: number,
+): string[] | undefined {
+  const found: string[] = [];
+  for (const single of state.singles.all.values())
+    if (isOf(single, zone, agent) && found.push(single.id) > most) return undefined;
+  for (const run of state.runs.values()) {
+    if (!isOf(run, zone, agent)) continue;
+    for (let node = 0; node < run.graph.size; node++)
+      if (!isEnded(run.statusOf(node)) && found.push(run.taskIdOf(node)) > most) return undefined;
+  }
+  return found;
+}
+
+function isOf(
+  one: { readonly zone: string; readonly agent: string },
+  zone: string,
+  agent: string | undefined,
+): boolean {
+  return one.zone === zone && (agent === undefined || one.agent === agent);
+}
+
 /** Ids of what is on the workers, newest first, after the cursor. */
 export function runningTasks(
   state: State,

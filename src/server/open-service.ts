@@ -83,7 +83,8 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const settings = { ...STANDARD_SETTINGS, ...options.settings };
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention } = settings;
   const recent = new RecentActivity();
-  const payloads = new Payloads(store);
+  const traces = new Traces();
+  const payloads = new Payloads(store, (id, settings) => traces.keepFrom(id, settings));
   const projection = new MeteredProjection(
     store,
     (id, payload) => payloads.keep(id, payload),
@@ -121,8 +122,6 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const stream = new EventStream(new StreamIds(secret), driver.state.seq, driver.state);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
-  const traces = new Traces();
-  await traces.load(store);
   const gateway = new Gateway({ driver, store, payloads, clock, ...terms, warn, onFenced, traces });
   const assignments = new LastAssignments();
   const webhooks = await Webhooks.open({

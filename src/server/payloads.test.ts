@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { aNode } from "../../tests/builders.ts";
 import type { Fact } from "../driver/index.ts";
+import type { StoredPayload } from "../store/index.ts";
 import { Payloads } from "./payloads.ts";
 
 /** Says what was read, and can be out of reach. */
@@ -8,10 +9,11 @@ class Rows {
   readonly asked: string[][] = [];
   isReachable = true;
 
-  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPayload>> {
     this.asked.push([...ids]);
     if (!this.isReachable) throw new Error("the store cannot be reached");
-    return new Map(ids.map((id) => [id, `row of ${id}`]));
+    const tracedSettings = (id: string) => (id.startsWith("traced") ? `settings of ${id}` : undefined);
+    return new Map(ids.map((id) => [id, { payload: `row of ${id}`, tracedSettings: tracedSettings(id) }]));
   }
 }
 
@@ -89,4 +91,14 @@ test("the oldest are let go when there is too much, and what has ended is forgot
   expect(payloads.atHand(["c"])?.size).toBe(1);
   payloads.drop("d");
   expect(payloads.atHand(["d"])).toBeUndefined();
+});
+
+test("settings of tasks that belong to a trace are told when their payloads are read", async () => {
+  const told: string[][] = [];
+  const payloads = new Payloads(new Rows(), (...traced) => told.push(traced));
+  payloads.prepare(assigned("traced-1", "plain"));
+  expect(await payloads.of(["traced-1", "plain", "traced-2"])).toEqual(
+    new Map(["traced-1", "plain", "traced-2"].map((id) => [id, `row of ${id}`])),
+  );
+  expect(told).toEqual(["traced-1", "traced-2"].map((id) => [id, `settings of ${id}`]));
 });

@@ -14,10 +14,16 @@ export class Payloads {
   #young = new Map<string, string>();
   #old = new Map<string, string>();
   #youngChars = 0;
+  /** Told the settings of tasks that belong to a trace. */
+  readonly #onTraced: (id: string, settings: string) => void;
   readonly #asked = new Map<string, Promise<ReadonlyMap<string, string>>>();
 
-  constructor(store: Pick<ServiceStore, "payloads">) {
+  constructor(
+    store: Pick<ServiceStore, "payloads">,
+    onTraced: (id: string, settings: string) => void = () => {},
+  ) {
     this.#store = store;
+    this.#onTraced = onTraced;
   }
 
   keep(id: string, payload: string): void {
@@ -38,7 +44,7 @@ export class Payloads {
       if (this.#kept(id) === undefined) ids.push(id);
     }
     if (ids.length === 0) return;
-    const reading = this.#store.payloads(ids);
+    const reading = this.#read(ids);
     // Whoever needs it will find out, and ask again.
     reading.catch(() => {});
     for (const id of ids) this.#asked.set(id, reading);
@@ -56,7 +62,7 @@ export class Payloads {
       this.drop(id);
     }
     if (missing.length === 0) return found;
-    for (const [id, payload] of await this.#store.payloads(missing)) found.set(id, payload);
+    for (const [id, payload] of await this.#read(missing)) found.set(id, payload);
     return found;
   }
 
@@ -76,6 +82,15 @@ export class Payloads {
   drop(id: string): void {
     this.#forget(id);
     this.#asked.delete(id);
+  }
+
+  async #read(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const payloads = new Map<string, string>();
+    for (const [id, { payload, tracedSettings }] of await this.#store.payloads(ids)) {
+      if (tracedSettings !== undefined) this.#onTraced(id, tracedSettings);
+      payloads.set(id, payload);
+    }
+    return payloads;
   }
 
   async #prepared(ids: readonly string[]): Promise<ReadonlyMap<string, string>[]> {

@@ -1,14 +1,25 @@
 import type { Driver } from "../driver/index.ts";
-import type { ListCursor, RowStatus, ServiceStore, TaskFilter, TaskLine, TaskRow } from "../store/index.ts";
+import type { State } from "../scheduler/index.ts";
+import {
+  type ListCursor,
+  ROW_STATUSES,
+  type RowStatus,
+  type ServiceStore,
+  type TaskFilter,
+  type TaskLine,
+} from "../store/index.ts";
 import type { Caller, ListFilter, Page, TaskLineView } from "./api.ts";
-import { isOpen, newestFirst, overlay, runningTasks, tierOf } from "./live-task.ts";
+import { isOpen, newestFirst, openTasks, overlay, runningTasks, tierOf } from "./live-task.ts";
+
+/** So many open tasks are looked through to list some of them. */
+const MAX_LOOKED_THROUGH = 5_000;
 
 /** Lists of tasks: rows, with what the state knows better of those that are open. */
 export class TaskLists {
   readonly #driver: Driver;
-  readonly #store: Pick<ServiceStore, "task" | "tasks">;
+  readonly #store: Pick<ServiceStore, "tasks">;
 
-  constructor(driver: Driver, store: Pick<ServiceStore, "task" | "tasks">) {
+  constructor(driver: Driver, store: Pick<ServiceStore, "tasks">) {
     this.#driver = driver;
     this.#store = store;
   }
@@ -22,12 +33,39 @@ export class TaskLists {
     const agent = caller.isZoneAdmin ? asked : caller.agent;
     const filter: TaskFilter = { ...rest, zone: caller.zone, ...(agent !== undefined && { agent }) };
     const wanted = statuses && new Set(statuses);
-    const found =
-      wanted?.has("running") && !wanted.has("queued")
-        ? await this.#runningAndEnded(filter, wanted, after, limit + 1)
-        : await this.#listed(filter, wanted, after, limit + 1);
+    const found = await this.#found(filter, wanted, after, limit + 1);
     const items = found.slice(0, limit);
     return { items, next: found.length > limit ? cursorOf(items.at(-1)) : undefined };
+  }
+
+  async #found(
+    filter: TaskFilter,
+    wanted: ReadonlySet<RowStatus> | undefined,
+    after: ListCursor | undefined,
+    count: number,
+  ): Promise<TaskLineView[]> {
+    if (!wanted || ROW_STATUSES.every((status) => wanted.has(status)))
+      return await this.#listed(filter, undefined, after, count);
+    const names = [...wanted].some(isOpen)
+      ? await this.#driver.read((state) => namesIn(state, filter, wanted, after, count))
+      : undefined;
+    return names
+      ? await this.#openAndEnded({ ...filter, among: names }, wanted, after, count)
+      : await this.#listed(filter, wanted, after, count);
+  }
+
+  /** The open ones of those that are named, and those that ended. */
+  async #openAndEnded(
+    { among, ...filter }: TaskFilter & Required<Pick<TaskFilter, "among">>,
+    wanted: ReadonlySet<RowStatus>,
+    after: ListCursor | undefined,
+    count: number,
+  ): Promise<TaskLineView[]> {
+    const open = new Set([...wanted].filter(isOpen));
+    const ended = new Set([...wanted].filter((status) => !isOpen(status)));
+    const found = await this.#listed({ ...filter, among }, open, after, count);
+    if (ended.size > 0) found.push(...(await this.#listed(filter, ended, after, count)));
+    return found.sort(newestFirst).slice(0, count);
   }
 
   /** From the rows. One says queued until its task has run for a second, so where it stands is asked of the state. */
@@ -37,9 +75,10 @@ export class TaskLists {
     after: ListCursor | undefined,
     count: number,
   ): Promise<TaskLineView[]> {
-    const statuses = wanted?.has("queued")
-      ? [...new Set<RowStatus>([...wanted, "running"])]
-      : wanted && [...wanted];
+    const statuses = wanted && [...wanted];
+    if (wanted?.has("queued") && !wanted.has("running")) statuses?.push("running");
+    // A row that says queued may be of a task that runs.
+    else if (filter.among && !wanted?.has("queued")) statuses?.push("queued");
     const found: TaskLineView[] = [];
     for (let cursor = after; ; ) {
       const lines = await this.#store.tasks({ ...filter, ...(statuses && { statuses }) }, cursor, count);
@@ -48,23 +87,6 @@ export class TaskLists {
       if (lines.length < count || found.length >= count) return found;
       cursor = cursorOf(lines.at(-1));
     }
-  }
-
-  /** What runs is found in the state: among the rows it might stand behind a million that wait. */
-  async #runningAndEnded(
-    filter: TaskFilter,
-    wanted: ReadonlySet<RowStatus>,
-    after: ListCursor | undefined,
-    count: number,
-  ): Promise<TaskLineView[]> {
-    const names = await this.#driver.read((state) => runningTasks(state, filter, after, count));
-    const rows = await Promise.all(names.map((id) => this.#store.task(id)));
-    const running = await this.#lineViews(rows.filter((row) => row !== undefined).map(lineOf));
-    const statuses = [...wanted].filter((status) => status !== "running");
-    const ended = statuses.length > 0 ? await this.#listed(filter, new Set(statuses), after, count) : [];
-    return [...running.filter(({ status }) => status === "running"), ...ended]
-      .sort(newestFirst)
-      .slice(0, count);
   }
 
   #lineViews(lines: readonly TaskLine[]): Promise<TaskLineView[]> {
@@ -83,6 +105,17 @@ export function cursorOf(
   return item && { submittedSeq: item.submittedSeq, id: item.id };
 }
 
-function lineOf({ payload: _, result: __, settings: ___, ...line }: TaskRow): TaskLine {
-  return line;
+/**
+ * What is open is found in the state where it is little: among the rows it might stand behind millions that ended. So is
+ * what runs, which might stand behind a million that wait.
+ */
+function namesIn(
+  state: State,
+  filter: TaskFilter,
+  wanted: ReadonlySet<RowStatus>,
+  after: ListCursor | undefined,
+  count: number,
+): string[] | undefined {
+  const names = openTasks(state, filter, MAX_LOOKED_THROUGH);
+  return names ?? (wanted.has("queued") ? undefined : runningTasks(state, filter, after, count));
 }

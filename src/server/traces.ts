@@ -1,5 +1,4 @@
 import type { Fact } from "../driver/index.ts";
-import type { ServiceStore } from "../store/index.ts";
 import { readTraceContext, type TraceContext } from "../telemetry/index.ts";
 
 /** More are forgotten, the oldest first: their tasks run without a trace. */
@@ -27,14 +26,9 @@ export class Traces {
     return this.#kept.get(taskId) ?? (runId === undefined ? undefined : this.#kept.get(runId));
   }
 
-  /** What was submitted to another server, or before this one was started. */
-  async load(store: Pick<ServiceStore, "tracedTasks">): Promise<void> {
-    for (const { id, settings } of await store.tracedTasks(MAX_KEPT))
-      if (!this.#kept.has(id)) this.keepFrom(id, settings);
-  }
-
-  /** As the settings of a task say. */
+  /** As the settings of a task say that was submitted to another server, or before this one was started. */
   keepFrom(id: string, settings: string): void {
+    if (this.#kept.has(id)) return;
     const { traceparent, tracestate } = JSON.parse(settings) as Record<string, unknown>;
     const trace = readTraceContext(traceparent, tracestate);
     if (trace) this.keep(id, trace);

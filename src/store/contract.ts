@@ -96,6 +96,12 @@ export interface Leading {
  * A store that keeps rows as well: what a service needs. Rows change only by `commit`; logs, API keys and
  * what retention drops are outside of the ledger.
  */
+export interface StoredPayload {
+  readonly payload: string;
+  /** The settings of a task that belongs to a trace, which stands in them. */
+  readonly tracedSettings: string | undefined;
+}
+
 export interface ServiceStore extends Store, Leading {
   /** `memory` or `postgresql`. */
   readonly backend: string;
@@ -110,10 +116,8 @@ export interface ServiceStore extends Store, Leading {
 
   /** One query for all of them. */
   keyed(keys: readonly IdempotencyKey[]): Promise<readonly KeyedTask[]>;
-  /** One query for all of them; payloads by id. */
-  payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** The newest open tasks whose settings name a trace. */
-  tracedTasks(limit: number): Promise<readonly Pick<TaskRow, "id" | "settings">[]>;
+  /** One query for all of them; by id. */
+  payloads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPayload>>;
   task(id: string): Promise<TaskRow | undefined>;
   /** Newest first, after the cursor. */
   tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): Promise<readonly TaskLine[]>;

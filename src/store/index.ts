@@ -6,6 +6,7 @@ export {
   type ScheduleStore,
   type ServiceStore,
   type Store,
+  type StoredPayload,
   StoreError,
 } from "./contract.ts";
 export { abandonPostmasters } from "./embedded/postmaster.ts";
@@ -26,6 +27,7 @@ export {
   QUEUED,
   type RefusedRow,
   type Retention,
+  ROW_STATUSES,
   type RowChanges,
   type RowStatus,
   type RunRow,

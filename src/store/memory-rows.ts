@@ -1,5 +1,5 @@
 import { compareText } from "../core/index.ts";
-import { StoreError } from "./contract.ts";
+import { type StoredPayload, StoreError } from "./contract.ts";
 import { NewestFirst } from "./newest-first.ts";
 import type {
   IdempotencyKey,
@@ -59,22 +59,18 @@ export class MemoryRows {
     return keys.flatMap((key) => this.#keys.get(textOf(key)) ?? []);
   }
 
-  payloads(ids: readonly string[]): ReadonlyMap<string, string> {
-    const found = new Map<string, string>();
+  payloads(ids: readonly string[]): ReadonlyMap<string, StoredPayload> {
+    const found = new Map<string, StoredPayload>();
     for (const id of ids) {
       const task = this.#tasks.get(id);
-      if (task) found.set(id, task.row.payload);
+      if (!task) continue;
+      const { payload, settings } = task.row;
+      found.set(id, {
+        payload,
+        tracedSettings: settings.includes('"traceparent":') ? settings : undefined,
+      });
     }
     return found;
-  }
-
-  /** The newest open tasks whose settings name a trace. */
-  traced(limit: number): Pick<TaskRow, "id" | "settings">[] {
-    return Array.from(this.#tasks.values(), ({ row }) => row)
-      .filter(({ endedAt, settings }) => endedAt < 0 && settings.includes('"traceparent":'))
-      .sort((a, b) => b.submittedSeq - a.submittedSeq)
-      .slice(0, limit)
-      .map(({ id, settings }) => ({ id, settings }));
   }
 
   task(id: string): TaskRow | undefined {
@@ -83,9 +79,10 @@ export class MemoryRows {
 
   tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): TaskLine[] {
     const found: TaskLine[] = [];
+    const among = filter.among && new Set(filter.among);
     for (const id of this.#taskOrder.idsAfter(after)) {
       if (found.length === limit) break;
-      const row = this.task(id);
+      const row = among?.has(id) === false ? undefined : this.task(id);
       if (row && matches(row, filter)) found.push(lineOf(row));
     }
     return found;

@@ -1,6 +1,13 @@
 import { compareText } from "../core/index.ts";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
-import type { Candidate, Leadership, Member, SavedSnapshot, ServiceStore } from "./contract.ts";
+import type {
+  Candidate,
+  Leadership,
+  Member,
+  SavedSnapshot,
+  ServiceStore,
+  StoredPayload,
+} from "./contract.ts";
 import { MemoryRows } from "./memory-rows.ts";
 import { MemorySchedules } from "./memory-schedules.ts";
 import { MemoryWebhooks } from "./memory-webhooks.ts";
@@ -111,12 +118,8 @@ export class MemoryStore implements ServiceStore {
     return this.#rows.keyed(keys);
   }
 
-  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPayload>> {
     return this.#rows.payloads(ids);
-  }
-
-  async tracedTasks(limit: number): Promise<readonly Pick<TaskRow, "id" | "settings">[]> {
-    return this.#rows.traced(limit);
   }
 
   async task(id: string): Promise<TaskRow | undefined> {

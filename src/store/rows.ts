@@ -125,6 +125,8 @@ export interface TaskFilter {
   readonly executor?: string;
   readonly type?: string;
   readonly runId?: string;
+  /** Only these, by id. */
+  readonly among?: readonly string[];
 }
 
 /** A place in a list that is ordered by (submittedSeq, id), newest first. */

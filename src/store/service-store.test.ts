@@ -177,18 +177,19 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     const tasks = Object.entries(texts).map(([id, payload]) => taskOf(id, { payload }));
     await commit(store, submitted(...tasks));
     const found = await store.payloads([...Object.keys(texts), "unknown"]);
-    expect(Object.fromEntries(found)).toEqual(texts);
+    expect(new Map(Object.entries(texts))).toEqual(
+      new Map(Array.from(found, ([id, { payload }]) => [id, payload])),
+    );
     for (const [id, payload] of Object.entries(texts)) expect((await store.task(id))?.payload).toBe(payload);
   });
 
-  test("open tasks whose settings name a trace are found, the newest first", async () => {
+  test("payloads come with the settings of tasks that belong to a trace, and of no others", async () => {
     await using store = await open();
     const settings = '{"needs":[],"traceparent":"00-…-01"}';
-    const traced = (id: string, submittedSeq: number) => taskOf(id, { settings, submittedSeq });
-    await commit(store, submitted(traced("a", 1), taskOf("b"), traced("c", 3), traced("d", 4)));
-    await commit(store, { progressed: [{ id: "d", progress: endedAt(100) }] });
-    expect(await store.tracedTasks(10)).toEqual(["c", "a"].map((id) => ({ id, settings })));
-    expect((await store.tracedTasks(1)).map(({ id }) => id)).toEqual(["c"]);
+    await commit(store, submitted(taskOf("a", { settings }), taskOf("b")));
+    const found = await store.payloads(["a", "b"]);
+    expect(found.get("a")?.tracedSettings).toBe(settings);
+    expect(found.get("b")?.tracedSettings).toBeUndefined();
   });
 
   test("tasks are listed newest first, page by page", async () => {
@@ -245,6 +246,10 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
       "e",
       "c",
     ]);
+    const among = ["a", "e", "none", "b", "f"];
+    expect(await listed(store, { zone, among })).toEqual(["f", "e", "b", "a"]);
+    expect(await listed(store, { zone, among, statuses: ["queued", "running"] })).toEqual(["f", "e", "a"]);
+    expect(await listed(store, { zone, among, agent: "bob", statuses: ["queued"] })).toEqual([]);
     expect((await store.task("e"))?.run).toEqual(run);
   });
 

@@ -17,7 +17,7 @@ export interface Query extends Statement {
 type Added = RowChanges["submitted"][number];
 type Progressed = RowChanges["progressed"][number];
 
-/** The statement looks a kind up by walking through all of them. */
+/** The statement finds a kind by walking through all of them. */
 const MAX_KINDS = 32;
 
 const statusOf = ({ status }: TaskProgress): number => ROW_STATUSES.indexOf(status);
@@ -55,26 +55,33 @@ const TASKS: Columns<Added> = [
   ({ task }) => task.deadline,
   ({ task }) => task.estimateMs,
   ({ task }) => task.boostMicros,
-  ({ progress }) => progress.costMicros,
-  ({ progress }) => progress.startedAt,
-  ({ progress }) => progress.endedAt,
-  ({ progress }) => progress.seq,
-  ({ progress }) => progress.attempt,
   ({ task }) => task.priority,
   ({ task }) => task.priorityClass,
-  ({ progress }) => statusOf(progress),
   ({ task }) => task.run?.id,
   ({ task }) => task.run?.node,
   ({ task }) => task.executor,
   ({ task }) => task.type,
   ({ task }) => task.requestState,
-  ({ progress }) => progress.worker,
   ({ task }) => task.payloadHash,
+  ({ task }) => task.settings,
+  ({ task }) => task.payload,
+];
+
+const FIRST_PROGRESS: Columns<Added> = [
+  ({ task }) => task.submittedSeq,
+  ({ progress }) => progress.seq,
+  ({ progress }) => progress.startedAt,
+  ({ progress }) => progress.endedAt,
+  ({ progress }) => progress.costMicros,
+  ({ progress }) => progress.attempt,
+  ({ progress }) => statusOf(progress),
+  ({ task }) => task.id,
+  ({ task }) => task.zone,
+  ({ task }) => task.agent,
+  ({ progress }) => progress.worker,
   ({ progress }) => progress.resultHash,
   ({ progress }) => progress.errorCode,
   ({ progress }) => progress.errorMessage,
-  ({ task }) => task.settings,
-  ({ task }) => task.payload,
   ({ progress }) => progress.result,
 ];
 
@@ -150,12 +157,17 @@ function addColumns<T>(parts: Part[], name: string, rows: readonly T[], columns:
 
 function* tasksOf(submitted: readonly Added[], now: number): Iterable<Part> {
   const kinds = new Kinds(NEW_TASKS_KIND, MAX_KINDS);
-  const fresh: Added[] = [];
+  const alone: Added[] = [];
   const others: Added[] = [];
-  for (const row of submitted) (isNew(row, now) && kinds.add(row) ? fresh : others).push(row);
-  if (fresh.length > 0)
-    yield { name: "new-tasks", values: [now, ...kinds.arrays(), ...arraysOf(fresh, NEW_TASKS)] };
+  const progressed: Added[] = [];
+  for (const row of submitted) {
+    (isAlone(row, now) && kinds.add(row) ? alone : others).push(row);
+    if (!isNew(row)) progressed.push(row);
+  }
+  if (alone.length > 0)
+    yield { name: "new-tasks", values: [now, ...kinds.arrays(), ...arraysOf(alone, NEW_TASKS)] };
   if (others.length > 0) yield { name: "tasks", values: arraysOf(others, TASKS) };
+  if (progressed.length > 0) yield { name: "first-progress", values: arraysOf(progressed, FIRST_PROGRESS) };
 }
 
 function progressOf(progressed: readonly Progressed[]): Part {
@@ -164,11 +176,13 @@ function progressOf(progressed: readonly Progressed[]): Part {
   return { name: "progress", values: [...kinds.arrays(), ...arraysOf(progressed, PROGRESS)] };
 }
 
-/** Nothing has become of it but that it waits, on its own. */
-function isNew({ task, progress }: Added, now: number): boolean {
+function isAlone({ task }: Added, now: number): boolean {
+  return task.run === undefined && task.enqueuedAt === now;
+}
+
+/** Nothing has become of it but that it waits: what a task without progress is taken for. */
+function isNew({ task, progress }: Added): boolean {
   return (
-    task.run === undefined &&
-    task.enqueuedAt === now &&
     progress.seq === task.submittedSeq &&
     progress.status === QUEUED.status &&
     progress.attempt === QUEUED.attempt &&

@@ -95,6 +95,7 @@ async function described(client: pg.Client, schema: string): Promise<string> {
   const parts = [
     ...(await query(FUNCTIONS)),
     ...(await query(TABLES)),
+    ...(await query(VIEWS)),
     ...(await query(INDEXES)).map((text) => text.replaceAll(`"${schema}".`, "")),
   ];
   const title =
@@ -130,6 +131,17 @@ const TABLES = `
            ' with (' || array_to_string(c.reloptions, ', ') || ')') as text
     from pg_class c
    where c.relkind = 'r' and c.relnamespace = (select oid from pg_namespace where nspname = $1)
+   order by c.relname`;
+
+// Their definitions are worded differently in every version too; what they show is what others rely on.
+const VIEWS = `
+  select format(E'create view %I (\\n%s\n);', c.relname,
+           (select string_agg(format('  %I %s', a.attname, format_type(a.atttypid, a.atttypmod)), E',\\n'
+                              order by a.attnum)
+              from pg_attribute a
+             where a.attrelid = c.oid and a.attnum > 0)) as text
+    from pg_class c
+   where c.relkind = 'v' and c.relnamespace = (select oid from pg_namespace where nspname = $1)
    order by c.relname`;
 
 const INDEXES = `

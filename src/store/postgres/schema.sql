@@ -274,6 +274,25 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (number)
 );
 
+create table progress (
+  submitted_seq bigint not null,
+  seq bigint not null,
+  started_at bigint not null,
+  ended_at bigint not null,
+  cost_micros bigint not null,
+  attempt integer not null,
+  status smallint not null,
+  id text collate "C" not null,
+  zone text collate "C" not null,
+  agent text collate "C" not null,
+  worker text collate "C" not null,
+  result_hash text collate "C" not null,
+  error_code text collate "C" not null,
+  error_message text not null,
+  result text,
+  constraint progress_pkey PRIMARY KEY (id)
+) with (fillfactor=90, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+
 create table runs (
   id text collate "C" not null,
   zone text collate "C" not null,
@@ -331,7 +350,7 @@ create table snapshots (
   constraint snapshots_pkey PRIMARY KEY (seq)
 );
 
-create table tasks (
+create table submissions (
   id text collate "C" not null,
   zone text collate "C" not null,
   agent text collate "C" not null,
@@ -341,29 +360,18 @@ create table tasks (
   deadline bigint not null,
   estimate_ms bigint not null,
   boost_micros bigint not null,
-  cost_micros bigint not null,
-  started_at bigint not null,
-  ended_at bigint not null,
-  seq bigint not null,
-  attempt integer not null,
   priority smallint not null,
   priority_class smallint not null,
-  status smallint not null,
   run_id text collate "C",
   run_node text collate "C",
   executor text collate "C" not null,
   type text collate "C" not null,
   request_state text collate "C" not null,
-  worker text collate "C" not null,
   payload_hash text collate "C" not null,
-  result_hash text collate "C" not null,
-  error_code text collate "C" not null,
-  error_message text not null,
   settings text not null,
   payload text not null,
-  result text,
-  constraint tasks_pkey PRIMARY KEY (id)
-) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+  constraint submissions_pkey PRIMARY KEY (id)
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
 
 create table webhook_cursor (
   only_row boolean not null default true,
@@ -407,11 +415,50 @@ create table webhooks (
   constraint webhooks_pkey PRIMARY KEY (id)
 );
 
+create view tasks (
+  id text,
+  zone text,
+  agent text,
+  submitted_seq bigint,
+  enqueued_at bigint,
+  run_at bigint,
+  deadline bigint,
+  estimate_ms bigint,
+  boost_micros bigint,
+  cost_micros bigint,
+  started_at bigint,
+  ended_at bigint,
+  seq bigint,
+  attempt integer,
+  priority smallint,
+  priority_class smallint,
+  status smallint,
+  run_id text,
+  run_node text,
+  executor text,
+  type text,
+  request_state text,
+  worker text,
+  payload_hash text,
+  result_hash text,
+  error_code text,
+  error_message text,
+  settings text,
+  payload text,
+  result text
+);
+
 CREATE INDEX idempotency_keys_by_task ON idempotency_keys USING btree (task_id);
 
 CREATE UNIQUE INDEX inbox_by_key ON inbox USING btree (zone, agent, key) WHERE (key IS NOT NULL);
 
 CREATE INDEX logs_by_time ON logs USING brin (at);
+
+CREATE INDEX progress_by_agent ON progress USING btree (zone, agent, status, submitted_seq);
+
+CREATE INDEX progress_by_end ON progress USING btree (ended_at) WHERE (ended_at >= 0);
+
+CREATE INDEX progress_by_zone ON progress USING btree (zone, status, submitted_seq);
 
 CREATE INDEX runs_by_agent ON runs USING btree (zone, agent, submitted_seq DESC, id DESC);
 
@@ -419,15 +466,11 @@ CREATE INDEX runs_by_end ON runs USING btree (ended_at) WHERE (ended_at >= 0);
 
 CREATE INDEX runs_by_zone ON runs USING btree (zone, submitted_seq DESC, id DESC);
 
-CREATE INDEX tasks_by_agent ON tasks USING btree (zone, agent, status, submitted_seq);
+CREATE INDEX submissions_by_agent ON submissions USING btree (zone, agent, submitted_seq);
 
-CREATE INDEX tasks_by_end ON tasks USING btree (ended_at) WHERE (ended_at >= 0);
+CREATE INDEX submissions_by_run ON submissions USING btree (run_id, submitted_seq DESC, id DESC) WHERE (run_id IS NOT NULL);
 
-CREATE INDEX tasks_by_run ON tasks USING btree (run_id, submitted_seq DESC, id DESC) WHERE (run_id IS NOT NULL);
-
-CREATE INDEX tasks_by_zone ON tasks USING btree (zone, status, submitted_seq);
-
-CREATE INDEX tasks_traced ON tasks USING btree (submitted_seq DESC) WHERE ((ended_at < 0) AND (settings ~~ '%"traceparent":%'::text));
+CREATE INDEX submissions_by_zone ON submissions USING btree (zone, submitted_seq);
 
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING btree (created_at);
 

@@ -5,6 +5,7 @@ import {
   type Member,
   type SavedSnapshot,
   type ServiceStore,
+  type StoredPayload,
   StoreError,
 } from "../contract.ts";
 import {
@@ -51,6 +52,12 @@ export interface PostgresOptions {
   readonly schema?: string;
   /** Told once when commits cannot get through, and again after they could. */
   readonly onTrouble?: (message: string) => void;
+}
+
+interface PayloadRecord {
+  readonly id: string;
+  readonly payload: string;
+  readonly traced: string | null;
 }
 
 const PAGE_BYTES = 8 << 20;
@@ -180,14 +187,12 @@ export class PostgresStore implements ServiceStore {
     return (await this.#reader.rows<KeyRecord>("keyed", columns)).map(keyedFrom);
   }
 
-  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async payloads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPayload>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.#reader.rows<{ id: string; payload: string }>("payloads", [ids]);
-    return new Map(rows.map(({ id, payload }) => [id, payload]));
-  }
-
-  tracedTasks(limit: number): Promise<readonly Pick<TaskRow, "id" | "settings">[]> {
-    return this.#reader.rows("traced-tasks", [limit]);
+    const rows = await this.#reader.rows<PayloadRecord>("payloads", [ids]);
+    return new Map(
+      rows.map(({ id, payload, traced }) => [id, { payload, tracedSettings: traced ?? undefined }]),
+    );
   }
 
   async task(id: string): Promise<TaskRow | undefined> {
@@ -200,10 +205,16 @@ export class PostgresStore implements ServiceStore {
     after: ListCursor | undefined,
     limit: number,
   ): Promise<readonly TaskLine[]> {
-    const { zone, agent, statuses = ROW_STATUSES, executor, type, runId } = filter;
-    const asked = statuses.map((status) => ROW_STATUSES.indexOf(status));
-    const values = [zone, agent, asked, executor, type, runId, after?.submittedSeq, after?.id, limit];
-    return (await this.#reader.rows<TaskRecord>("list-tasks", values)).map(lineFrom);
+    const { zone, agent, statuses, executor, type, runId, among } = filter;
+    const rest = [executor, type, runId, after?.submittedSeq, after?.id, limit];
+    const list = async (name: string, values: readonly unknown[]) =>
+      (await this.#reader.rows<TaskRecord>(name, values)).map(lineFrom);
+    if (!statuses && !among) return await list("list-tasks", [zone, agent, ...rest]);
+    const asked = (statuses ?? ROW_STATUSES).map((status) => ROW_STATUSES.indexOf(status));
+    const values = [zone, agent, asked, ...rest];
+    return among
+      ? await list("list-some-tasks", [...values, among])
+      : await list("list-tasks-by-status", values);
   }
 
   async run(id: string): Promise<RunRow | undefined> {

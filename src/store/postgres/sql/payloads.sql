@@ -1,2 +1,4 @@
--- The payloads of tasks.
-select id, payload from tasks where id = any ($1::text[]);
+-- The payloads of tasks, with the settings of those that belong to a trace.
+select id, payload, case when settings like '%"traceparent":%' then settings end as traced
+  from submissions
+ where id = any ($1::text[]);

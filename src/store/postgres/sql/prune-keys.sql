@@ -5,7 +5,7 @@ with dropped as (
    where task_id = any (array(
            select task_id
              from idempotency_keys
-            where (select ended_at from tasks where tasks.id = idempotency_keys.task_id) between 0 and $1::bigint
+            where (select ended_at from progress where progress.id = idempotency_keys.task_id) between 0 and $1::bigint
             limit $2))
   returning 1
 )
