@@ -1,4 +1,4 @@
-import { Heap, invariant } from "../core/index.ts";
+import { invariant } from "../core/index.ts";
 import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import {
   POLICY_VERSION,
@@ -13,7 +13,6 @@ import {
   NO_RUN,
   nodeOfKey,
   runOfKey,
-  type TaskKey,
   taskKey,
   type Worker,
 } from "../placement/index.ts";
@@ -34,6 +33,7 @@ import { Run } from "./run.ts";
 import { type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
+import { type Due, Timetable } from "./timetable.ts";
 
 export const DEFAULT_CONFIG: SchedulerConfig = {
   policyVersion: POLICY_VERSION,
@@ -68,11 +68,6 @@ interface SharedSpec {
 
 /** What a rate without a period is counted in. */
 export const DEFAULT_PERIOD_MS = 1000;
-
-interface Due {
-  readonly key: TaskKey;
-  readonly at: number;
-}
 
 /** How many tasks of a zone have ended how. */
 export interface ZoneTotals {
@@ -121,10 +116,9 @@ export class State {
   /** By the specification itself, and by those that say the same. */
   readonly #shared = new WeakMap<TaskSpec, SharedSpec>();
   readonly #limitUsers = new Map<string, number>();
-  /** Delayed tasks by due time, and some that are delayed no longer. */
-  readonly #due = new Heap<Due>(earlier);
-  /** Tasks of no run by deadline, and some that have ended or begun. */
-  readonly #deadlines = new Heap<Due>(earlier);
+  readonly #due = new Timetable((due) => this.#isDelayed(due));
+  /** Of tasks of no run. */
+  readonly #deadlines = new Timetable((due) => this.#hasDeadline(due));
 
   runById(id: string): Run | undefined {
     const number = this.#numbers.get(id);
@@ -238,7 +232,7 @@ export class State {
     this.singles.add(single);
     single.group.members++;
     if (single.deadline >= 0) {
-      this.#deadlines.push({ key: taskKey(NO_RUN, single.number), at: single.deadline });
+      this.#deadlines.add({ key: taskKey(NO_RUN, single.number), at: single.deadline });
     }
   }
 
@@ -250,47 +244,37 @@ export class State {
   }
 
   delay(tasks: Tasks, node: number, dueAt: number): void {
-    this.#due.push({ key: taskKey(tasks.number, node), at: dueAt });
+    this.#due.add({ key: taskKey(tasks.number, node), at: dueAt });
   }
 
   /** When the next delayed task is due. */
   nextDueAt(): number | undefined {
-    for (let due = this.#due.peek(); due !== undefined; due = this.#due.peek()) {
-      if (this.#isDelayed(due)) return due.at;
-      this.#due.pop();
-    }
-    return undefined;
+    return this.#due.next()?.at;
   }
 
   /** Puts what has become due among the ready; the tasks themselves stay as they are until assigned. */
   offerDue(now: number): void {
     for (let at = this.nextDueAt(); at !== undefined && at <= now; at = this.nextDueAt()) {
-      const { key } = this.#due.pop() as Due;
+      const { key } = this.#due.take() as Due;
       this.tasks(runOfKey(key)).offer(nodeOfKey(key));
     }
   }
 
   /** When the next deadline of a task that waits passes. */
   nextDeadline(): number | undefined {
-    for (let due = this.#deadlines.peek(); due !== undefined; due = this.#deadlines.peek()) {
-      const single = this.singles.all.get(nodeOfKey(due.key));
-      if (single && (single.status === Status.ready || single.status === Status.delayed)) return due.at;
-      // What is given out may come back; its deadline is put here again then.
-      this.#deadlines.pop();
-    }
-    return undefined;
+    return this.#deadlines.next()?.at;
   }
 
   /** A task that came back waits under its deadline again. */
   watchDeadline(single: Single): void {
     if (single.deadline >= 0)
-      this.#deadlines.push({ key: taskKey(NO_RUN, single.number), at: single.deadline });
+      this.#deadlines.add({ key: taskKey(NO_RUN, single.number), at: single.deadline });
   }
 
   /** The task whose deadline is the next to pass. */
   nextToExpire(): Single | undefined {
-    if (this.nextDeadline() === undefined) return undefined;
-    return this.singles.all.get(nodeOfKey((this.#deadlines.peek() as Due).key));
+    const due = this.#deadlines.next();
+    return due && this.singles.all.get(nodeOfKey(due.key));
   }
 
   totalsOf(zone: string): ZoneTotals {
@@ -360,6 +344,12 @@ export class State {
     return group;
   }
 
+  /** What is given out may come back; its deadline is put there again then. */
+  #hasDeadline({ key }: Due): boolean {
+    const single = this.singles.all.get(nodeOfKey(key));
+    return single?.status === Status.ready || single?.status === Status.delayed;
+  }
+
   #isDelayed({ key, at }: Due): boolean {
     const tasks = this.tasksAt(runOfKey(key));
     const node = nodeOfKey(key);
@@ -394,10 +384,6 @@ export class State {
     const limit = this.limits.get(key);
     if (limit && !limit.isConfigured && limit.running === 0) this.limits.delete(key);
   }
-}
-
-function earlier(a: Due, b: Due): boolean {
-  return a.at === b.at ? a.key < b.key : a.at < b.at;
 }
 
 function specKey(spec: TaskSpec): string {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { aNode } from "../../tests/builders.ts";
+import { aNode, submits } from "../../tests/builders.ts";
+import { collectGarbage } from "../../tests/heap.ts";
 import type { Fact } from "../driver/index.ts";
 import { State } from "../scheduler/index.ts";
 import type { Caller, StreamEvent } from "./api.ts";
@@ -94,4 +95,33 @@ test("an event is made once for all readers, who let others have their turn", as
   for (const told of others) expect(told.every((event, at) => event === first[at])).toBe(true);
   expect(made).toBe(1000);
   expect(turns).toBeGreaterThanOrEqual(19);
+});
+
+test("events of much text are kept for less long", async () => {
+  const stream = new EventStream(ids, 0, new State());
+  const message = "x".repeat(10_000);
+  const failed = (seq: number): Fact => ({
+    ...factOf(seq),
+    event: { kind: "AttemptFailed", run: -1, node: seq, attempt: 1, startedAt: 0, code: "exit", message },
+  });
+  for (let seq = 1; seq <= 5000; seq++) stream.publish([failed(seq)]);
+  const [missed, first] = await take(stream.read(ann, { at: "after", id: ids.idOf(1) }, never), 2);
+  expect([missed?.kind, first?.kind]).toEqual(["EventsMissed", "AttemptFailed"]);
+  expect((await take(stream.read(ann, { at: "start" }, never), 1000)).length).toBe(1000);
+});
+
+test("of a graph only its size is kept", async () => {
+  const stream = new EventStream(ids, 0, new State());
+  const publish = () => {
+    const event = submits("r", [aNode("a"), aNode("b", { needs: ["a"] })]);
+    stream.publish([
+      { ...factOf(1), event, about: { zone: "z", agent: "ann", runId: "r", task: undefined } },
+    ]);
+    return new WeakRef(event.graph);
+  };
+  const graph = publish();
+  await collectGarbage();
+  expect(graph.deref()).toBeUndefined();
+  const [run] = await take(stream.read(ann, { at: "start" }, never), 1);
+  expect(run?.data).toEqual({ name: "r", nodes: 2 });
 });

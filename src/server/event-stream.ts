@@ -1,12 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import type { Fact } from "../driver/index.ts";
-import type { LedgerEvent } from "../ledger/index.ts";
+import type { LedgerEvent, RunSubmitted } from "../ledger/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { Caller, EventsFrom, StreamEvent } from "./api.ts";
 import type { StreamIds } from "./stream-ids.ts";
 
-/** Events that can be resumed from; who was away for longer is told that some are missing. */
+/** Events that can be resumed from; who was away for longer is told that some are missing. Twice as many are kept at most. */
 const KEPT = 50_000;
+/** What is kept of messages and lists of nodes at most, in characters. */
+const MAX_KEPT_CHARS = 32 * 1024 * 1024;
 /** How many events a reader looks at before it lets others have their turn. */
 const TURN = 100;
 
@@ -21,6 +23,7 @@ export class EventStream {
   readonly #state: State;
   readonly #kept: Seen[] = [];
   readonly #readers = new Set<() => void>();
+  #keptChars = 0;
   /** The sequence of the last committed event. */
   #lastSeq: number;
   /** Of the last one that is no longer kept. */
@@ -36,12 +39,10 @@ export class EventStream {
   publish(facts: readonly Fact[]): void {
     for (const fact of facts) {
       this.#lastSeq = fact.seq;
-      if (fact.about) this.#kept.push(fact);
+      if (fact.about) this.#keep(fact);
     }
-    if (this.#kept.length > 2 * KEPT) {
-      const dropped = this.#kept.splice(0, this.#kept.length - KEPT);
-      this.#droppedSeq = dropped.at(-1)?.seq ?? this.#droppedSeq;
-    }
+    if (this.#kept.length > 2 * KEPT) this.#drop(this.#kept.length - KEPT);
+    while (this.#keptChars > MAX_KEPT_CHARS) this.#drop(Math.ceil(this.#kept.length / 2));
     for (const wake of this.#readers) wake();
   }
 
@@ -67,6 +68,23 @@ export class EventStream {
       looked += 1;
       if (looked % TURN === 0) await setImmediate();
     }
+  }
+
+  #keep(fact: Fact): void {
+    this.#keptChars += charsIn(fact.event);
+    this.#kept.push(fact.event.kind === "RunSubmitted" ? this.#withoutGraph(fact, fact.event) : fact);
+  }
+
+  /** A graph may be larger than everything else that is kept, and nobody is told more of it than its size. */
+  #withoutGraph(fact: Fact, event: RunSubmitted): Seen {
+    return { ...fact, event: { ...event, graph: NO_GRAPH }, told: this.#eventOf(fact) };
+  }
+
+  /** The oldest ones. */
+  #drop(count: number): void {
+    const dropped = this.#kept.splice(0, count);
+    for (const { event } of dropped) this.#keptChars -= charsIn(event);
+    this.#droppedSeq = dropped.at(-1)?.seq ?? this.#droppedSeq;
   }
 
   #startOf(from: EventsFrom): number {
@@ -122,6 +140,15 @@ export class EventStream {
       data,
     };
   }
+}
+
+const NO_GRAPH = { specs: [], ids: [], spec: [], needs: [], requests: [], done: [] };
+const NODE_CHARS = 8;
+
+/** What makes some events larger than others. */
+function charsIn(event: LedgerEvent): number {
+  if (event.kind === "AttemptFailed") return event.message.length;
+  return event.kind === "TasksSkipped" ? NODE_CHARS * event.nodes.length : 0;
 }
 
 function isVisible({ zone, agent, isZoneAdmin }: Caller, { about }: Seen): boolean {

@@ -102,3 +102,10 @@ test("settings of tasks that belong to a trace are told when their payloads are 
   );
   expect(told).toEqual(["traced-1", "traced-2"].map((id) => [id, `settings of ${id}`]));
 });
+
+test("many small ones are too much, too", () => {
+  const payloads = new Payloads(new Rows());
+  for (let n = 0; n < 1_000_000; n++) payloads.keep(`task ${n}`, "{}");
+  expect(payloads.atHand(["task 0"])).toBeUndefined();
+  expect(payloads.atHand(["task 999999"])?.size).toBe(1);
+});

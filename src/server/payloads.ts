@@ -3,6 +3,8 @@ import type { ServiceStore } from "../store/index.ts";
 
 /** What is kept in memory of payloads that no worker has got yet; the rest is read when it is needed. */
 const MAX_KEPT_CHARS = 32 * 1024 * 1024;
+/** What an entry takes besides its payload: most payloads are shorter than that. */
+const ENTRY_CHARS = 100;
 
 /**
  * Payloads on their way from submissions to workers. Those that came lately are still at hand; the others are read
@@ -28,7 +30,7 @@ export class Payloads {
 
   keep(id: string, payload: string): void {
     this.#young.set(id, payload);
-    this.#youngChars += payload.length;
+    this.#youngChars += ENTRY_CHARS + payload.length;
     if (2 * this.#youngChars <= MAX_KEPT_CHARS) return;
     this.#old = this.#young;
     this.#young = new Map();

@@ -63,16 +63,18 @@ interface Terms {
 }
 
 const MAX_TERMS = 10_000;
+/** Longer ones, with many names, are hardly said again, and would take more memory than they save time. */
+const MAX_TERMS_KEY = 1_000;
 const TERMS = new Map<string, Terms>();
 
 function sharedTerms(submission: TaskSubmission): Terms {
   const key = termsKey(submission);
-  let terms = TERMS.get(key);
-  if (!terms) {
-    if (TERMS.size >= MAX_TERMS) TERMS.clear();
-    terms = { spec: specOf(submission), settings: JSON.stringify(settingsOf(submission)) };
-    TERMS.set(key, terms);
-  }
+  const known = TERMS.get(key);
+  if (known) return known;
+  const terms = { spec: specOf(submission), settings: JSON.stringify(settingsOf(submission)) };
+  if (key.length > MAX_TERMS_KEY) return terms;
+  if (TERMS.size >= MAX_TERMS) TERMS.clear();
+  TERMS.set(key, terms);
   return terms;
 }
 

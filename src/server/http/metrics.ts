@@ -159,6 +159,9 @@ export class Instruments {
         "quantile",
       ]),
       memory: this.#gauge("process_resident_memory_bytes", "Memory of the process."),
+      heap: this.#gauge("process_heap_used_bytes", "Of it, objects, also those that are not yet collected."),
+      heapTotal: this.#gauge("process_heap_total_bytes", "Of it, taken for objects."),
+      external: this.#gauge("process_external_memory_bytes", "Of it, buffers outside of the heap."),
       started: this.#gauge("process_start_time_seconds", "When the process began, since 1970."),
       cpu: this.#counter("process_cpu_seconds_total", "Processor time of the process."),
     };
@@ -182,12 +185,16 @@ export class Instruments {
   }
 
   #showProcess(): void {
-    const { lag, memory, started, cpu } = this.#gauges;
+    const { lag, memory, heap, heapTotal, external, started, cpu } = this.#gauges;
     for (const quantile of [0.5, 0.99])
       lag.set({ quantile: String(quantile) }, this.#lag.percentile(quantile * 100) / 1e9);
     lag.set({ quantile: "1" }, this.#lag.max / 1e9);
     this.#lag.reset();
-    memory.set(process.memoryUsage.rss());
+    const used = process.memoryUsage();
+    memory.set(used.rss);
+    heap.set(used.heapUsed);
+    heapTotal.set(used.heapTotal);
+    external.set(used.external);
     started.set(performance.timeOrigin / 1000);
     const { user, system } = process.cpuUsage();
     cpu.reset();
