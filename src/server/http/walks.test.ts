@@ -1,6 +1,5 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { heldBytes } from "../../../tests/heap.ts";
 import { serve } from "../../../tests/http-app.ts";
 import { Contract } from "../../../tests/http-document.ts";
 import { Walks } from "../../../tests/http-walk.ts";
@@ -22,12 +21,6 @@ const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
   PostgreSQL: async () => PostgresStore.open(await testDatabase()),
 };
 
-function heapBytes(): number {
-  setFlagsFromString("--expose-gc");
-  (runInNewContext("gc") as () => void)();
-  return process.memoryUsage().heapUsed;
-}
-
 test.each(Object.entries(STORES))(
   "on %s, random walks of two zones see nothing of each other, get answers as documented, and leave it idle",
   async (store, open) => {
@@ -41,10 +34,10 @@ test.each(Object.entries(STORES))(
       if ((number + 1) % SETTLE_EVERY !== 0) continue;
       expect(await walks.settle(), name).toEqual([]);
       // What is kept of the latest is full by then.
-      if (warmBytes === 0 && number >= SEQUENCES / 2 - 1) warmBytes = heapBytes();
+      if (warmBytes === 0 && number >= SEQUENCES / 2 - 1) warmBytes = await heldBytes();
     }
     expect(await walks.settle()).toEqual([]);
-    const growth = heapBytes() - warmBytes;
+    const growth = (await heldBytes()) - warmBytes;
     await served.close();
     expect(walks.faults.slice(0, 5)).toEqual([]);
     expect(log.slice(0, 5)).toEqual([]);
