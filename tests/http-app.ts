@@ -32,10 +32,16 @@ export interface Served {
   close(): Promise<void>;
 }
 
+interface ServeOptions {
+  readonly store?: ServiceStore;
+  readonly answerWithinMs?: number;
+  readonly remembered?: number;
+}
+
 /** The real service, in memory unless there is another store, behind the edge. */
 export async function serve(
   log: string[] = [],
-  { store = new MemoryStore(), answerWithinMs }: { store?: ServiceStore; answerWithinMs?: number } = {},
+  { store = new MemoryStore(), answerWithinMs, remembered = 50_000 }: ServeOptions = {},
 ): Promise<Served> {
   const note = (line: string) => void log.push(line);
   const service = await openService({
@@ -43,7 +49,7 @@ export async function serve(
     warn: note,
     onFailed: (error) => note(String(error.stack)),
     // Names lead to this machine, where nobody listens on the ports that they have by themselves.
-    settings: { webhooks: { allow: ["127.0.0.0/8"], resolve: async () => ["127.0.0.1"] } },
+    settings: { webhooks: { allow: ["127.0.0.0/8"], resolve: async () => ["127.0.0.1"] }, remembered },
   });
   const keys = await Keys.open(store, { firstKey: ADMIN_KEY });
   const instead: Partial<Api> = {};

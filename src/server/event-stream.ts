@@ -5,8 +5,6 @@ import type { State } from "../scheduler/index.ts";
 import type { Caller, EventsFrom, StreamEvent } from "./api.ts";
 import type { StreamIds } from "./stream-ids.ts";
 
-/** Events that can be resumed from; who was away for longer is told that some are missing. Twice as many are kept at most. */
-const KEPT = 50_000;
 /** What is kept of messages and lists of nodes at most, in characters. */
 const MAX_KEPT_CHARS = 32 * 1024 * 1024;
 /** How many events a reader looks at before it lets others have their turn. */
@@ -17,10 +15,14 @@ interface Seen extends Fact {
   told?: StreamEvent;
 }
 
-/** The committed events as they happen, for those who may see them. */
+/**
+ * The committed events as they happen, for those who may see them. The latest can be resumed from; who was away for longer
+ * is told that some are missing.
+ */
 export class EventStream {
   readonly #ids: StreamIds;
   readonly #state: State;
+  readonly #remembered: number;
   readonly #kept: Seen[] = [];
   readonly #readers = new Set<() => void>();
   #keptChars = 0;
@@ -29,9 +31,11 @@ export class EventStream {
   /** Of the last one that is no longer kept. */
   #droppedSeq: number;
 
-  constructor(ids: StreamIds, lastSeq: number, state: State) {
+  /** Twice as many as are remembered are kept at most. */
+  constructor(ids: StreamIds, lastSeq: number, state: State, remembered: number) {
     this.#ids = ids;
     this.#state = state;
+    this.#remembered = remembered;
     this.#lastSeq = lastSeq;
     this.#droppedSeq = lastSeq;
   }
@@ -41,7 +45,8 @@ export class EventStream {
       this.#lastSeq = fact.seq;
       if (fact.about) this.#keep(fact);
     }
-    if (this.#kept.length > 2 * KEPT) this.#drop(this.#kept.length - KEPT);
+    const { length } = this.#kept;
+    if (length > 2 * this.#remembered) this.#drop(length - this.#remembered);
     while (this.#keptChars > MAX_KEPT_CHARS) this.#drop(Math.ceil(this.#kept.length / 2));
     for (const wake of this.#readers) wake();
   }

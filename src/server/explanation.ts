@@ -8,12 +8,13 @@ import type { Caller, Explanation, TaskView } from "./api.ts";
 import { isOpen, isVisible, locate } from "./live-task.ts";
 import { apart } from "./task-types.ts";
 
-/** Tasks whose last assignment is remembered; beyond it the oldest is found only in the ledger. */
-const MAX_REMEMBERED = 50_000;
-
-/** How tasks came to their workers, as the ledger says, for those that were placed lately. */
+/** How tasks came to their workers, as the ledger says, for those that were placed lately; others are found only there. */
 export class LastAssignments {
-  readonly #byTask = new RecentMap<string, TaskAssigned>(MAX_REMEMBERED);
+  readonly #byTask: RecentMap<string, TaskAssigned>;
+
+  constructor(remembered: number) {
+    this.#byTask = new RecentMap(remembered);
+  }
 
   follow(facts: readonly Fact[]): void {
     for (const { event, about } of facts) {

@@ -32,6 +32,8 @@ export interface ServiceSettings {
   readonly maxLogBytes: number;
   readonly retention: Retention;
   readonly webhooks: Partial<WebhookSettings>;
+  /** How many of the latest events, and of the tasks placed last, are kept at hand; up to twice as many take memory. */
+  readonly remembered: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -44,6 +46,7 @@ const STANDARD_SETTINGS: ServiceSettings = {
   maxLogBytes: 1024 * 1024,
   retention: { endedTasksMs: null, logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS },
   webhooks: {},
+  remembered: 50_000,
 };
 
 /** How a service decides where it is not told otherwise. */
@@ -81,7 +84,7 @@ const PRUNE_EVERY_MS = 60_000;
 export async function openService(options: OpenServiceOptions): Promise<OpenService> {
   const { store, term, warn, onFailed, instruments } = options;
   const settings = { ...STANDARD_SETTINGS, ...options.settings };
-  const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention } = settings;
+  const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention, remembered } = settings;
   const recent = new RecentActivity();
   const traces = new Traces();
   const payloads = new Payloads(store, (id, settings) => traces.keepFrom(id, settings));
@@ -119,11 +122,11 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     },
   });
   const secret = await store.setting("stream-secret", () => crypto.randomUUID());
-  const stream = new EventStream(new StreamIds(secret), driver.state.seq, driver.state);
+  const stream = new EventStream(new StreamIds(secret), driver.state.seq, driver.state, remembered);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
   const gateway = new Gateway({ driver, store, payloads, clock, ...terms, warn, onFenced, traces });
-  const assignments = new LastAssignments();
+  const assignments = new LastAssignments(remembered);
   const webhooks = await Webhooks.open({
     store: store.webhooks,
     settings: settings.webhooks,
