@@ -7,18 +7,11 @@ import {
   type LedgerEvent,
   type SchedulerConfig,
 } from "../ledger/index.ts";
-import {
-  nextWakeAt,
-  type Reply,
-  type State,
-  type Stimulus,
-  snapshotHash,
-  step,
-  takeSnapshot,
-} from "../scheduler/index.ts";
+import { nextWakeAt, type Reply, type State, type Stimulus, step } from "../scheduler/index.ts";
 import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
 import { Follower } from "./follower.ts";
 import { type Answer, answeredTogether, type Repeat, Request, type Waiting } from "./request.ts";
+import { Snapshots } from "./snapshots.ts";
 
 export interface DriverOptions {
   readonly store: Store;
@@ -64,8 +57,6 @@ export interface Recorder {
   take(): RowChanges;
 }
 
-/** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
-const SNAPSHOT_EVERY = 100_000;
 /** What is attached to the stimuli of one turn, unless one of them alone brings more. */
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
 /** Few enough that the next turn is decided while the store works on this one, many enough to share a commit. */
@@ -137,8 +128,7 @@ export class Driver implements AsyncDisposable {
   #committedSeq: number;
   #held: Held[] = [];
   #onEnough: () => void = () => {};
-  #snapshotSeq: number;
-  #saving: Promise<void> | undefined;
+  readonly #snapshots: Snapshots;
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
   readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything: the next is not before it. */
@@ -152,7 +142,7 @@ export class Driver implements AsyncDisposable {
     this.#tip = options.store.head;
     this.#epoch = options.epoch ?? options.store.head.epoch + 1;
     this.#committedSeq = state.seq;
-    this.#snapshotSeq = snapshotSeq;
+    this.#snapshots = new Snapshots(options.store, snapshotSeq, options.snapshotEvery);
     this.#turnAt = state.now;
     this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
   }
@@ -219,7 +209,7 @@ export class Driver implements AsyncDisposable {
     this.#closed = true;
     this.#cancelWake();
     await this.#turning;
-    await this.#saving;
+    await this.#snapshots.saved();
   }
 
   get #isAhead(): boolean {
@@ -345,7 +335,15 @@ export class Driver implements AsyncDisposable {
     const block = writer.seal(this.#tip, this.#epoch, now);
     this.#tip = headOf(block);
     onDecided?.();
-    return { taken, replies, events, now, block, rows: recorder?.take(), snapshot: this.#snapshotIfDue() };
+    return {
+      taken,
+      replies,
+      events,
+      now,
+      block,
+      rows: recorder?.take(),
+      snapshot: this.#snapshots.takeIfDue(this.#state, this.#tip),
+    };
   }
 
   /** Never rejects: what goes wrong is the end of the driver. */
@@ -363,20 +361,10 @@ export class Driver implements AsyncDisposable {
       }
       for (const [at, waiting] of taken.entries()) waiting.request.answer(waiting.at, replies[at] as Reply);
       this.#releaseHeld();
-      if (snapshot) this.#save(snapshot);
+      if (snapshot) this.#snapshots.save(snapshot);
     } catch (error) {
       this.#fail(error as Error, taken);
     }
-  }
-
-  /** A snapshot only saves time: one that cannot be written is as good as none, and nothing waits for it. */
-  #save(snapshot: SavedSnapshot): void {
-    this.#saving = this.#options.store
-      .saveSnapshot(snapshot)
-      .catch(() => {})
-      .finally(() => {
-        this.#saving = undefined;
-      });
   }
 
   #releaseHeld(): void {
@@ -384,19 +372,6 @@ export class Driver implements AsyncDisposable {
     if (ready.length === 0) return;
     this.#held = this.#held.filter(({ seq }) => seq > this.#committedSeq);
     for (const { release } of ready) release();
-  }
-
-  #snapshotIfDue(): SavedSnapshot | undefined {
-    const state = this.#state;
-    const { snapshotEvery = SNAPSHOT_EVERY } = this.#options;
-    const events = state.seq - this.#snapshotSeq;
-    if (events < snapshotEvery || this.#saving) return undefined;
-    let size = state.singles.all.size;
-    for (const run of state.runs.values()) size += run.graph.size;
-    if (events < size) return undefined;
-    this.#snapshotSeq = state.seq;
-    const snapshot = takeSnapshot(state);
-    return { head: this.#tip, stateHash: snapshotHash(snapshot), state: snapshot };
   }
 
   #time(): number {

@@ -1,8 +1,4 @@
-import { taskIdOf } from "../core/index.ts";
-import { taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
 import type { AttemptFinished, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
-import { NO_RUN } from "../placement/index.ts";
-import { classify, startTier } from "../queue/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
 import {
   type KeyedTask,
@@ -13,9 +9,11 @@ import {
   type SubmittedTask,
   type TaskProgress,
 } from "../store/index.ts";
-import type { About, Attachment, Fact } from "./attachment.ts";
+import { aboutOf } from "./about.ts";
+import type { Attachment, Fact } from "./attachment.ts";
 import type { Recorder } from "./driver.ts";
 import type { Repeat } from "./request.ts";
+import { nodeRow, singleRow } from "./task-rows.ts";
 
 type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: number }>;
 
@@ -257,34 +255,12 @@ export class Projection implements Recorder {
       this.#keys.push(brought.key);
       this.#newKeys.set(textOf(brought.key), { taskId, bodyHash, of: undefined });
     }
-    const { id, zone, agent, requestState, boostMicros, deadline, runAt, requestHash } = event;
-    const spec = taskSpecOf(event.spec);
-    const tier = startTier(spec.priority, boostMicros, state.config);
-    const task: SubmittedTask = {
-      id,
-      run: undefined,
-      zone,
-      agent,
-      executor: spec.executor,
-      type: spec.type,
-      priority: spec.priority,
-      requestState,
-      priorityClass: classify(tier, requestState),
-      boostMicros,
-      estimateMs: spec.estimateMs,
-      deadline,
-      runAt,
-      settings: brought?.settings ?? "{}",
-      payload: brought?.payload ?? "",
-      payloadHash: requestHash,
-      enqueuedAt: now,
-      submittedSeq: seq,
-    };
+    const task = singleRow(state, event, now, seq, brought);
     if (brought) {
       brought.submitted = task;
-      this.#onPayload(id, brought.payload);
+      this.#onPayload(event.id, brought.payload);
     }
-    this.#submitted.set(id, { task, progress });
+    this.#submitted.set(event.id, { task, progress });
   }
 
   #submitRun(event: RunSubmitted, now: number, seq: number, attached: Attachment | undefined): void {
@@ -339,42 +315,6 @@ function errorOf(event: TaskEvent): Pick<TaskProgress, "errorCode" | "errorMessa
   }
 }
 
-function nodeRow(
-  event: RunSubmitted,
-  node: number,
-  now: number,
-  seq: number,
-  brought: Extract<Attachment, { type: "run" }> | undefined,
-): SubmittedTask {
-  const { runId, zone, agent, graph } = event;
-  const nodeId = graph.ids[node] as string;
-  const spec = taskSpecOf(specOf(graph, node));
-  return {
-    id: taskIdOf(runId, nodeId),
-    run: { id: runId, node: nodeId },
-    zone,
-    agent,
-    executor: spec.executor,
-    type: spec.type,
-    priority: spec.priority,
-    requestState: "pending",
-    priorityClass: classify(spec.priority, "pending"),
-    boostMicros: 0,
-    estimateMs: spec.estimateMs,
-    deadline: -1,
-    runAt: -1,
-    settings: brought?.settings[node] ?? "{}",
-    payload: brought?.payloads[node] ?? "",
-    payloadHash: graph.requests[node] ?? "",
-    enqueuedAt: now,
-    submittedSeq: seq,
-  };
-}
-
-function specOf(graph: WireGraph, node: number): WireSpec {
-  return graph.specs[graph.spec[node] as number] as WireSpec;
-}
-
 function mayRepeat(attached: Attachment | undefined): boolean {
   return attached?.type === "requeue" || (attached?.type === "task" && attached.key !== undefined);
 }
@@ -393,30 +333,4 @@ function keyOf(run: number, node: number): string {
 
 function textOf({ zone, agent, key }: { zone: string; agent: string; key: string }): string {
   return JSON.stringify([zone, agent, key]);
-}
-
-function aboutOf(state: State, event: LedgerEvent): About | undefined {
-  if (event.kind === "TaskSubmitted") {
-    const { zone, agent, id } = event;
-    return { zone, agent, runId: undefined, task: { id, node: undefined, spec: taskSpecOf(event.spec) } };
-  }
-  if (event.kind === "RunSubmitted") {
-    const { zone, agent, runId } = event;
-    return { zone, agent, runId, task: undefined };
-  }
-  if (!("run" in event)) return undefined;
-  const node = "node" in event ? event.node : -1;
-  if (event.run === NO_RUN) return aboutSingle(state.singles.all.get(node));
-  const run = state.runs.get(event.run);
-  if (!run) return undefined;
-  const { zone, agent, id: runId } = run;
-  if (!run.has(node)) return { zone, agent, runId, task: undefined };
-  const task = { id: run.taskIdOf(node), node: run.graph.idOf(node), spec: run.taskOf(node) };
-  return { zone, agent, runId, task };
-}
-
-function aboutSingle(single: ReturnType<State["singles"]["byId"]>): About | undefined {
-  if (!single) return undefined;
-  const { zone, agent, id, spec } = single;
-  return { zone, agent, runId: undefined, task: { id, node: undefined, spec } };
 }

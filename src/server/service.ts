@@ -1,6 +1,4 @@
-import { setImmediate } from "node:timers/promises";
-import { invariant } from "../core/index.ts";
-import type { Answer, Attachment, Driver, Fact } from "../driver/index.ts";
+import type { Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph } from "../graph/index.ts";
 import { type Census, census, type State, Status } from "../scheduler/index.ts";
 import {
@@ -41,12 +39,12 @@ import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
 import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
-import { NewTask } from "./new-task.ts";
 import { overviewOf } from "./overview.ts";
 import { Paced } from "./paced.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
-import { agentConfigured, payloadOf, requeueOf, stimulusOf, typed } from "./stimuli.ts";
+import { agentConfigured, payloadOf, requeueOf, typed } from "./stimuli.ts";
+import { Submissions } from "./submissions.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
 import type { Traces } from "./traces.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
@@ -62,15 +60,8 @@ export interface ServiceOptions {
   readonly traces: Traces;
 }
 
-/** As many as a turn takes: while one is decided and one is committed, the next is made ready. */
-const SLICE = 250;
-const SLICES_AHEAD = 3;
-const AT_ONCE = 32;
-const KEY_LOST = refusal("key-reused", "the task of this idempotency key is no longer kept; use a new key");
 /** How often a task is looked at whose row and state do not agree. */
 const MAX_LOOKS = 5;
-
-type Repeated = Extract<Answer, { readonly repeats: unknown }>;
 
 /** What callers can do, on the driver and its rows. */
 export class Service implements Api {
@@ -85,6 +76,7 @@ export class Service implements Api {
   readonly #ended = new EndedTasks();
   readonly #counted = new Paced<Census>();
   readonly #lists: TaskLists;
+  readonly #submissions: Submissions;
 
   constructor(options: ServiceOptions) {
     const { driver, store, gateway, stream, assignments, recent, webhooks, traces } = options;
@@ -97,6 +89,7 @@ export class Service implements Api {
     this.#webhooks = webhooks;
     this.#traces = traces;
     this.#lists = new TaskLists(driver, store);
+    this.#submissions = new Submissions(driver, traces, (caller, id) => this.task(caller, id));
   }
 
   /** What a committed turn means to those who wait for a task. */
@@ -104,53 +97,8 @@ export class Service implements Api {
     this.#ended.follow(facts);
   }
 
-  async submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
-    if (submissions.length <= SLICE) return await this.#submit(caller, submissions);
-    const slices: Promise<readonly Submitted[]>[] = [];
-    for (let from = 0; from < submissions.length; from += SLICE) {
-      await slices.at(-SLICES_AHEAD);
-      const slice = this.#submit(caller, submissions.slice(from, from + SLICE));
-      // Whoever waits for an earlier one that failed does not come to wait for this one.
-      slice.catch(() => {});
-      slices.push(slice);
-      await setImmediate();
-    }
-    return (await Promise.all(slices)).flat();
-  }
-
-  async #submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
-    const stimuli: ReturnType<typeof stimulusOf>[] = [];
-    for (const submission of submissions) {
-      const made = stimulusOf(caller, submission);
-      if (submission.trace) this.#traces.keep(made.stimulus.id, submission.trace);
-      stimuli.push(made);
-    }
-    const answers = await this.#driver.submitAll(stimuli);
-    const now = this.#driver.now();
-    const submitted: Submitted[] = [];
-    const repeated: number[] = [];
-    for (let at = 0; at < answers.length; at++) {
-      const answer = answers[at] as Answer;
-      if (!answer.accepted) submitted.push(refusalOf(answer, now));
-      else if ("repeats" in answer) {
-        submitted.push(KEY_LOST);
-        repeated.push(at);
-      } else {
-        const { submitted: task } = (stimuli[at] as (typeof stimuli)[number]).attached;
-        invariant(task, "a submission that was taken is a task");
-        submitted.push(new NewTask(this.#driver.state, task, now, answer.throttle));
-      }
-    }
-    // A few at a time: what repeats an earlier submission is looked up, and a batch may do so by the thousands.
-    for (let from = 0; from < repeated.length; from += AT_ONCE) {
-      await Promise.all(
-        repeated.slice(from, from + AT_ONCE).map(async (at) => {
-          const { bodyHash } = submissions[at] as TaskSubmission;
-          submitted[at] = await this.#repeated(caller, bodyHash, answers[at] as Repeated);
-        }),
-      );
-    }
-    return submitted;
+  submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
+    return this.#submissions.submit(caller, submissions);
   }
 
   async task(caller: Caller, id: string): Promise<TaskView | undefined> {
@@ -354,14 +302,6 @@ export class Service implements Api {
 
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent> {
     return this.#stream.read(caller, from, signal);
-  }
-
-  async #repeated(caller: Caller, bodyHash: string, { repeats }: Repeated): Promise<Submitted> {
-    if (bodyHash !== repeats.bodyHash) {
-      return refusal("key-reused", "this idempotency key came with another request before");
-    }
-    const task = await this.task(caller, repeats.taskId);
-    return task ? { accepted: true, id: task.id, task, repeated: true, throttle: false } : KEY_LOST;
   }
 
   #look<Seen>(look: (state: State, now: number) => Seen): Promise<Seen> {

@@ -1,0 +1,77 @@
+import { taskIdOf } from "../core/index.ts";
+import { taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
+import type { RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
+import { classify, startTier } from "../queue/index.ts";
+import type { State } from "../scheduler/index.ts";
+import type { SubmittedTask } from "../store/index.ts";
+import type { Attachment } from "./attachment.ts";
+
+/** The row of a task of its own, as it is submitted. */
+export function singleRow(
+  { config }: State,
+  event: TaskSubmitted,
+  now: number,
+  seq: number,
+  brought: Extract<Attachment, { type: "task" }> | undefined,
+): SubmittedTask {
+  const { id, zone, agent, requestState, boostMicros, deadline, runAt, requestHash } = event;
+  const spec = taskSpecOf(event.spec);
+  const tier = startTier(spec.priority, boostMicros, config);
+  return {
+    id,
+    run: undefined,
+    zone,
+    agent,
+    executor: spec.executor,
+    type: spec.type,
+    priority: spec.priority,
+    requestState,
+    priorityClass: classify(tier, requestState),
+    boostMicros,
+    estimateMs: spec.estimateMs,
+    deadline,
+    runAt,
+    settings: brought?.settings ?? "{}",
+    payload: brought?.payload ?? "",
+    payloadHash: requestHash,
+    enqueuedAt: now,
+    submittedSeq: seq,
+  };
+}
+
+/** The row of a node of a run, as that is submitted. */
+export function nodeRow(
+  event: RunSubmitted,
+  node: number,
+  now: number,
+  seq: number,
+  brought: Extract<Attachment, { type: "run" }> | undefined,
+): SubmittedTask {
+  const { runId, zone, agent, graph } = event;
+  const nodeId = graph.ids[node] as string;
+  const spec = taskSpecOf(specOf(graph, node));
+  return {
+    id: taskIdOf(runId, nodeId),
+    run: { id: runId, node: nodeId },
+    zone,
+    agent,
+    executor: spec.executor,
+    type: spec.type,
+    priority: spec.priority,
+    requestState: "pending",
+    priorityClass: classify(spec.priority, "pending"),
+    boostMicros: 0,
+    estimateMs: spec.estimateMs,
+    deadline: -1,
+    runAt: -1,
+    settings: brought?.settings[node] ?? "{}",
+    payload: brought?.payloads[node] ?? "",
+    payloadHash: graph.requests[node] ?? "",
+    enqueuedAt: now,
+    submittedSeq: seq,
+  };
+}
+
+function specOf(graph: WireGraph, node: number): WireSpec {
+  return graph.specs[graph.spec[node] as number] as WireSpec;
+}
