@@ -56,3 +56,41 @@ test("a webhook that goes while something is sent to it is not looked for withou
   await deliverer[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
 });
+
+test("as many as are sent at once may listen for the end, and Node does not take that for a leak", async () => {
+  const store = new MemoryStore();
+  const webhooks = Array.from({ length: 20 }, (_, at) => ({ ...WEBHOOK, id: `wh_${at}` }));
+  for (const { id } of webhooks)
+    await store.webhooks.addDelivery({
+      id: `msg_${id}`,
+      webhookId: id,
+      type: "task.completed",
+      subject: "task",
+      createdAt: 0,
+      body: "{}",
+    });
+  const warnings: string[] = [];
+  const warned = ({ message }: Error) => warnings.push(message);
+  process.on("warning", warned);
+  let sent = 0;
+  const deliverer = new Deliverer({
+    store: store.webhooks,
+    active: () => webhooks,
+    send: (_message, stopped) => {
+      sent++;
+      return new Promise((resolve) =>
+        stopped.addEventListener("abort", () => resolve({ error: "it was stopped" })),
+      );
+    },
+    onOutcome: () => {},
+    waitsMs: [],
+    now: () => 1,
+    warn: () => {},
+  });
+  deliverer.nudge();
+  await expect.poll(() => sent).toBe(webhooks.length);
+  await new Promise((resolve) => setImmediate(resolve));
+  await deliverer[Symbol.asyncDispose]();
+  process.off("warning", warned);
+  expect(warnings).toEqual([]);
+});

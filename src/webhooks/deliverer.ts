@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { DeliveryProgress, DeliveryRow, WebhookRow, WebhookStore } from "../store/index.ts";
 import { nextTryAt } from "./schedule.ts";
 import type { Message, Outcome } from "./sender.ts";
@@ -52,6 +53,8 @@ export class Deliverer implements AsyncDisposable {
 
   constructor(options: DelivererOptions) {
     this.#options = options;
+    // All that are under way listen to it.
+    setMaxListeners(AT_ONCE, this.#stopped.signal);
   }
 
   /** Something may be due. */
