@@ -5,6 +5,7 @@ import {
   NO_CHANGES,
   QUEUED,
   type RowChanges,
+  type RunRow,
   type SubmittedTask,
   type TaskProgress,
 } from "../src/store/index.ts";
@@ -35,6 +36,21 @@ export function taskOf(id: string, changed: Partial<SubmittedTask> = {}): Submit
     payloadHash: "f".repeat(64),
     enqueuedAt: 1_794_738_955_269,
     submittedSeq: 1,
+    ...changed,
+  };
+}
+
+export function runOf(id: string, changed: Partial<RunRow> = {}): RunRow {
+  return {
+    id,
+    zone: "main",
+    agent: "ada",
+    name: "nightly",
+    nodes: 2,
+    submittedAt: 5,
+    submittedSeq: 1,
+    outcome: "",
+    endedAt: -1,
     ...changed,
   };
 }

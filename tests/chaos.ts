@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openEmbedded } from "../src/store/embedded/cluster.ts";
 import { MAIN } from "./cli.ts";
 import { testDataDir } from "./postgres.ts";
+import { runSiege, type Siege, seededRandom } from "./siege.ts";
 
 const KEY = "sk-chaos-0123456789abcdef";
 const PORT = 20_261;
@@ -49,34 +50,11 @@ export interface ChaosReport {
   close(): Promise<void>;
 }
 
-/** Deterministic for the victims and moments; what the processes do in between is theirs. */
-function random(seed: number): () => number {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
+export function runChaos(plan: ChaosPlan): Promise<ChaosReport> {
+  return runSiege(new Fire(plan));
 }
 
-export async function runChaos(plan: ChaosPlan): Promise<ChaosReport> {
-  const fire = new Fire(plan);
-  try {
-    await fire.begin();
-    const submitting = fire.submitAll();
-    await Promise.race([fire.killAll(), submitting]);
-    fire.stopSubmitting();
-    await submitting;
-    await fire.untilDone();
-    return fire.report();
-  } catch (error) {
-    await fire.close();
-    throw error;
-  }
-}
-
-class Fire {
+class Fire implements Siege<ChaosReport> {
   readonly #plan: ChaosPlan;
   readonly #random: () => number;
   readonly #acknowledged = new Map<string, number>();
@@ -95,7 +73,7 @@ class Fire {
 
   constructor(plan: ChaosPlan) {
     this.#plan = plan;
-    this.#random = random(plan.seed);
+    this.#random = seededRandom(plan.seed);
   }
 
   async begin(): Promise<void> {
@@ -124,7 +102,7 @@ class Fire {
     this.#isOver = true;
   }
 
-  async killAll(): Promise<void> {
+  async failAll(): Promise<void> {
     const { serverKills, postgresKills, workerKills } = this.#plan;
     const victims = [
       ...Array.from({ length: serverKills }, () => "server" as const),

@@ -12,6 +12,7 @@ import { type Embedded, openEmbedded } from "../src/store/embedded/cluster.ts";
 import { PostgresStore } from "../src/store/postgres/store.ts";
 import { MAIN } from "./cli.ts";
 import { testDataDir } from "./postgres.ts";
+import { runSiege, type Siege, seededRandom } from "./siege.ts";
 
 const KEY = "sk-cluster-0123456789abcdef";
 const TASKS = `
@@ -47,20 +48,8 @@ export interface FaultReport {
   close(): Promise<void>;
 }
 
-export async function runFaults(plan: FaultPlan): Promise<FaultReport> {
-  const pair = new Pair(plan);
-  try {
-    await pair.begin();
-    const submitting = pair.submitAll();
-    await Promise.race([pair.failAll(), submitting]);
-    pair.stopSubmitting();
-    await submitting;
-    await pair.untilDone();
-    return pair.report();
-  } catch (error) {
-    await pair.close();
-    throw error;
-  }
+export function runFaults(plan: FaultPlan): Promise<FaultReport> {
+  return runSiege(new Pair(plan));
 }
 
 interface Server {
@@ -69,18 +58,7 @@ interface Server {
   process: ChildProcess;
 }
 
-/** The same faults at the same moments for a seed; what the processes do in between is theirs. */
-function random(seed: number): () => number {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
-}
-
-class Pair {
+class Pair implements Siege<FaultReport> {
   readonly #plan: FaultPlan;
   readonly #random: () => number;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 256 });
@@ -99,7 +77,7 @@ class Pair {
 
   constructor(plan: FaultPlan) {
     this.#plan = plan;
-    this.#random = random(plan.seed);
+    this.#random = seededRandom(plan.seed);
   }
 
   async begin(): Promise<void> {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
+import { aSubmission } from "../../tests/submissions.ts";
 import type { Block } from "../ledger/index.ts";
 import type { Registration, ServerMessage } from "../protocol/index.ts";
 import { MemoryStore, type RowChanges } from "../store/index.ts";
-import type { Caller, TaskSubmission, WorkerSession } from "./api.ts";
+import type { Caller, WorkerSession } from "./api.ts";
 import { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 
 /** A store whose commits can be held back. */
@@ -59,26 +60,7 @@ function aRegistration(id: string, more: Partial<Registration> = {}): Registrati
   };
 }
 
-const SUBMISSION: TaskSubmission = {
-  executor: "e",
-  type: "t",
-  payload: "{}",
-  priority: 2,
-  requestState: "pending",
-  estimateMs: 1000,
-  boostMicros: 0,
-  deadline: -1,
-  runAt: -1,
-  idempotencyKey: undefined,
-  bodyHash: "",
-  cpuMillicores: 0,
-  memoryBytes: 0,
-  capabilities: [],
-  limits: [],
-  maxAttempts: 5,
-  backoffMs: 0,
-  timeoutMs: 0,
-};
+const SUBMISSION = aSubmission({ executor: "e", type: "t", maxAttempts: 5 });
 
 async function submitted({ api }: OpenService, zone: string): Promise<string> {
   const [answer] = await api.submit(callerIn(zone), [SUBMISSION]);

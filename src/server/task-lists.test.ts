@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { testDatabase } from "../../tests/postgres.ts";
+import { aSubmission } from "../../tests/submissions.ts";
 import { localCaller, open } from "../embedded/index.ts";
 import type { RowStatus } from "../store/index.ts";
 import { task } from "../worker/index.ts";
@@ -50,7 +51,7 @@ test.each(Object.entries(STORES))(
     const submit = async (agent: string, type: string, count: number) => {
       const shape = await api.submit(
         localCaller("default", agent),
-        Array.from({ length: count }, () => sub(type)),
+        Array.from({ length: count }, () => aSubmission({ type })),
       );
       return shape.map((one) => (one.accepted ? one.task.id : expect.fail(one.message)));
     };
@@ -77,26 +78,3 @@ test.each(Object.entries(STORES))(
   },
   60_000,
 );
-
-function sub(type: string): Parameters<Api["submit"]>[1][number] {
-  return {
-    executor: "default",
-    type,
-    payload: "{}",
-    priority: 2,
-    requestState: "pending",
-    estimateMs: 1000,
-    boostMicros: 0,
-    deadline: -1,
-    runAt: -1,
-    idempotencyKey: undefined,
-    bodyHash: "",
-    cpuMillicores: 0,
-    memoryBytes: 0,
-    capabilities: [],
-    limits: [],
-    maxAttempts: 1,
-    backoffMs: 0,
-    timeoutMs: 0,
-  };
-}

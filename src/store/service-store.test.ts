@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { blockOn, endedAt, submitted, taskOf } from "../../tests/any-rows.ts";
+import { blockOn, endedAt, runOf, submitted, taskOf } from "../../tests/any-rows.ts";
 import { testDatabase } from "../../tests/postgres.ts";
 import type { ServiceStore } from "./contract.ts";
 import { MemoryStore } from "./memory.ts";
@@ -11,7 +11,6 @@ import {
   QUEUED,
   type Retention,
   type RowChanges,
-  type RunRow,
   type ScheduleRow,
   type TaskFilter,
 } from "./rows.ts";
@@ -22,21 +21,6 @@ const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
 };
 
 const FOR_EVER: Retention = { endedTasksMs: null, logsMs: null, idempotencyMs: Number.MAX_SAFE_INTEGER };
-
-function runOf(id: string, changed: Partial<RunRow> = {}): RunRow {
-  return {
-    id,
-    zone: "main",
-    agent: "ada",
-    name: "nightly",
-    nodes: 2,
-    submittedAt: 5,
-    submittedSeq: 1,
-    outcome: "",
-    endedAt: -1,
-    ...changed,
-  };
-}
 
 function scheduleOf(id: string, changed: Partial<ScheduleRow>): ScheduleRow {
   return {
@@ -181,6 +165,23 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
       new Map(Array.from(found, ([id, { payload }]) => [id, payload])),
     );
     for (const [id, payload] of Object.entries(texts)) expect((await store.task(id))?.payload).toBe(payload);
+  });
+
+  test("tasks of many kinds go into one commit", async () => {
+    await using store = await open();
+    const tasks = Array.from({ length: 100 }, (_, at) =>
+      taskOf(`t${at}`, {
+        zone: at % 3 ? "main" : "east",
+        settings: `{"n":${at % 50}}`,
+        enqueuedAt: at % 2,
+        run: at % 7 ? undefined : { id: "r", node: `n${at}` },
+        submittedSeq: at + 1,
+      }),
+    );
+    const progress = (at: number) => (at % 5 ? { ...QUEUED, seq: at + 1 } : endedAt(100 + at));
+    await commit(store, { submitted: tasks.map((task, at) => ({ task, progress: progress(at) })) });
+    for (const [at, task] of tasks.entries())
+      expect(await store.task(task.id)).toEqual({ ...task, ...progress(at) });
   });
 
   test("payloads come with the settings of tasks that belong to a trace, and of no others", async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { blockOn, endedAt, taskOf } from "../../tests/any-rows.ts";
+import { blockOn, endedAt, runOf, taskOf } from "../../tests/any-rows.ts";
 import { testDatabase } from "../../tests/postgres.ts";
 import type { ServiceStore } from "./contract.ts";
 import { MemoryStore } from "./memory.ts";
 import { PostgresStore } from "./postgres/store.ts";
-import { NO_CHANGES, QUEUED, type RowChanges, type RunRow } from "./rows.ts";
+import { NO_CHANGES, QUEUED, type RowChanges } from "./rows.ts";
 import type { Delivery, DeliveryProgress, EndsCursor, WebhookRow } from "./webhook-rows.ts";
 
 const STORES: Readonly<Record<string, () => Promise<ServiceStore>>> = {
@@ -207,18 +207,3 @@ describe.each(Object.entries(STORES))("the webhooks of the %s store", (_, open) 
     expect(ids(await webhooks.deliveries("w1", undefined, 10))).toEqual(["e1"]);
   });
 });
-
-function runOf(id: string, changed: Partial<RunRow> = {}): RunRow {
-  return {
-    id,
-    zone: "main",
-    agent: "ada",
-    name: "nightly",
-    nodes: 2,
-    submittedAt: 5,
-    submittedSeq: 1,
-    outcome: "",
-    endedAt: -1,
-    ...changed,
-  };
-}

@@ -24,6 +24,7 @@ const statusOf = ({ status }: TaskProgress): number => ROW_STATUSES.indexOf(stat
 
 /** In the order of the parameters of the files in `sql/` that the constants are named after. */
 const NEW_TASKS_KIND: Columns<Added> = [
+  ({ task }) => task.enqueuedAt,
   ({ task }) => task.zone,
   ({ task }) => task.boostMicros,
   ({ task }) => task.priority,
@@ -133,7 +134,7 @@ const ENDED_RUNS: Columns<RowChanges["runsEnded"][number]> = [
 export function commitOf(block: Block, changes: RowChanges): Query {
   const { prev, seq, epoch, count, hash, now, line } = block;
   const parts: Part[] = [];
-  if (changes.submitted.length > 0) parts.push(...tasksOf(changes.submitted, now));
+  if (changes.submitted.length > 0) parts.push(...tasksOf(changes.submitted));
   if (changes.progressed.length > 0) parts.push(progressOf(changes.progressed));
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
@@ -155,17 +156,17 @@ function addColumns<T>(parts: Part[], name: string, rows: readonly T[], columns:
   if (rows.length > 0) parts.push({ name, values: arraysOf(rows, columns) });
 }
 
-function* tasksOf(submitted: readonly Added[], now: number): Iterable<Part> {
+function* tasksOf(submitted: readonly Added[]): Iterable<Part> {
   const kinds = new Kinds(NEW_TASKS_KIND, MAX_KINDS);
   const alone: Added[] = [];
   const others: Added[] = [];
   const progressed: Added[] = [];
   for (const row of submitted) {
-    (isAlone(row, now) && kinds.add(row) ? alone : others).push(row);
+    (!row.task.run && kinds.add(row) ? alone : others).push(row);
     if (!isNew(row)) progressed.push(row);
   }
   if (alone.length > 0)
-    yield { name: "new-tasks", values: [now, ...kinds.arrays(), ...arraysOf(alone, NEW_TASKS)] };
+    yield { name: "new-tasks", values: [...kinds.arrays(), ...arraysOf(alone, NEW_TASKS)] };
   if (others.length > 0) yield { name: "tasks", values: arraysOf(others, TASKS) };
   if (progressed.length > 0) yield { name: "first-progress", values: arraysOf(progressed, FIRST_PROGRESS) };
 }
@@ -174,10 +175,6 @@ function progressOf(progressed: readonly Progressed[]): Part {
   const kinds = new Kinds(PROGRESS_KIND, Number.POSITIVE_INFINITY);
   for (const row of progressed) kinds.add(row);
   return { name: "progress", values: [...kinds.arrays(), ...arraysOf(progressed, PROGRESS)] };
-}
-
-function isAlone({ task }: Added, now: number): boolean {
-  return task.run === undefined && task.enqueuedAt === now;
 }
 
 /** Nothing has become of it but that it waits: what a task without progress is taken for. */
