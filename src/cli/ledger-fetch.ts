@@ -1,29 +1,44 @@
 import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { get, type IncomingMessage } from "node:http";
+import { get as getSecurely } from "node:https";
+import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import type { ReadableStream } from "node:stream/web";
 import { CheckFailed, UsageError } from "./errors.ts";
 import type { LedgerOptions } from "./ledger.ts";
 
 /** Writes the whole ledger or nothing: a file that is there under its name is complete. */
 export async function fetchLedger(file: string, { server, key }: LedgerOptions): Promise<void> {
   if (!key) throw new UsageError("there is no API key; set ORRERY_API_KEY, or use --key");
-  const response = await fetch(new URL("/api/v2/scheduler/ledger", server), {
-    headers: { authorization: `Bearer ${key}` },
-  }).catch(() => {
+  const response = await ask(new URL("/api/v2/scheduler/ledger", server), key).catch(() => {
     throw new CheckFailed(`no server answers at ${server}; start one with: orrery serve`);
   });
-  if (!response.ok || !response.body) {
-    const { detail } = (await response.json().catch(() => ({}))) as { detail?: string };
-    throw new UsageError(`the server does not give its ledger: ${detail ?? `HTTP ${response.status}`}`);
+  if (response.statusCode !== 200) {
+    const why = detailOf(await text(response).catch(() => "")) ?? `HTTP ${response.statusCode}`;
+    throw new UsageError(`the server does not give its ledger: ${why}`);
   }
   const partial = `${file}.partial`;
   try {
-    await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(partial));
+    await pipeline(response, createWriteStream(partial));
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });
     throw new CheckFailed(`the ledger could not be written to ${file}: ${(error as Error).message}`);
+  }
+}
+
+/** Not by `fetch`: it takes in more than is written, and the more it holds the longer each piece takes. */
+function ask(url: URL, key: string): Promise<IncomingMessage> {
+  const send = url.protocol === "https:" ? getSecurely : get;
+  return new Promise((resolve, reject) => {
+    send(url, { headers: { authorization: `Bearer ${key}` } }, resolve).on("error", reject);
+  });
+}
+
+function detailOf(problem: string): string | undefined {
+  try {
+    return (JSON.parse(problem) as { detail?: string }).detail;
+  } catch {
+    return undefined;
   }
 }

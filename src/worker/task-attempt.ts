@@ -5,6 +5,7 @@ import type { Handler } from "./handler.ts";
 import { PacedProgress } from "./paced-progress.ts";
 import { jsonResult } from "./result.ts";
 import type { AttemptContext } from "./task-context.ts";
+import type { AttemptName } from "./transport.ts";
 
 /** What the attempts of a worker share. */
 export interface AttemptHost {
@@ -26,6 +27,7 @@ const MAX_COST = 1e9;
 
 /** One attempt of a task on this worker: waiting, then running, then ended with a report. */
 export class TaskAttempt {
+  readonly key: string;
   readonly assignment: Assignment;
   /** On this machine's clock; -1: not yet. */
   startedAt = -1;
@@ -43,6 +45,7 @@ export class TaskAttempt {
   #cost: number | undefined;
 
   constructor(assignment: Assignment, host: AttemptHost) {
+    this.key = keyOf(assignment);
     this.assignment = assignment;
     this.#host = host;
   }
@@ -173,6 +176,11 @@ export class TaskAttempt {
     const { task, attempt } = this.assignment;
     return { ...end, task, attempt, started_at: this.startedAt, ...given("cost", this.#cost) };
   }
+}
+
+/** What an attempt is known by. */
+export function keyOf({ task, attempt }: AttemptName): string {
+  return `${task}:${attempt}`;
 }
 
 /** Its functions are made when they are looked at: handlers take out what they need, and many need nothing. */

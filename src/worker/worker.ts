@@ -14,7 +14,7 @@ import { backOffMs, STEADY_MS } from "./back-off.ts";
 import type { Handlers } from "./handler.ts";
 import { LogQueue } from "./log-queue.ts";
 import { Outbox } from "./outbox.ts";
-import { type AttemptHost, TaskAttempt } from "./task-attempt.ts";
+import { type AttemptHost, keyOf, TaskAttempt } from "./task-attempt.ts";
 import {
   type AttemptName,
   type Connection,
@@ -105,7 +105,7 @@ export class Worker {
     if (this.#draining) return;
     this.#draining = true;
     // Missing from the next heartbeat, or at the latest when we leave, they are given to others.
-    for (const { assignment } of this.#queue) this.#held.delete(keyOf(assignment));
+    for (const { key } of this.#queue) this.#held.delete(key);
     const returned = this.#queue.size;
     this.#queue.clear();
     this.#observe({ type: "draining", running: this.#running.size, returned });
@@ -196,9 +196,9 @@ export class Worker {
 
   #assign(assignments: readonly Assignment[]): void {
     for (const assignment of assignments) {
-      const key = keyOf(assignment);
-      if (this.#draining || this.#held.has(key) || this.#settled.has(key)) continue;
       const attempt = new TaskAttempt(assignment, this.#attemptHost);
+      const { key } = attempt;
+      if (this.#draining || this.#held.has(key) || this.#settled.has(key)) continue;
       this.#held.set(key, attempt);
       this.#queue.add(attempt);
     }
@@ -248,7 +248,7 @@ export class Worker {
   #report(attempt: TaskAttempt, report: Report): void {
     // Before the report: the log of a task that has ended should be whole.
     this.#sendLogs();
-    this.#outbox.add(keyOf(attempt.assignment), report);
+    this.#outbox.add(attempt.key, report);
   }
 
   #settle(key: string): void {
@@ -281,8 +281,4 @@ function unknownType(type: string): { code: string; message: string; retry: bool
     message: `this worker has no handler for ${JSON.stringify(type)}`,
     retry: false,
   };
-}
-
-function keyOf({ task, attempt }: AttemptName): string {
-  return `${task}:${attempt}`;
 }
