@@ -79,6 +79,21 @@ test("a migration that fails leaves nothing behind", async () => {
   expect(rows).toEqual([]);
 });
 
+test("what somebody built on the tables, and keeps a migration from working, is named", async () => {
+  const database = await testDatabase();
+  await using client = await connected(database);
+  const all = migrations();
+  const split = all.findIndex(({ name }) => name.includes("part_progress"));
+  await migrate(client, database.schema, all.slice(0, split));
+  await client.query("create view ours as select id, seq from tasks");
+  await expect(PostgresStore.open(database)).rejects.toMatchObject({
+    code: "unwritable",
+    message: expect.stringMatching(/^migration 0008_part_progress.*cannot drop.*\n.*view ours depends on/s),
+  });
+  await client.query("drop view ours");
+  await using _ = await PostgresStore.open(database);
+});
+
 test("a server that is not there is said to be unavailable, and one that refuses us says why", async () => {
   const { url } = await testDatabase();
   const wrong = url.replace("/postgres?", "/no_such_database?");

@@ -58,6 +58,10 @@ function missing(known: readonly Migration[], applied: readonly Applied[], schem
 }
 
 async function apply(client: ClientBase, { number, name, text }: Migration): Promise<void> {
-  await client.query(text);
+  await client.query(text).catch((cause: unknown) => {
+    // What keeps a table from being changed is named in the details.
+    const { message, detail } = cause as Error & { detail?: string };
+    throw detail ? new StoreError("unwritable", `migration ${name}: ${message}\n${detail}`, cause) : cause;
+  });
   await client.query({ text: sql("add-migration").text, values: [number, name, sha256Hex(text)] });
 }
