@@ -66,8 +66,8 @@ async function openOrrery({ place, purpose, onStart }, closers) {
     begin: () => library.api.setPaused(admin, undefined, false),
     async completed(many) {
       await started.reaches(many);
-      // A read waits for the commit that is under way.
-      while ((await library.api.metrics(admin)).totals.completed < many) await sleep(1);
+      // A read waits for the commit that is under way. This one does not look at what waits.
+      while ((await library.api.overview(admin)).ended.completed < many) await sleep(1);
     },
     async writeLedger(file) {
       await library.api.setPaused(admin, undefined, true);
