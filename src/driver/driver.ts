@@ -59,8 +59,9 @@ export interface Recorder {
 
 /** What is attached to the stimuli of one turn, unless one of them alone brings more. */
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
-/** Few enough that the next turn is decided while the store works on this one, many enough to share a commit. */
-const MAX_TURN_STIMULI = 250;
+/** Of many stimuli a turn takes half, so that the rest can be decided while the store works on these. */
+const MANY_STIMULI = 250;
+const MAX_TURN_STIMULI = 1_000;
 const DECIDE_AHEAD_FROM = 64;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -268,11 +269,12 @@ export class Driver implements AsyncDisposable {
   /** What has arrived, but no more than a block should hold: the rest is for the turn after. */
   #takeWaiting(): Waiting[] {
     const { recorder } = this.#options;
+    const most = Math.min(Math.max(MANY_STIMULI, Math.ceil(this.#waiting.length / 2)), MAX_TURN_STIMULI);
     let bytes = 0;
     let count = 0;
     for (const { attached } of this.#waiting) {
       bytes += attached === undefined ? 0 : (recorder?.weigh?.(attached) ?? 0);
-      if (count > 0 && (bytes > MAX_TURN_BYTES || count >= MAX_TURN_STIMULI)) break;
+      if (count > 0 && (bytes > MAX_TURN_BYTES || count >= most)) break;
       count++;
     }
     return this.#waiting.splice(0, count);

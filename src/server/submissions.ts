@@ -7,8 +7,8 @@ import { refusal, refusalOf } from "./refusals.ts";
 import { stimulusOf } from "./stimuli.ts";
 import type { Traces } from "./traces.ts";
 
-/** As many as a turn takes: while one slice is decided and one is committed, the next is made ready. */
-const SLICE = 250;
+/** While one slice is decided and one is committed, the next is made ready. */
+const SLICE = 500;
 const SLICES_AHEAD = 3;
 /** How many repetitions are looked up at once. */
 const AT_ONCE = 32;
