@@ -9,6 +9,7 @@ import {
 } from "../ledger/index.ts";
 import { nextWakeAt, type Reply, type State, type Stimulus, step } from "../scheduler/index.ts";
 import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
+import { Attached } from "./attached.ts";
 import { Follower } from "./follower.ts";
 import { type Answer, answeredTogether, type Repeat, Request, type Waiting } from "./request.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -65,26 +66,6 @@ const MAX_TURN_STIMULI = 1_000;
 const DECIDE_AHEAD_FROM = 64;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** Finds what came with an event: stimuli are recorded in the order in which they were taken, if they are. */
-class Attached {
-  readonly #taken: readonly Waiting[];
-  #at = 0;
-
-  constructor(taken: readonly Waiting[]) {
-    this.#taken = taken;
-  }
-
-  of(event: LedgerEvent): unknown {
-    const { kind } = event;
-    if (kind !== "TaskSubmitted" && kind !== "AttemptFinished" && kind !== "RunSubmitted") return undefined;
-    for (; this.#at < this.#taken.length; this.#at++) {
-      const { stimulus, attached } = this.#taken[this.#at] as Waiting;
-      if (stimulus === event) return attached;
-    }
-    return undefined;
-  }
-}
 
 /** What was decided and is to be committed. */
 interface Decided {

@@ -1,6 +1,7 @@
 export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
+export { DEFAULT_CONFIG } from "./default-config.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export { type WaitReason, whyHere, whyNotYet } from "./explain.ts";
 export { zonedKey } from "./group.ts";
@@ -8,7 +9,7 @@ export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export type { Run } from "./run.ts";
 export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
-export { DEFAULT_CONFIG, State } from "./state.ts";
+export { State } from "./state.ts";
 export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";
 export { type Reply, type Stimulus, step } from "./step.ts";
 export type { Tasks } from "./tasks.ts";

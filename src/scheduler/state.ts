@@ -1,11 +1,6 @@
 import { invariant } from "../core/index.ts";
 import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
-import {
-  POLICY_VERSION,
-  type RunSubmitted,
-  type SchedulerConfig,
-  type TaskSubmitted,
-} from "../ledger/index.ts";
+import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
   Candidates,
   Fleet,
@@ -21,38 +16,19 @@ import {
   type CostWindow,
   Credits,
   classify,
-  DEFAULT_QUEUE,
   FairShare,
   Limit,
   Line,
   SubmitRates,
   startTier,
 } from "../queue/index.ts";
+import { DEFAULT_CONFIG } from "./default-config.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Run } from "./run.ts";
 import { type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 import { type Due, Timetable } from "./timetable.ts";
-
-export const DEFAULT_CONFIG: SchedulerConfig = {
-  policyVersion: POLICY_VERSION,
-  strategy: "least-loaded",
-  preferLocality: false,
-  maxQueuePerWorker: 10,
-  keepLostWorkers: 1000,
-  seed: 0,
-  overloadedAtPermille: 950,
-  relievedBelowPermille: 800,
-  ...DEFAULT_QUEUE,
-  maxNodes: 1_000_000,
-  backlogLimit: 1_000_000,
-  rejectThreshold: null,
-  reserveAfterMs: 30_000,
-  maxBackoffMs: 60_000,
-  jitterPermille: 0,
-  keepEndedRuns: 100,
-};
 
 /** Agents come and go for as long as a service lives. */
 const MAX_SHARED_GROUPS = 1000;

@@ -73,19 +73,19 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
   };
 }
 
-/** Ids of what has not ended; undefined where that is more than `most`. */
+/** Ids of what has not ended; undefined where more than `most` tasks, of whomever, would have to be looked at. */
 export function openTasks(
   state: State,
   { zone, agent }: Pick<TaskFilter, "zone" | "agent">,
   most: number,
 ): string[] | undefined {
+  const runs = [...state.runs.values()].filter((run) => isOf(run, zone, agent));
+  if (runs.reduce((sum, { graph }) => sum + graph.size, state.singles.all.size) > most) return undefined;
   const found: string[] = [];
-  for (const single of state.singles.all.values())
-    if (isOf(single, zone, agent) && found.push(single.id) > most) return undefined;
-  for (const run of state.runs.values()) {
-    if (!isOf(run, zone, agent)) continue;
+  for (const single of state.singles.all.values()) if (isOf(single, zone, agent)) found.push(single.id);
+  for (const run of runs) {
     for (let node = 0; node < run.graph.size; node++)
-      if (!isEnded(run.statusOf(node)) && found.push(run.taskIdOf(node)) > most) return undefined;
+      if (!isEnded(run.statusOf(node))) found.push(run.taskIdOf(node));
   }
   return found;
 }

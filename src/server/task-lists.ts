@@ -11,7 +11,7 @@ import {
 import type { Caller, ListFilter, Page, TaskLineView } from "./api.ts";
 import { isOpen, newestFirst, openTasks, overlay, runningTasks, tierOf } from "./live-task.ts";
 
-/** So many open tasks are looked through to list some of them. */
+/** So many tasks of the state are looked through to list those of a caller. */
 const MAX_LOOKED_THROUGH = 5_000;
 
 /** Lists of tasks: rows, with what the state knows better of those that are open. */
