@@ -14,11 +14,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Only their types: events are typed by what they record. docs/decisions/0003-events-by-type.md
   ledger: ["core", "queue", "graph", "placement"],
   scheduler: ["core", "ledger", "queue", "graph", "placement"],
+  plan: ["core", "ledger", "queue", "graph", "placement", "scheduler"],
   telemetry: [],
   store: ["core", "ledger"],
   driver: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store"],
   cluster: ["ledger", "scheduler", "telemetry", "store", "driver"],
   protocol: ["core", "ledger", "graph"],
+  sources: ["core", "graph", "plan", "protocol"],
   words: ["ledger", "placement", "scheduler"],
   webhooks: ["core", "store"],
   server: [
@@ -60,6 +62,7 @@ const PURE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   graph: [],
   placement: [],
   scheduler: [],
+  plan: [],
 };
 
 /** Entrances beside `index.ts`, where entering there would load what most callers never use. */
