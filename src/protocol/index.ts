@@ -1,3 +1,4 @@
+export type { Problem } from "./faults.ts";
 export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
 export { findJsonError } from "./json-syntax.ts";

@@ -1,0 +1,1 @@
+export { readProject } from "./read-project.ts";
