@@ -1,5 +1,24 @@
 export { criticalPath } from "./critical-path.ts";
 export { Graph, topologicalOrder } from "./graph.ts";
 export { findGraphProblems, type GraphProblem } from "./problems.ts";
+export { RISKS, type Risk } from "./risk.ts";
 export type { NodeSpec, Priority, TaskSpec } from "./spec.ts";
+export {
+  DEFAULT_SPECULATION,
+  type Spare,
+  type Speculation,
+  type SpeculationCandidate,
+  type SpeculationCause,
+  type SpeculationSettings,
+  speculationOf,
+  speculationTag,
+} from "./speculation.ts";
+export {
+  type Alternative,
+  type EndedAlternative,
+  type Score,
+  type Vote,
+  type VoteOutcome,
+  vote,
+} from "./vote.ts";
 export { taskSpecOf, type WireGraph, type WireSpec, wireGraph, wireSpec } from "./wire.ts";

@@ -1,11 +1,10 @@
+export { RISKS, type Risk } from "../graph/index.ts";
 export type { OrderReason, Plan, Scheduled, Skip } from "./plan.ts";
-export {
-  type Activity,
-  type ActivityState,
-  type Finding,
-  type HoldCode,
-  type Project,
-  RISKS,
-  type Risk,
-  type Unit,
+export type {
+  Activity,
+  ActivityState,
+  Finding,
+  HoldCode,
+  Project,
+  Unit,
 } from "./project.ts";

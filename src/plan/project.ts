@@ -1,4 +1,4 @@
-import type { Priority } from "../graph/index.ts";
+import type { Priority, Risk } from "../graph/index.ts";
 
 /**
  * What a plan is made for, whatever file it came from: nodes that take time, need one another and hold amounts of
@@ -37,9 +37,6 @@ export interface Activity {
   readonly speculate: boolean;
   readonly state: ActivityState;
 }
-
-export const RISKS = ["low", "medium", "high", "critical"] as const;
-export type Risk = (typeof RISKS)[number];
 
 export type ActivityState =
   | { readonly is: "open" }
