@@ -20,6 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   driver: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store"],
   cluster: ["ledger", "scheduler", "telemetry", "store", "driver"],
   protocol: ["core", "ledger", "graph"],
+  config: ["ledger", "queue", "placement", "plan", "protocol"],
   sources: ["core", "graph", "plan", "protocol"],
   words: ["ledger", "placement", "scheduler"],
   webhooks: ["core", "store"],

@@ -1,7 +1,7 @@
 import type { Lines } from "./source-text.ts";
 import { shortened } from "./units.ts";
 
-/** Something wrong with a graph file. `message` names the field, what is wrong with it and how to mend it. */
+/** Something wrong with a file. `message` names the field, what is wrong with it and how to mend it. */
 export interface Problem {
   readonly line: number;
   readonly column: number;

@@ -1,9 +1,8 @@
+import { readDocument } from "./document.ts";
 import { EXAMPLE, NodeIndex, readEntries } from "./entries.ts";
-import { EnoughFaults, Faults, type ParsedText, type Path, type Problem, type Visit } from "./faults.ts";
+import type { Faults, Path, Problem } from "./faults.ts";
 import { type FileNode, NodeReader } from "./file-node.ts";
 import { reportGraphProblems } from "./graph-faults.ts";
-import { findJsonError } from "./json-syntax.ts";
-import { jsonValue, parsedJson } from "./json-text.ts";
 import {
   isMapping,
   isRefusal,
@@ -12,9 +11,7 @@ import {
   refuseUnknownKeys,
   SETTING_KEYS,
 } from "./node-settings.ts";
-import { decodeText, Lines } from "./source-text.ts";
 import { shown } from "./units.ts";
-import { parseYaml } from "./yaml-text.ts";
 
 export interface GraphFile {
   readonly name: string;
@@ -43,47 +40,21 @@ export function readGraphFile(
   fileName: string,
   limits: ReadLimits = {},
 ): GraphFileResult {
-  const decoded = decodeText(source);
-  if (!decoded.ok) {
-    const { line, column, message } = decoded;
-    return { ok: false, problems: [{ line, column, path: "", message }] };
-  }
-  const lines = new Lines(decoded.text);
-  const faults = new Faults(limits.maxProblems);
-  const index = new NodeIndex(lines);
-  let parsed: ParsedText | undefined;
-  try {
-    parsed = parse(decoded.text, fileName, lines, faults, index.visit, limits);
-    const graph = parsed && readGraph(parsed.value, fileName, limits, index, faults);
-    if (graph && faults.count === 0) return { ok: true, graph };
-  } catch (error) {
-    if (!(error instanceof EnoughFaults)) throw error;
-  }
-  return { ok: false, problems: faults.problems(lines, parsed) };
-}
-
-function parse(
-  text: string,
-  fileName: string,
-  lines: Lines,
-  faults: Faults,
-  entry: Visit,
-  limits: ReadLimits,
-): ParsedText | undefined {
-  if (text.trim() === "") {
-    faults.atOffset(0, [], `the file is empty; add a map ${EXAMPLE}`);
-    return undefined;
-  }
-  const isNamedJson = fileName.toLowerCase().endsWith(".json");
-  const json = jsonValue(text, isNamedJson);
-  if (json && hasTooManyNodes(json.value, limits, faults)) return undefined;
-  if (json) return parsedJson(text, json.value, lines, faults, entry);
-  const error = isNamedJson ? findJsonError(text) : undefined;
-  if (error === undefined) return parseYaml(text, lines, faults, keepsText, entry);
-  const found = text.slice(error.offset, error.offset + 1);
-  const got = found === "" ? "the file ends" : `there is ${shown(found)}`;
-  faults.atOffset(error.offset, [], `not valid JSON: expected ${error.expected} where ${got}`);
-  return undefined;
+  const result = readDocument(
+    source,
+    fileName,
+    (lines) => {
+      const index = new NodeIndex(lines);
+      return {
+        keepsText,
+        visit: index.visit,
+        refuses: (root, faults) => hasTooManyNodes(root, limits, faults),
+        read: (root, faults) => readGraph(root, fileName, limits, index, faults),
+      };
+    },
+    limits.maxProblems,
+  );
+  return result.ok ? { ok: true, graph: result.value } : result;
 }
 
 /** Asked before anything goes through the nodes, however many there are. */

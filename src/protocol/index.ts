@@ -1,13 +1,16 @@
-export type { Problem } from "./faults.ts";
+export { type DocumentReader, readDocument } from "./document.ts";
+export type { Faults, Path, Problem } from "./faults.ts";
 export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
 export { findJsonError } from "./json-syntax.ts";
+export { isMapping, parseName, refuseUnknownKeys } from "./node-settings.ts";
 export { closest } from "./suggestion.ts";
 export {
   parseCpuMillicores,
   parseDurationMs,
   parseMemoryBytes,
   type Refusal as UnitRefusal,
+  refused,
   shortened,
   shown,
 } from "./units.ts";

@@ -35,7 +35,7 @@ export function decodeText(source: string | Uint8Array): Decoded {
   }
   const nul = text.indexOf("\0");
   if (nul === -1) return { ok: true, text };
-  const message = "not a text file: it contains NUL bytes; a graph file is YAML or JSON in UTF-8";
+  const message = "not a text file: it contains NUL bytes; it must be YAML or JSON in UTF-8";
   return { ok: false, ...new Lines(text).at(nul), message };
 }
 

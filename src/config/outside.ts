@@ -1,0 +1,73 @@
+import { closest } from "../protocol/index.ts";
+import { type ConfigProblem, type Given, type Origin, originText } from "./origin.ts";
+import { AMOUNT, RESOURCES, ROW_OF, ROWS, type Row, variableOf } from "./table.ts";
+import type { ValueType } from "./value-type.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What an option said: its text, its texts, or that it was there. */
+export interface GivenOption {
+  /** Such as `queue.fair_share`. */
+  readonly path: string;
+  readonly option: string;
+  readonly value: string | boolean | readonly string[];
+}
+
+export interface Outside {
+  readonly given: ReadonlyMap<string, Given>;
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** What variables of the environment say. One that is empty says nothing. */
+export function readEnvironment(env: Environment): Outside {
+  const reading = new OutsideReading();
+  for (const row of ROWS) {
+    const name = variablesOf(row).find((name) => env[name]);
+    if (name !== undefined) reading.take(row.path, env[name] as string, { kind: "variable", name });
+  }
+  return reading;
+}
+
+/** The setting's own variable goes before one that it shares with other programs. */
+export function variablesOf(row: Row): readonly string[] {
+  const { variable } = row.setting;
+  return variable === undefined ? [variableOf(row)] : [variableOf(row), variable];
+}
+
+/** What options of the command line say; the last one of the same setting counts. */
+export function readOptions(options: readonly GivenOption[]): Outside {
+  const reading = new OutsideReading();
+  for (const { path, option, value } of options) reading.take(path, value, { kind: "option", option });
+  return reading;
+}
+
+class OutsideReading implements Outside {
+  readonly given = new Map<string, Given>();
+  readonly problems: ConfigProblem[] = [];
+
+  take(path: string, said: GivenOption["value"], origin: Origin): void {
+    const where = originText(origin);
+    const type = typeAt(path);
+    if (type === undefined) {
+      const meant = closest(path, ROW_OF.keys());
+      const mend = meant ? `did you mean ${meant}?` : "orrery config show lists what there is";
+      this.problems.push({ where, message: `there is no setting ${JSON.stringify(path)}; ${mend}` });
+      return;
+    }
+    const isSecret = ROW_OF.get(path)?.setting.mask !== undefined;
+    const value = type.parse(typeof said === "string" ? type.fromText(said) : said, (refusal) => {
+      this.problems.push({ where, message: isSecret ? withoutValue(refusal) : refusal });
+    });
+    if (value !== undefined) this.given.set(path, { value, origin });
+  }
+}
+
+/** What may hold a password is not repeated. */
+export function withoutValue(refusal: string): string {
+  return refusal.replace(/; got .*$/s, "");
+}
+
+function typeAt(path: string): ValueType<unknown> | undefined {
+  const isResource = path.startsWith(`${RESOURCES}.`) && path.length > RESOURCES.length + 1;
+  return isResource ? AMOUNT : ROW_OF.get(path)?.setting.type;
+}

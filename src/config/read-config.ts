@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from "node:fs";
+import { combinationProblems } from "./combinations.ts";
+import { BY_DEFAULT, type ConfigProblem, type Given, type Origin } from "./origin.ts";
+import { type Environment, type GivenOption, readEnvironment, readOptions } from "./outside.ts";
+import { type FileSettings, readSettingsFile } from "./settings-file.ts";
+import { RESOURCES, ROWS, type Settings } from "./table.ts";
+
+export interface Config {
+  /** In effect. Where something is wrong, as if it had not been said. */
+  readonly settings: Settings;
+  /** By path, such as `scheduling.max_concurrent_tokens`: every setting, and every resource that was named. */
+  readonly origins: ReadonlyMap<string, Origin>;
+  /** The file that was read. */
+  readonly file: string | undefined;
+  /** All of them; then the settings are not to be used. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Looked for where one is. */
+const STANDARD_FILE = "orrery.yaml";
+const OFTEN_MEANT = "orrery.yml";
+
+/**
+ * The settings in effect: what options say goes before what the environment says, that before the file, and that
+ * before the defaults. The file is the one that is named, that of ORRERY_CONFIG, or `orrery.yaml` where one is.
+ */
+export function readConfig(
+  file: string | undefined,
+  env: Environment,
+  options: readonly GivenOption[] = [],
+): Config {
+  const named = file ?? (env["ORRERY_CONFIG"] || undefined);
+  const found = named ?? (existsSync(STANDARD_FILE) ? STANDARD_FILE : undefined);
+  const layers = [
+    found === undefined ? noFile() : readFile(found),
+    readEnvironment(env),
+    readOptions(options),
+  ];
+  const given = new Map<string, Given>(layers.flatMap((layer) => [...layer.given]));
+  const settings = settingsOf(given);
+  const origins = new Map(ROWS.map(({ path }) => [path, BY_DEFAULT]));
+  for (const [path, { origin }] of given) origins.set(path, origin);
+  const problems = [...layers.flatMap((layer) => layer.problems), ...combinationProblems(settings, origins)];
+  return { settings, origins, file: found, problems };
+}
+
+/** The line of a problem, as compilers write it. */
+export function problemLine({ where, message }: ConfigProblem): string {
+  return `${where}: ${message}`;
+}
+
+function noFile(): FileSettings {
+  const message = `is not read; rename it to ${STANDARD_FILE}, or name it with --config`;
+  return { given: new Map(), problems: existsSync(OFTEN_MEANT) ? [{ where: OFTEN_MEANT, message }] : [] };
+}
+
+function readFile(file: string): FileSettings {
+  let source: Uint8Array;
+  try {
+    source = readFileSync(file);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem =
+      code === "ENOENT"
+        ? ({ where: file, message: "no such file", isMissing: true } as const)
+        : { where: file, message: code === "EISDIR" ? "is a directory; name the file in it" : message };
+    return { given: new Map(), problems: [problem] };
+  }
+  return readSettingsFile(source, file);
+}
+
+function settingsOf(given: ReadonlyMap<string, Given>): Settings {
+  const settings: Record<string, Record<string, unknown>> = {};
+  for (const { section, name, path, setting } of ROWS) {
+    const value = given.has(path) ? given.get(path)?.value : setting.default;
+    settings[section] = { ...settings[section], [name]: value };
+  }
+  const resources = [...given].filter(([path]) => path.startsWith(`${RESOURCES}.`));
+  // Object.fromEntries makes a member of any name, also of __proto__.
+  settings[RESOURCES] = Object.fromEntries(
+    resources.map(([path, { value }]) => [path.slice(RESOURCES.length + 1), value]),
+  );
+  // The table gives a value of its type for every name.
+  return settings as unknown as Settings;
+}

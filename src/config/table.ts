@@ -1,0 +1,41 @@
+import { SCHEDULING, SPECULATION } from "./planner-settings.ts";
+import type { Section, Setting, Values } from "./setting.ts";
+import { type ValueType, whole } from "./value-type.ts";
+
+const SECTIONS = { scheduling: SCHEDULING, speculation: SPECULATION };
+
+export type Settings = { readonly [Name in keyof typeof SECTIONS]: Values<(typeof SECTIONS)[Name]> } & {
+  /** What there is of each named resource. What is not named is not limited. */
+  readonly resources: Readonly<Record<string, number>>;
+};
+
+export interface Row {
+  readonly section: string;
+  /** What the code calls it. */
+  readonly name: string;
+  /** Such as `scheduling.max_concurrent_tokens`. */
+  readonly path: string;
+  readonly setting: Setting<unknown>;
+}
+
+/** The section whose keys are names of the user's own. */
+export const RESOURCES = "resources";
+export const AMOUNT: ValueType<number> = whole(0);
+
+export const ROWS: readonly Row[] = Object.entries<Section>(SECTIONS).flatMap(([section, settings]) =>
+  Object.entries(settings).map(([name, setting]) => ({
+    section,
+    name,
+    path: `${section}.${setting.key}`,
+    setting,
+  })),
+);
+
+export const ROW_OF: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [row.path, row]));
+
+export const SECTION_NAMES: readonly string[] = [...Object.keys(SECTIONS), RESOURCES];
+
+/** The variable that every setting has: `ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS`. */
+export function variableOf({ path }: Row): string {
+  return `ORRERY_${path.replace(".", "_").toUpperCase()}`;
+}
