@@ -57,6 +57,9 @@ const A_TASK: TaskSpec = {
   timeoutMs: 0,
   held: false,
   limits: [],
+  amounts: [],
+  risk: "medium",
+  speculate: false,
 };
 
 export function aWorker(id: string, options: Partial<WorkerSpec> = {}): WorkerSpec {

@@ -207,6 +207,8 @@ test("what is wrong is refused with the name of the field and what would be righ
     ["a", {}, { resources: { cpu: "many" } }, "options.resources has a cpu that is no number of cores"],
     ["a", {}, { resources: { memory: "big" } }, "options.resources has a memory that is no whole number"],
     ["a", {}, { limits: "openai" }, "options.limits must be a list of up to 100 names"],
+    ["a", {}, { limits: { gpu: 1.5 } }, "options.limits must be a list of up to 100 names"],
+    ["a", {}, { tokens: -1 }, "options.tokens must be a whole number from 0 to 1000000000"],
     ["a", {}, { capabilities: [""] }, "options.capabilities must be a list"],
   ];
   for (const [type, payload, options, message] of cases) {
@@ -234,7 +236,8 @@ test("all that can be asked for arrives, and null is as if it were not there", a
     idempotency_key: null,
     resources: { cpu: "500m", memory: "512MiB" },
     capabilities: ["net"],
-    limits: ["openai"],
+    limits: { openai: 1, gpu: 2 },
+    tokens: 50_000,
     max_attempts: 5,
     retry_backoff: 0,
     timeout: null,

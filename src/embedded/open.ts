@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { submitIn, type Transaction } from "../client/index.ts";
 import { LEASE_MS, leadOrRefuse, type Term } from "../cluster/index.ts";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
-import type { Priority } from "../graph/index.ts";
+import { limitsOf, type Priority } from "../graph/index.ts";
 import {
   type Api,
   type Caller,
@@ -43,7 +43,8 @@ export interface TaskOptions {
   readonly maxAttempts?: number;
   readonly backoffMs?: number;
   readonly timeoutMs?: number;
-  readonly limits?: readonly string[];
+  /** Names, or what it counts towards each of them. */
+  readonly limits?: readonly string[] | Readonly<Record<string, number>>;
   readonly idempotencyKey?: string;
   readonly executor?: string;
   /** A connection to the store's PostgreSQL: the task exists if and only if the transaction open there is committed. */
@@ -173,6 +174,7 @@ function workerOptions({ slots }: OpenOptions, handlers: Handlers): Parameters<t
 }
 
 const NONE: readonly string[] = [];
+const UNLIMITED = { limits: NONE, amounts: [] };
 const PRIORITIES = ["critical", "high", "normal", "low", "best_effort"] as const;
 
 /** In the words and units of the wire. */
@@ -190,7 +192,7 @@ function optionsOf(options: TaskOptions, { zone, agent }: Caller): Parameters<ty
     ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
     ...(backoffMs !== undefined && { retry_backoff: backoffMs / 1000 }),
     ...(timeoutMs !== undefined && timeoutMs > 0 && { timeout: timeoutMs / 1000 }),
-    ...(limits !== undefined && { limits: [...limits] }),
+    ...(limits !== undefined && { limits: Object.fromEntries(amountsIn(limits)) }),
     ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
   };
 }
@@ -214,11 +216,18 @@ function submissionOf(type: string, payload: unknown, options: TaskOptions): Tas
     cpuMillicores: 0,
     memoryBytes: 0,
     capabilities: NONE,
-    limits: limits.length === 0 ? limits : [...new Set(limits)].sort(),
+    ...(limits === NONE ? UNLIMITED : limitsOf(amountsIn(limits))),
     maxAttempts,
     backoffMs,
     timeoutMs,
   };
+}
+
+function amountsIn(limits: NonNullable<TaskOptions["limits"]>): ReadonlyMap<string, number> {
+  const entries = Object.entries(limits);
+  return new Map(
+    Array.isArray(limits) ? entries.map(([, name]) => [String(name), 1]) : (entries as [string, number][]),
+  );
 }
 
 function bodyHashOf(type: string, payload: unknown, { client: _, ...options }: TaskOptions): string {

@@ -1,5 +1,6 @@
 export { criticalPath } from "./critical-path.ts";
 export { Graph, topologicalOrder } from "./graph.ts";
+export { limitsOf } from "./limits.ts";
 export { findGraphProblems, type GraphProblem } from "./problems.ts";
 export { RISKS, type Risk } from "./risk.ts";
 export type { NodeSpec, Priority, TaskSpec } from "./spec.ts";

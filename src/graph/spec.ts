@@ -1,3 +1,5 @@
+import type { Risk } from "./risk.ts";
+
 /** Urgency of a task, 0 (critical) to 4 (best effort). */
 export type Priority = 0 | 1 | 2 | 3 | 4;
 
@@ -25,6 +27,11 @@ export interface TaskSpec {
   readonly held: boolean;
   /** Names of limits that it counts towards. Sorted by code unit, without duplicates. */
   readonly limits: readonly string[];
+  /** How much it counts towards each of its limits, from 1 on; empty: one each. */
+  readonly amounts: readonly number[];
+  readonly risk: Risk;
+  /** It asks to be tried in several ways at once. */
+  readonly speculate: boolean;
 }
 
 export interface NodeSpec {

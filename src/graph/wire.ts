@@ -1,4 +1,5 @@
 import { invariant } from "../core/index.ts";
+import type { Risk } from "./risk.ts";
 import type { NodeSpec, Priority, TaskSpec } from "./spec.ts";
 
 /**
@@ -31,6 +32,9 @@ export type WireSpec = readonly [
   timeoutMs: number,
   held: 0 | 1,
   limits?: readonly string[],
+  amounts?: readonly number[],
+  risk?: Risk,
+  speculate?: 0 | 1,
 ];
 
 /** Takes a graph without problems (see `findGraphProblems`). */
@@ -108,8 +112,12 @@ export function wireSpec(task: TaskSpec): WireSpec {
     task.timeoutMs,
     task.held ? 1 : 0,
   ] as const;
-  // Left out where there are none, as in ledgers from before there were any.
-  return task.limits.length > 0 ? [...wire, task.limits] : wire;
+  // What is as usual at the end is left out, as in ledgers from before there was anything else.
+  const { limits, amounts, risk } = task;
+  if (task.speculate) return [...wire, limits, amounts, risk, 1];
+  if (risk !== "medium") return [...wire, limits, amounts, risk];
+  if (amounts.length > 0) return [...wire, limits, amounts];
+  return limits.length > 0 ? [...wire, limits] : wire;
 }
 
 /** Many tasks share one specification, and it is read from its wire form once. */
@@ -136,7 +144,7 @@ function readSpec(wire: WireSpec): TaskSpec {
     maxAttempts,
     ...rest
   ] = wire;
-  const [backoffMs, timeoutMs, held, limits = []] = rest;
+  const [backoffMs, timeoutMs, held, limits = [], amounts = [], risk = "medium", speculate = 0] = rest;
   return {
     type,
     executor,
@@ -150,5 +158,8 @@ function readSpec(wire: WireSpec): TaskSpec {
     timeoutMs,
     held: held === 1,
     limits,
+    amounts,
+    risk,
+    speculate: speculate === 1,
   };
 }

@@ -18,6 +18,8 @@ import {
 
 const MAX_SECONDS = 3650 * 24 * 3600;
 const MAX_BATCH = 10_000;
+/** So many of a thousand million tasks at once can still be counted exactly. */
+const MAX_AMOUNT = 1_000_000_000;
 
 const Payload = Type.Record(Type.String(), Type.Unknown(), {
   description: "What the worker gets: a JSON object of up to 1 MiB.",
@@ -28,6 +30,11 @@ const Names = Type.Array(Name("A name.", "net"), {
   description: "Names.",
   examples: [["net"]],
 });
+const Amounts = Type.Record(
+  Type.String({ pattern: "^[^\\p{Cc}\\p{Cs}]{1,256}$" }),
+  Type.Integer({ minimum: 0, maximum: MAX_AMOUNT }),
+  { additionalProperties: false, maxProperties: 100 },
+);
 const Instant = Type.String({
   maxLength: 64,
   description: "RFC 3339 with a zone.",
@@ -84,7 +91,22 @@ export const SubmitBody = Type.Object(
       ),
     ),
     capabilities: Type.Optional(Names),
-    limits: Type.Optional(Names),
+    limits: Type.Optional(
+      Type.Union([Names, Amounts], {
+        description: "Names of limits that it counts for, or what it counts towards each of them.",
+        examples: [{ openai: 1, gpu: 2 }],
+      }),
+    ),
+    tokens: Type.Optional(
+      OrNull(
+        Type.Integer({
+          minimum: 0,
+          maximum: MAX_AMOUNT,
+          description: "What it counts towards the limit named tokens.",
+          examples: [50_000],
+        }),
+      ),
+    ),
     max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 101, default: 3, examples: [3] })),
     retry_backoff: Type.Optional(
       Type.Number({

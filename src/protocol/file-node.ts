@@ -1,5 +1,5 @@
 import { canonicalJson, sha256Hex } from "../core/index.ts";
-import type { NodeSpec, TaskSpec } from "../graph/index.ts";
+import { limitsOf, type NodeSpec, type TaskSpec } from "../graph/index.ts";
 import type { Entry } from "./entries.ts";
 import type { Faults, Path } from "./faults.ts";
 import {
@@ -157,13 +157,18 @@ export class NodeReader {
   }
 
   #taskSpec(type: string, settings: Settings): TaskSpec {
-    const { env, cwd, payload, capabilities, limits, ...rest } = settings;
+    const { env, cwd, payload, capabilities, limits: counted, tokens, ...rest } = settings;
+    const { limits, amounts } = limitsOf(
+      tokens === undefined ? counted : new Map([...counted, ["tokens", tokens]]),
+    );
     // No name contains a line feed, so different specifications have different texts.
-    const text = [type, ...Object.values(rest), "", ...capabilities, "", ...limits].join("\n");
+    const text = [type, ...Object.values(rest), "", ...capabilities, "", ...limits, "", ...amounts].join(
+      "\n",
+    );
     this.#characters += text.length;
     const known = this.#specs.get(text);
     if (known) return known;
-    const task = { type, ...rest, capabilities, limits };
+    const task = { type, ...rest, capabilities, limits, amounts };
     this.#specs.set(text, task);
     return task;
   }

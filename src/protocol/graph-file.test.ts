@@ -57,6 +57,9 @@ describe("a graph file", () => {
             timeoutMs: 300_000,
             held: false,
             limits: [],
+            amounts: [],
+            risk: "medium",
+            speculate: false,
           },
         },
       },
@@ -81,6 +84,9 @@ describe("a graph file", () => {
             timeoutMs: 600_000,
             held: true,
             limits: [],
+            amounts: [],
+            risk: "medium",
+            speculate: false,
           },
         },
       },
@@ -109,6 +115,9 @@ describe("a graph file", () => {
       timeoutMs: 0,
       held: false,
       limits: [],
+      amounts: [],
+      risk: "medium",
+      speculate: false,
     });
     expect(nodeOf("resources: {cpu: 0}").spec.task.cpuMillicores).toBe(0);
   });
@@ -350,4 +359,23 @@ describe("whatever a file holds", () => {
       { numRuns: 200 },
     );
   });
+});
+
+test("[G-05] limits are names or amounts, tokens are the amount of theirs, and 0 is none", () => {
+  const limitsOf = (settings: string) => {
+    const result = readGraphFile(`nodes: {a: {run: "true", ${settings}}}`, "g.yaml");
+    if (!result.ok) return result.problems.map(({ message }) => message);
+    const { limits, amounts } = result.graph.nodes[0]?.spec.task ?? {};
+    return [limits, amounts];
+  };
+  expect(limitsOf("limits: [b, a, b]")).toEqual([["a", "b"], []]);
+  expect(limitsOf("limits: {b: 2, a: 1}, tokens: 50000")).toEqual([
+    ["a", "b", "tokens"],
+    [1, 2, 50_000],
+  ]);
+  expect(limitsOf("limits: {tokens: 7}, tokens: 0")).toEqual([[], []]);
+  expect(limitsOf("limits: {gpu: 1.5}")).toEqual([
+    "limits.gpu must be a whole number from 0 to 1000000000; got 1.5",
+  ]);
+  expect(limitsOf("risk: huge")).toEqual(['risk must be one of low, medium, high, critical; got "huge"']);
 });

@@ -1,4 +1,4 @@
-import type { TaskSpec } from "../graph/index.ts";
+import { RISKS, type Risk, type TaskSpec } from "../graph/index.ts";
 import type { Faults, Path } from "./faults.ts";
 import { closest } from "./suggestion.ts";
 import {
@@ -14,7 +14,11 @@ import {
 } from "./units.ts";
 
 /** What a node or `defaults` may say about how a task runs, in the units of the scheduler. */
-export interface Settings extends Omit<TaskSpec, "type"> {
+export interface Settings extends Omit<TaskSpec, "type" | "limits" | "amounts"> {
+  /** What it counts towards which limit. */
+  readonly limits: ReadonlyMap<string, number>;
+  /** What it counts towards the limit of that name; beats what `limits` says of it. */
+  readonly tokens: number | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly payload: unknown;
@@ -31,7 +35,10 @@ export const STANDARD: Settings = {
   backoffMs: 1000,
   timeoutMs: 0,
   held: false,
-  limits: [],
+  limits: new Map(),
+  tokens: undefined,
+  risk: "medium",
+  speculate: false,
   env: {},
   cwd: undefined,
   payload: {},
@@ -40,6 +47,7 @@ export const STANDARD: Settings = {
 export type Mapping = Readonly<Record<string, unknown>>;
 
 const MAX_RETRIES = 100;
+const MAX_AMOUNT = 1_000_000_000;
 const MAX_NAME_CHARACTERS = 256;
 /** Of a payload; a request travels as JSON, where every level costs the reader stack. */
 const MAX_PAYLOAD_DEPTH = 64;
@@ -61,13 +69,16 @@ const PARSERS: ReadonlyMap<string, Parse> = new Map([
   sets("backoff", "backoffMs", parseDurationMs),
   sets("timeout", "timeoutMs", parseTimeoutMs),
   sets("hold", "held", parseBoolean),
+  sets("tokens", "tokens", parseAmount),
+  sets("risk", "risk", parseRisk),
+  sets("speculate", "speculate", parseBoolean),
   sets("cwd", "cwd", parseText),
 ]);
 
 const READERS: ReadonlyMap<string, Read> = new Map([
   ["resources", readResources],
-  ["capabilities", (value, draft, at, faults) => readNames("capabilities", value, draft, at, faults)],
-  ["limits", (value, draft, at, faults) => readNames("limits", value, draft, at, faults)],
+  ["capabilities", readCapabilities],
+  ["limits", readLimits],
   ["env", readEnv],
   ["payload", readPayload],
 ]);
@@ -216,17 +227,40 @@ function readResources(value: unknown, draft: Draft, at: Path, faults: Faults): 
   }
 }
 
+function readCapabilities(value: unknown, draft: Draft, at: Path, faults: Faults): void {
+  const names = readNames(value, at, faults, "must be a list of texts such as [net]");
+  // The default sort is by code unit, which is the order that the scheduler keeps everywhere.
+  if (names) draft.capabilities = [...names].sort();
+}
+
+/** Names, each of which it counts one towards, or a map with what it counts. */
+function readLimits(value: unknown, draft: Draft, at: Path, faults: Faults): void {
+  if (!isMapping(value)) {
+    const names = readNames(value, at, faults, "must be a list such as [openai] or a map such as {gpu: 2}");
+    if (names) draft.limits = new Map([...names].map((name) => [name, 1]));
+    return;
+  }
+  const amounts = new Map<string, number>();
+  for (const key of Object.keys(value)) {
+    const name = parseName(key);
+    const amount = parseAmount(value[key]);
+    if (isRefusal(name)) faults.atKey([...at, key], `a name in limits ${name.refusal}`);
+    else if (isRefusal(amount)) refuse(faults, [...at, key], amount);
+    else amounts.set(name, amount);
+  }
+  draft.limits = amounts;
+}
+
 function readNames(
-  key: "capabilities" | "limits",
   value: unknown,
-  draft: Draft,
   at: Path,
   faults: Faults,
-): void {
+  expected: string,
+): ReadonlySet<string> | undefined {
   const list: unknown = typeof value === "string" ? [value] : value;
   if (!Array.isArray(list)) {
-    refuse(faults, at, refused("must be a list of texts such as [net]", value));
-    return;
+    refuse(faults, at, refused(expected, value));
+    return undefined;
   }
   const names = new Set<string>();
   for (const [index, item] of list.entries()) {
@@ -234,8 +268,7 @@ function readNames(
     if (isRefusal(name)) refuse(faults, [...at, index], name);
     else names.add(name);
   }
-  // The default sort is by code unit, which is the order that the scheduler keeps everywhere.
-  draft[key] = [...names].sort();
+  return names;
 }
 
 function readEnv(value: unknown, draft: Draft, at: Path, faults: Faults): void {
@@ -299,6 +332,15 @@ function atLeastOneMs(ms: number | Refusal, value: unknown): number | Refusal {
 function parseRetries(value: unknown): number | Refusal {
   const isCount = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_RETRIES;
   return isCount ? Number(value) + 1 : refused(`must be a whole number from 0 to ${MAX_RETRIES}`, value);
+}
+
+function parseAmount(value: unknown): number | Refusal {
+  const isAmount = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_AMOUNT;
+  return isAmount ? Number(value) : refused(`must be a whole number from 0 to ${MAX_AMOUNT}`, value);
+}
+
+function parseRisk(value: unknown): Risk | Refusal {
+  return RISKS.find((risk) => risk === value) ?? refused(`must be one of ${RISKS.join(", ")}`, value);
 }
 
 function parseBoolean(value: unknown): boolean | Refusal {

@@ -88,3 +88,11 @@ test("asking changes nothing, and a new rate counts what was used of the old", (
   expect(limit.nextAt(NOW)).toBe(NOW + 30_000);
   expect(limit.running).toBe(12);
 });
+
+test("[G-05] amounts share a limit: what does not fit waits, what is smaller fits", () => {
+  const limit = aLimit(10, null);
+  limit.start(NOW, 7);
+  expect([limit.running, limit.admits(NOW, 4), limit.admits(NOW, 3)]).toEqual([7, false, true]);
+  limit.end(7);
+  expect([limit.admits(NOW, 10), limit.admits(NOW, 11)]).toEqual([true, false]);
+});

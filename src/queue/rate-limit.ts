@@ -1,7 +1,7 @@
 import { invariant } from "../core/index.ts";
 
 export interface LimitConfig {
-  /** How many run at once; null: no limit. */
+  /** How much runs at once, in the amounts that tasks count with; null: no limit. */
   readonly concurrency: number | null;
   /** How many start per period; null: no limit. */
   readonly rateCount: number | null;
@@ -39,6 +39,11 @@ export class Limit {
     return this.#running;
   }
 
+  /** What may run at once; without a limit no number is too large. */
+  get max(): number {
+    return this.#concurrency ?? Number.POSITIVE_INFINITY;
+  }
+
   get isConfigured(): boolean {
     return this.#concurrency !== null || this.#rateCount !== null;
   }
@@ -55,9 +60,13 @@ export class Limit {
     this.#periodMs = ratePeriodMs;
   }
 
-  admits(now: number): boolean {
-    const hasRoom = this.#concurrency === null || this.#running < this.#concurrency;
-    return hasRoom && this.#overdraft(now) <= 0;
+  /** Whether one task that counts so much may start. A rate counts tasks, whatever their amounts. */
+  admits(now: number, amount = 1): boolean {
+    return this.hasRoom(amount) && this.#overdraft(now) <= 0;
+  }
+
+  hasRoom(amount: number): boolean {
+    return this.#concurrency === null || this.#running + amount <= this.#concurrency;
   }
 
   /** When a rate that is used up admits again; undefined while it does not stand in the way. */
@@ -71,16 +80,16 @@ export class Limit {
     return this.#debtNow(now) > 0;
   }
 
-  start(now: number): void {
-    this.#running++;
+  start(now: number, amount = 1): void {
+    this.#running += amount;
     if (this.#rateCount === null) return;
     this.#debt = this.#debtNow(now) + this.#periodMs;
     this.#debtAt = now;
   }
 
-  end(): void {
-    invariant(this.#running > 0, "what ends under a limit was started under it");
-    this.#running--;
+  end(amount = 1): void {
+    invariant(this.#running >= amount, "what ends under a limit was started under it");
+    this.#running -= amount;
   }
 
   toSnapshot(): LimitSnapshot {

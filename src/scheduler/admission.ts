@@ -1,3 +1,4 @@
+import type { Limit } from "../queue/index.ts";
 import type { Group } from "./group.ts";
 import { placeKey } from "./group.ts";
 import type { State } from "./state.ts";
@@ -6,8 +7,18 @@ import type { State } from "./state.ts";
 export type Barrier =
   | { readonly by: "pause"; readonly executor: string }
   | { readonly by: "fair-share"; readonly running: number; readonly max: number }
-  | { readonly by: "concurrency"; readonly limit: string; readonly running: number }
+  | RoomBarrier
   | { readonly by: "rate"; readonly limit: string; readonly nextAt: number };
+
+/** Too much runs under a limit. */
+export interface RoomBarrier {
+  readonly by: "concurrency";
+  readonly limit: string;
+  readonly running: number;
+  readonly max: number;
+  /** What the task would add. */
+  readonly needed: number;
+}
 
 /**
  * The one place that lets tasks start: pauses, the share of the agent, and the limits that the submission named.
@@ -16,7 +27,9 @@ export type Barrier =
 export function isAdmitted(state: State, group: Group, now: number): boolean {
   if (state.paused.size > 0 && isPaused(state, group)) return false;
   if (!state.shares.admit(group.zone, group.shareKey)) return false;
-  for (const limit of group.limits) if (!limit.admits(now)) return false;
+  for (let at = 0; at < group.limits.length; at++) {
+    if (!(group.limits[at] as Limit).admits(now, group.amounts[at] as number)) return false;
+  }
   return true;
 }
 
@@ -35,9 +48,20 @@ export function barriers(state: State, group: Group, now: number): Barrier[] {
     const name = group.limitNames[at] as string;
     const nextAt = limit.nextAt(now);
     if (nextAt !== undefined) found.push({ by: "rate", limit: name, nextAt });
-    else if (!limit.admits(now)) found.push({ by: "concurrency", limit: name, running: limit.running });
+    const needed = group.amounts[at] as number;
+    if (limit.hasRoom(needed)) continue;
+    const { running, max } = limit;
+    found.push({ by: "concurrency", limit: name, running, max, needed });
   }
   return found;
+}
+
+/** The limit that the task could not start under if nothing else ran. One of 0 is shut, which is for a time. */
+export function exceededOf(found: readonly Barrier[]): RoomBarrier | undefined {
+  return found.find(
+    (barrier): barrier is RoomBarrier =>
+      barrier.by === "concurrency" && barrier.max > 0 && barrier.needed > barrier.max,
+  );
 }
 
 /** When a rate that keeps the group from starting admits again. */

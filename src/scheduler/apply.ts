@@ -193,7 +193,7 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   tasks.assignTo(node, event.attempt, event.worker);
   state.backlog--;
   state.shares.recordStart(group.shareKey);
-  for (const limit of group.limits) limit.start(now);
+  for (const [at, limit] of group.limits.entries()) limit.start(now, group.amounts[at] as number);
   state.fleet.cursor = worker;
   state.fleet.take(worker, key, {
     cpuMillicores: task.cpuMillicores,
@@ -207,7 +207,7 @@ function release(state: State, tasks: Tasks, node: number): void {
   const group = tasks.groupOf(node);
   state.fleet.release(state.worker(tasks.workerOf(node)), taskKey(tasks.number, node));
   state.shares.recordComplete(group.shareKey);
-  for (const limit of group.limits) limit.end();
+  for (const [at, limit] of group.limits.entries()) limit.end(group.amounts[at] as number);
 }
 
 function finish(state: State, event: AttemptFinished, now: number): void {

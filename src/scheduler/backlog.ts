@@ -1,6 +1,6 @@
 import { hasBit } from "../core/index.ts";
 import { Candidates, Demand, NO_RUN, nodeOfKey, runOfKey, type TaskKey } from "../placement/index.ts";
-import { barriers } from "./admission.ts";
+import { barriers, exceededOf } from "./admission.ts";
 import type { WaitReason } from "./explain.ts";
 import type { Group, Pool } from "./group.ts";
 import type { Run } from "./run.ts";
@@ -164,8 +164,10 @@ function outlookOf({ fleet }: State, pool: Pool): Outlook {
 }
 
 function reasonOf(state: State, group: Group, outlook: Outlook, now: number): WaitCode {
-  if (outlook === "Unsatisfiable" || outlook === "Held") return outlook;
+  if (outlook === "Unsatisfiable") return outlook;
   const stopped = barriers(state, group, now);
+  if (exceededOf(stopped)) return "Unsatisfiable";
+  if (outlook === "Held") return outlook;
   if (stopped.some(({ by }) => by === "pause")) return "Held";
   return stopped.length > 0 ? "Admission" : outlook;
 }

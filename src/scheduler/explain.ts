@@ -10,7 +10,7 @@ import {
   type Worker,
 } from "../placement/index.ts";
 import { type Entry, goesBefore } from "../queue/index.ts";
-import { type Barrier, barriers, isDemoted } from "./admission.ts";
+import { type Barrier, barriers, exceededOf, isDemoted, type RoomBarrier } from "./admission.ts";
 import { subjectOf, tasksOf } from "./dispatch.ts";
 import { type Group, Lane } from "./group.ts";
 import type { Run } from "./run.ts";
@@ -23,7 +23,13 @@ import type { Tasks } from "./tasks.ts";
  * first that applies is the primary one.
  */
 export type WaitReason =
-  | { readonly code: "Unsatisfiable"; readonly workers: number; readonly rejected: Counts }
+  | {
+      readonly code: "Unsatisfiable";
+      readonly workers: number;
+      readonly rejected: Counts;
+      /** A limit that is smaller than what the task counts towards it. */
+      readonly exceeds?: RoomBarrier;
+    }
   | { readonly code: "Held"; readonly by: "person" | "draining" | "paused" }
   | { readonly code: "NotDue"; readonly dueAt: number; readonly attempt: number }
   | { readonly code: "Dependencies"; readonly open: readonly OpenDependency[]; readonly total: number }
@@ -60,11 +66,12 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   const serving = servingWorkers(state, group.pool.demand.needs);
   const able = ableWorkers(state, group.pool.demand.needs);
   const rejected = countRejections(state, tasks, node);
-  if (able.length === 0) {
-    reasons.push({ code: "Unsatisfiable", workers: serving.length, rejected });
+  const stopped = barriers(state, group, now);
+  const exceeds = exceededOf(stopped);
+  if (able.length === 0 || exceeds) {
+    reasons.push({ code: "Unsatisfiable", workers: serving.length, rejected, ...(exceeds && { exceeds }) });
   }
   if (status === Status.held) reasons.push({ code: "Held", by: "person" });
-  const stopped = barriers(state, group, now);
   if (stopped.some(({ by }) => by === "pause")) reasons.push({ code: "Held", by: "paused" });
   if (able.length > 0 && able.every((worker) => worker.status === "Draining")) {
     reasons.push({ code: "Held", by: "draining" });

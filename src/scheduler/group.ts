@@ -53,6 +53,8 @@ export class Group {
   readonly shareKey: string;
   readonly limitNames: readonly string[];
   readonly limits: readonly Limit[];
+  /** What each of its tasks counts towards each of the limits. */
+  readonly amounts: readonly number[];
   /** What may be given out: tasks, and for each run and priority the first of its ready nodes. */
   line: Line;
   /** Lanes, and tasks of no run that have not ended. A group without any is forgotten. */
@@ -62,16 +64,17 @@ export class Group {
   constructor(
     pool: Pool,
     agent: string,
-    limitNames: readonly string[],
+    { limits: limitNames, amounts }: TaskSpec,
     limits: readonly Limit[],
     config: QueueConfig,
   ) {
-    this.key = groupKey(agent, limitNames);
+    this.key = groupKey(agent, limitNames, amounts);
     this.pool = pool;
     this.agent = agent;
     this.shareKey = zonedKey(pool.demand.needs.zone, agent);
     this.limitNames = limitNames;
     this.limits = limits;
+    this.amounts = amounts.length > 0 ? amounts : limits.map(() => 1);
     this.line = new Line(config);
   }
 
@@ -80,8 +83,8 @@ export class Group {
   }
 }
 
-export function groupKey(agent: string, limitNames: readonly string[]): string {
-  return JSON.stringify([agent, limitNames]);
+export function groupKey(agent: string, limits: readonly string[], amounts: readonly number[]): string {
+  return JSON.stringify([agent, limits, amounts]);
 }
 
 /** The ready nodes of one run in one group with one priority, by rank. In its group's line it stands as its first. */

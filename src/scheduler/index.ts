@@ -1,3 +1,4 @@
+export type { RoomBarrier } from "./admission.ts";
 export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";

@@ -279,11 +279,11 @@ export class State {
       this.pools.set(made.key, made);
       this.places.set(made.place, (this.places.get(made.place) ?? 0) + 1);
     }
-    const known = pool.groups.get(groupKey(agent, task.limits));
+    const known = pool.groups.get(groupKey(agent, task.limits, task.amounts));
     if (known) return known;
     const limits = task.limits.map((name) => this.limit(zone, name));
     for (const name of task.limits) this.#useLimit(zonedKey(zone, name), 1);
-    const group = new Group(pool, agent, task.limits, limits, this.config);
+    const group = new Group(pool, agent, task, limits, this.config);
     pool.groups.set(group.key, group);
     return group;
   }

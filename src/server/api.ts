@@ -98,6 +98,8 @@ export interface TaskSubmission {
   /** Sorted by code unit, without duplicates. */
   readonly capabilities: readonly string[];
   readonly limits: readonly string[];
+  /** What it counts towards each of them; empty: one each. */
+  readonly amounts: readonly number[];
   readonly maxAttempts: number;
   readonly backoffMs: number;
   /** 0: no limit. */

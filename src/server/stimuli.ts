@@ -80,15 +80,16 @@ function sharedTerms(submission: TaskSubmission): Terms {
 
 function termsKey(submission: TaskSubmission): string {
   const { type, executor, cpuMillicores, memoryBytes, estimateMs, priority } = submission;
-  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits } = submission;
-  const names = capabilities.length + limits.length > 0 ? JSON.stringify([capabilities, limits]) : "";
+  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits, amounts } = submission;
+  const names =
+    capabilities.length + limits.length > 0 ? JSON.stringify([capabilities, limits, amounts]) : "";
   // The numbers come first, and the lengths say where each name ends: no two submissions share a key by accident.
   return `${cpuMillicores},${memoryBytes},${estimateMs},${priority},${maxAttempts},${backoffMs},${timeoutMs},${type.length},${executor.length},${type}${executor}${names}`;
 }
 
 function specOf(submission: TaskSubmission): WireSpec {
   const { type, executor, cpuMillicores, memoryBytes, estimateMs, priority } = submission;
-  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits } = submission;
+  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits, amounts } = submission;
   return wireSpec({
     type,
     executor,
@@ -102,14 +103,20 @@ function specOf(submission: TaskSubmission): WireSpec {
     timeoutMs,
     held: false,
     limits,
+    amounts,
+    ...NEVER_SPECULATED,
   });
 }
 
 /** What a row keeps so that the task can be put back into the queue. */
 function settingsOf(submission: TaskSubmission) {
   const { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs } = submission;
-  return { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs };
+  const amounts = submission.amounts.length > 0 ? { amounts: submission.amounts } : undefined;
+  return { cpuMillicores, memoryBytes, capabilities, limits, ...amounts, maxAttempts, backoffMs, timeoutMs };
 }
+
+/** A task of no run is on no path that it could be critical for. */
+const NEVER_SPECULATED = { risk: "medium", speculate: false } as const;
 
 export function requeueOf(task: TaskRow): TaskSubmitted {
   const settings = JSON.parse(task.settings) as ReturnType<typeof settingsOf>;
@@ -125,6 +132,8 @@ export function requeueOf(task: TaskRow): TaskSubmitted {
       estimateMs,
       priority: task.priority as TaskSubmission["priority"],
       held: false,
+      amounts: [],
+      ...NEVER_SPECULATED,
       ...settings,
       capabilities: withType(settings.capabilities, type),
     }),

@@ -1,6 +1,6 @@
 import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
 import type { Model } from "./model.ts";
-import { barriersOf } from "./model-admission.ts";
+import { barriersOf, isTooLarge } from "./model-admission.ts";
 import {
   aboutTask,
   describeTask,
@@ -120,7 +120,7 @@ function checkAhead(model: Model, task: ModelTask, reasons: readonly WaitReason[
 function trueReason(model: Model, task: ModelTask): WaitReason["code"] {
   const able = ableWorkers(model, task);
   const barriers = barriersOf(model, task, model.now);
-  if (able.length === 0) return "Unsatisfiable";
+  if (able.length === 0 || isTooLarge(model, task)) return "Unsatisfiable";
   if (task.status === "held" || barriers.has("pause")) return "Held";
   if (able.every(({ standing }) => standing === "draining")) return "Held";
   if (task.status === "delayed" && task.since > model.now) return "NotDue";

@@ -14,7 +14,8 @@ export function barriersOf(model: Model, task: ModelTask, now: number): Set<Barr
   for (const name of spec.limits) {
     const limit = model.limits.get(ofZone(zone, name));
     if (!limit) continue;
-    if (limit.concurrency !== null && runningUnder(model, zone, name) >= limit.concurrency) found.add("room");
+    const wanted = runningUnder(model, zone, name) + amountOf(task, name);
+    if (limit.concurrency !== null && wanted > limit.concurrency) found.add("room");
     if (limit.rateCount !== null && !hasRate(limit, now)) found.add("rate");
   }
   return found;
@@ -57,8 +58,22 @@ export function runningOf(model: Model, zone: string, agent: string): number {
 
 export function runningUnder(model: Model, zone: string, name: string): number {
   let running = 0;
-  for (const task of model.placed()) if (task.zone === zone && task.spec.limits.includes(name)) running++;
+  for (const task of model.placed()) if (task.zone === zone) running += amountOf(task, name);
   return running;
+}
+
+/** Whether it counts more towards a limit than there is of it, though there is some. */
+export function isTooLarge(model: Model, task: ModelTask): boolean {
+  return task.spec.limits.some((name) => {
+    const most = model.limits.get(ofZone(task.zone, name))?.concurrency ?? 0;
+    return most > 0 && amountOf(task, name) > most;
+  });
+}
+
+/** What a task counts towards a limit. */
+function amountOf({ spec }: ModelTask, name: string): number {
+  const at = spec.limits.indexOf(name);
+  return at === -1 ? 0 : (spec.amounts[at] ?? 1);
 }
 
 /**

@@ -166,9 +166,9 @@ function blank(
   spec: TaskSpec,
   { agent, zone }: { readonly agent: string; readonly zone: string },
 ): Omit<ModelTask, "id" | "publicId" | "seq" | "tier" | "startClass" | "status" | "readyAt" | "since"> {
-  const { executor, cpuMillicores, memoryBytes, capabilities, limits, priority } = spec;
+  const { executor, cpuMillicores, memoryBytes, capabilities, limits, amounts, priority } = spec;
   const needsKey = JSON.stringify([executor, zone, cpuMillicores, memoryBytes, capabilities]);
-  const groupKey = JSON.stringify([needsKey, agent, limits]);
+  const groupKey = JSON.stringify([needsKey, agent, limits, amounts]);
   const isAlone = run === LOOSE;
   return {
     run,

@@ -1,4 +1,11 @@
-import { type NodeSpec, type Priority, type TaskSpec, type WireGraph, wireGraph } from "../graph/index.ts";
+import {
+  type NodeSpec,
+  type Priority,
+  RISKS,
+  type TaskSpec,
+  type WireGraph,
+  wireGraph,
+} from "../graph/index.ts";
 import type { Random } from "./random.ts";
 
 export const ZONES = ["north", "süd", "Ost"] as const;
@@ -77,6 +84,7 @@ export function randomGraph(random: Random, traits: GraphTraits): WireGraph {
 
 export function randomSpec(random: Random): TaskSpec {
   const timed = random.chance(0.3);
+  const limits = random.chance(0.4) ? random.some(LIMITS, 0.6).sort() : [];
   return {
     type: random.pick(TYPES),
     executor: random.pick(EXECUTORS),
@@ -89,7 +97,10 @@ export function randomSpec(random: Random): TaskSpec {
     backoffMs: random.pick([0, 50, 1_000, 7_000]),
     timeoutMs: timed ? random.pick([500, 3_000, 9_000]) : 0,
     held: false,
-    limits: random.chance(0.4) ? random.some(LIMITS, 0.6).sort() : [],
+    limits,
+    amounts: random.chance(0.4) ? limits.map(() => random.int(1, 4)) : [],
+    risk: random.pick(RISKS),
+    speculate: false,
   };
 }
 
@@ -100,6 +111,7 @@ function varied(random: Random, task: TaskSpec): TaskSpec {
     ...task,
     estimateMs: random.pick([0, 100, 1_000, 5_000, 20_000]),
     priority: random.int(0, 4) as Priority,
+    risk: random.pick(RISKS),
     maxAttempts: random.int(1, 5),
   };
 }

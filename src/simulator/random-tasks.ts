@@ -47,11 +47,13 @@ export function randomTasks(random: Random, stormMs: number): PlannedTask[] {
   return Array.from({ length: count }, (_, number): PlannedTask => {
     const atMs = random.chance(0.3) ? random.int(30, 60) : random.int(0, Math.floor(stormMs * 0.8));
     const spec = random.pick(templates);
+    const isLimited = random.chance(0.5);
     const varied = {
       ...spec,
       priority: random.int(0, 4) as Priority,
       estimateMs: random.pick([spec.estimateMs, 1, 50, 3_000]),
-      limits: random.chance(0.5) ? spec.limits : [],
+      limits: isLimited ? spec.limits : [],
+      amounts: isLimited ? spec.amounts : [],
     };
     const isKeyed = random.chance(0.5);
     return {

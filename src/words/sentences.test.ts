@@ -85,7 +85,7 @@ describe("every code has its words:", () => {
         code: "Admission",
         barriers: [
           { by: "fair-share", running: 10, max: 10 },
-          { by: "concurrency", limit: "openai", running: 1 },
+          { by: "concurrency", limit: "openai", running: 1, max: 1, needed: 1 },
           { by: "rate", limit: "gpt", nextAt: 2_500 },
         ],
       },
@@ -101,7 +101,7 @@ describe("every code has its words:", () => {
       "Attempt 2 is due in 2.5s, at 1970-01-01T00:00:03.500Z.",
       "It needs 21 nodes that have not completed: a (running), and 20 more.",
       "Its queue is paused.",
-      "Its agent already runs 10 of 10 tasks. The limit openai is reached: 1 task runs under it. The rate of gpt is used up for 1.5s.",
+      "Its agent already runs 10 of 10 tasks. The limit openai is reached: 1 of 1 in use. The rate of gpt is used up for 1.5s.",
       "No worker has room for it now: 1 is full. w1 is kept free for it.",
       "1 ready task goes before it, first b.",
       "Nothing holds it up: the next turn places it.",

@@ -5,7 +5,7 @@
 
 import type { RunOutcome } from "../ledger/index.ts";
 import type { Needs, Reason, Rejection } from "../placement/index.ts";
-import type { StatusName, WaitReason } from "../scheduler/index.ts";
+import type { RoomBarrier, StatusName, WaitReason } from "../scheduler/index.ts";
 import { countOf, formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
 import { neutralise } from "./safe-text.ts";
 
@@ -152,6 +152,7 @@ export function describeRejected(rejected: Readonly<Partial<Record<Rejection, nu
 export function describeWait(reason: WaitReason, now: number): string {
   switch (reason.code) {
     case "Unsatisfiable":
+      if (reason.exceeds) return describeExceeded(reason.exceeds);
       return reason.workers === 0
         ? "No worker has registered yet."
         : `No worker known could ever run it: of ${countOf(reason.workers, "worker")}, ${describeRejected(reason.rejected)}.`;
@@ -176,6 +177,10 @@ export function describeWait(reason: WaitReason, now: number): string {
   }
 }
 
+function describeExceeded({ limit, needed, max }: RoomBarrier): string {
+  return `It counts ${formatCount(needed)} towards the limit ${neutralise(limit)}, which is ${formatCount(max)} in all: raise the limit, or make it need less.`;
+}
+
 const HELD_WORDS = {
   person: "It is held until a person releases it.",
   draining: "Every worker that could run it is draining.",
@@ -192,7 +197,7 @@ function describeBarrier(
     case "fair-share":
       return `Its agent already runs ${barrier.running} of ${barrier.max} tasks.`;
     case "concurrency":
-      return `The limit ${neutralise(barrier.limit)} is reached: ${countOf(barrier.running, "task")} ${verb(barrier.running, "runs", "run")} under it.`;
+      return `The limit ${neutralise(barrier.limit)} is reached: ${formatCount(barrier.running)} of ${formatCount(barrier.max)} in use${barrier.needed > 1 ? `, and it needs ${formatCount(barrier.needed)}` : ""}.`;
     case "rate":
       return `The rate of ${neutralise(barrier.limit)} is used up for ${formatMs(Math.max(0, barrier.nextAt - now))}.`;
   }

@@ -1,5 +1,5 @@
 import { canonicalJson, sha256Hex } from "../../core/index.ts";
-import type { Priority } from "../../graph/index.ts";
+import { limitsOf, type Priority } from "../../graph/index.ts";
 import { type ErrorItem, PRIORITY_NAMES, type SubmitBody } from "../../protocol/api-schemas.ts";
 import {
   parseCpuMillicores,
@@ -59,7 +59,7 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
     cpuMillicores: take("resources/cpu", resources.cpu, DEFAULT_CPU_MILLICORES, parseCpuMillicores),
     memoryBytes: take("resources/memory", resources.memory, 0, parseMemoryBytes),
     capabilities: sortedNames(body.capabilities),
-    limits: sortedNames(body.limits),
+    ...limitsOf(amountsIn(body)),
     maxAttempts: body.max_attempts ?? DEFAULT_ATTEMPTS,
     backoffMs: take("retry_backoff", body.retry_backoff, DEFAULT_BACKOFF_MS, parseDurationMs),
     timeoutMs: body.timeout ? Math.max(1, take("timeout", body.timeout, 0, parseDurationMs)) : 0,
@@ -73,8 +73,16 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
 
 /** Equal for requests that ask for the same, in whichever order their keys stand and with or without the defaults. */
 function hashOf(submission: TaskSubmission, payload: unknown): string {
-  const { idempotencyKey: _key, bodyHash: _hash, ...asked } = submission;
-  return sha256Hex(canonicalJson({ ...asked, payload: payload ?? {} }));
+  const { idempotencyKey: _key, bodyHash: _hash, amounts, ...asked } = submission;
+  const uneven = amounts.length > 0 ? { amounts } : {};
+  return sha256Hex(canonicalJson({ ...asked, ...uneven, payload: payload ?? {} }));
+}
+
+/** What it counts towards which limit. Its tokens are what it counts towards the limit of that name. */
+function amountsIn({ limits = [], tokens }: SubmitBody): Map<string, number> {
+  const amounts = new Map(Array.isArray(limits) ? limits.map((name) => [name, 1]) : Object.entries(limits));
+  if (tokens !== undefined && tokens !== null) amounts.set("tokens", tokens);
+  return amounts;
 }
 
 /** By code unit, which is the order that the scheduler keeps everywhere. */

@@ -1,5 +1,16 @@
 -- What the migrations make. Written by migrate.test.ts; renew it with `npx vitest -u migrate`.
 
+CREATE OR REPLACE FUNCTION are_amounts(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    select case when jsonb_typeof(value) = 'object'
+                then (select count(*) <= 100 and coalesce(bool_and(is_name(to_jsonb(name)) and is_amount(amount)), true)
+                        from jsonb_each(value) counted (name, amount))
+                else false end
+  $function$;
+
 CREATE OR REPLACE FUNCTION are_names(value jsonb)
  RETURNS boolean
  LANGUAGE sql
@@ -17,6 +28,14 @@ CREATE OR REPLACE FUNCTION estimate_bucket(estimate_ms bigint)
 AS $function$
     select (estimate_ms >> greatest(length(ltrim(estimate_ms::bit(64)::text, '0')) - 4, 0))
            << greatest(length(ltrim(estimate_ms::bit(64)::text, '0')) - 4, 0)
+  $function$;
+
+CREATE OR REPLACE FUNCTION is_amount(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    select is_number(value, 0, 1000000000) and (value #>> '{}') ~ '^\d+$'
   $function$;
 
 CREATE OR REPLACE FUNCTION is_name(value jsonb)
@@ -79,8 +98,14 @@ AS $function$
     select case
       when field in ('executor', 'zone', 'agent', 'idempotency_key') then
         case when not is_name(value) then 'must have 1 to 256 characters, none of them a control character' end
-      when field in ('capabilities', 'limits') then
+      when field = 'capabilities' then
         case when not are_names(value) then 'must be a list of up to 100 names such as ["net"]' end
+      when field = 'limits' then
+        case when not are_names(value) and not are_amounts(value)
+             then 'must be a list of up to 100 names such as ["openai"], or an object with whole numbers such as {"gpu": 2}'
+        end
+      when field = 'tokens' then
+        case when not is_amount(value) then 'must be a whole number from 0 to 1000000000' end
       when field = 'priority' then
         case when value not in ('"critical"', '"high"', '"normal"', '"low"', '"best_effort"')
              then 'must be critical, high, normal, low or best_effort' end
@@ -113,7 +138,7 @@ AS $function$
              then 'has a memory that is no whole number of bytes, nor a size such as "512MiB"' end
       else 'is unknown; known are agent, boost, capabilities, deadline, estimated_service_time, executor, '
            'idempotency_key, limits, max_attempts, priority, request_state, resources, retry_backoff, run_at, '
-           'timeout and zone'
+           'timeout, tokens and zone'
     end
   $function$;
 
