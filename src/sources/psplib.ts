@@ -1,6 +1,11 @@
 import type { Activity, Project } from "../plan/index.ts";
-import { type NumberLine, numberLine } from "./number-lines.ts";
-import { baseName, MAX_AMOUNT, MAX_TICKS, Problems, type ReadResult } from "./result.ts";
+import { eachLine, type NumberRow, NumberRows } from "./number-rows.ts";
+import { baseName, MAX_AMOUNT, MAX_TICKS, PLAIN, Problems, type ReadResult } from "./result.ts";
+
+const ORDER = "PRECEDENCE RELATIONS";
+const REQUESTS = "REQUESTS/DURATIONS";
+const AVAILABLE = "RESOURCEAVAILABILITIES";
+const TABLES = [ORDER, REQUESTS, AVAILABLE] as const;
 
 /**
  * The projects of PSPLIB (`.sm`): jobs with one mode each that need renewable resources.
@@ -9,19 +14,17 @@ import { baseName, MAX_AMOUNT, MAX_TICKS, Problems, type ReadResult } from "./re
  * there is of each resource. The first and the last job are dummies of no duration, and stay.
  */
 export function readPsplib(text: string, fileName: string): ReadResult {
-  const lines = text.split(/\r?\n/);
   const problems = new Problems();
-  refuseKinds(lines, problems);
-  const order = table(lines, "PRECEDENCE RELATIONS", problems);
-  const requests = table(lines, "REQUESTS/DURATIONS", problems);
-  const available = table(lines, "RESOURCEAVAILABILITIES", problems);
-  if (problems.count > 0) return problems.result();
+  const file = new SmFile(text, problems);
+  if (!problems.isEmpty) return problems.result();
 
-  const capacities = readCapacities(available, problems);
-  const needs = readNeeds(order, problems);
-  checkJobCount(lines, needs.size, problems);
-  const activities = problems.count > 0 ? [] : readActivities(requests, needs, capacities, problems);
-  if (problems.count > 0) return problems.result();
+  const capacities = readCapacities(file.table(AVAILABLE), problems);
+  const needs = readNeeds(file.table(ORDER), problems);
+  file.checkJobs(needs.size);
+  const activities = problems.isEmpty
+    ? readActivities(file.table(REQUESTS), needs, capacities, problems)
+    : [];
+  if (!problems.isEmpty) return problems.result();
   const project: Project = {
     name: baseName(fileName),
     unit: { name: "units", ticks: 1 },
@@ -35,42 +38,73 @@ export function readPsplib(text: string, fileName: string): ReadResult {
 interface Table {
   /** Of its name. */
   readonly line: number;
-  readonly rows: readonly NumberLine[];
+  readonly rows: NumberRow[];
 }
 
-const NOTHING: Table = { line: 1, rows: [] };
+/** The tables of a file and what its head says of them. */
+class SmFile {
+  readonly #problems: Problems;
+  readonly #tables = new Map<string, Table>();
+  #jobs: { readonly line: number; readonly count: number } | undefined;
 
-/** The rows below a name, up to the next line of stars; the line of headings and rules are no rows. */
-function table(lines: readonly string[], name: string, problems: Problems): Table {
-  const at = lines.findIndex((line) => line.trimStart().startsWith(name));
-  if (at === -1) {
-    problems.add(lines.length, `the table "${name}:" is missing; the file is no whole .sm file`);
-    return NOTHING;
+  constructor(text: string, problems: Problems) {
+    this.#problems = problems;
+    const reader = new NumberRows(problems);
+    let table: Table | undefined;
+    let last = 1;
+    eachLine(text, (line, number) => {
+      last = number;
+      const name = TABLES.find((name) => line.trimStart().startsWith(name));
+      if (name) table = this.#begin(name, number);
+      else if (line.startsWith("***")) table = undefined;
+      else if (!table) this.#readHead(line, number);
+      else if (!isHeading(line)) {
+        const row = reader.read(line, number);
+        if (row) table.rows.push(row);
+      }
+      return !problems.isOver;
+    });
+    for (const name of TABLES.filter((name) => !this.#tables.has(name)))
+      problems.add(last, `the table "${name}:" is missing; this is no whole .sm file`);
   }
-  const rows: NumberLine[] = [];
-  for (let index = at + 1; index < lines.length; index++) {
-    const line = lines[index] as string;
-    if (line.startsWith("***")) break;
-    if (line.trim() === "" || /^\s*(?:[A-Za-z]|-+\s*$)/.test(line)) continue;
-    const row = numberLine(line, index + 1, problems);
-    if (row) rows.push(row);
+
+  table(name: (typeof TABLES)[number]): Table {
+    return this.#tables.get(name) ?? { line: 1, rows: [] };
   }
-  return { line: at + 1, rows };
+
+  checkJobs(count: number): void {
+    if (this.#jobs === undefined || this.#jobs.count === count) return;
+    this.#problems.add(this.#jobs.line, `the file should have ${this.#jobs.count} jobs and has ${count}`);
+  }
+
+  #begin(name: string, line: number): Table {
+    const table = { line, rows: [] };
+    const first = this.#tables.get(name);
+    if (first) this.#problems.add(line, `the table "${name}:" is given twice, first on line ${first.line}`);
+    else this.#tables.set(name, table);
+    return table;
+  }
+
+  /** Only what is given back when a job ends can be planned: what is used up for good is another problem. */
+  #readHead(line: string, number: number): void {
+    const [, kind = "", count = ""] = HEAD.exec(line) ?? [];
+    if (kind.startsWith("jobs")) this.#jobs = { line: number, count: Number(count) };
+    else if (Number(count) > 0)
+      this.#problems.add(number, `${count} ${kind} resources: only renewable resources can be planned`);
+  }
 }
 
-/** Only what is given back when a job ends can be planned: what is used up for good is another problem. */
-function refuseKinds(lines: readonly string[], problems: Problems): void {
-  for (const [index, line] of lines.entries()) {
-    const [, kind, count] = /^\s*- (nonrenewable|doubly constrained)\s*:\s*(\d+)/.exec(line) ?? [];
-    if (kind === undefined || Number(count) === 0) continue;
-    problems.add(index + 1, `${count} ${kind} resources: only renewable resources can be planned`);
-  }
+const HEAD = /^ {0,8}(?:- )?(nonrenewable|doubly constrained|jobs\b[^:]{0,80}) {0,80}: {0,80}(\d{1,9})/;
+
+/** Headings of columns, rules and empty lines. */
+function isHeading(line: string): boolean {
+  return /^[A-Za-z-]|^$/.test(line.trimStart());
 }
 
 function readCapacities({ line, rows }: Table, problems: Problems): readonly number[] {
   const [row] = rows;
   if (!row || rows.length > 1) {
-    problems.add(row?.line ?? line, "RESOURCEAVAILABILITIES must have one row of amounts");
+    problems.add(row?.line ?? line, `${AVAILABLE} must have one row of amounts`);
     return [];
   }
   refuseLarge(row, row.numbers, MAX_AMOUNT, problems);
@@ -85,26 +119,19 @@ function readNeeds({ rows }: Table, problems: Problems): ReadonlyMap<number, Set
     if (needs.has(job)) problems.add(line, `job ${job} is given twice`);
     needs.set(job, new Set());
     if (modes !== 1)
-      problems.add(line, `job ${job} has ${modes} modes: only files with one mode can be planned`);
+      problems.add(line, `job ${job} has ${modes ?? "no"} modes: only files with one mode can be planned`);
     if (count !== numbers.length - 3)
       problems.add(line, `job ${job} should have ${count} successors and has ${numbers.length - 3}`);
   }
   for (const { line, numbers } of rows) {
-    const [job = 0, , , ...successors] = numbers;
-    for (const successor of successors) {
-      const before = needs.get(successor);
+    const [job = 0] = numbers;
+    for (let index = 3; index < numbers.length; index++) {
+      const before = needs.get(numbers[index] as number);
       if (before) before.add(job);
-      else problems.add(line, `job ${job} comes before job ${successor}, which does not exist`);
+      else problems.add(line, `job ${job} comes before job ${numbers[index]}, which does not exist`);
     }
   }
   return needs;
-}
-
-function checkJobCount(lines: readonly string[], count: number, problems: Problems): void {
-  const at = lines.findIndex((line) => /^\s*jobs\b.*:/.test(line));
-  const expected = /:\s*(\d+)/.exec(lines[at] ?? "")?.[1];
-  if (expected === undefined || Number(expected) === count) return;
-  problems.add(at + 1, `the file should have ${expected} jobs and has ${count}`);
 }
 
 function readActivities(
@@ -113,10 +140,10 @@ function readActivities(
   capacities: readonly number[],
   problems: Problems,
 ): Activity[] {
-  const requests = new Map<number, NumberLine>();
+  const requests = new Map<number, NumberRow>();
   for (const row of rows) {
     const [job = 0] = row.numbers;
-    if (!needs.has(job)) problems.add(row.line, `job ${job} is not among the PRECEDENCE RELATIONS`);
+    if (!needs.has(job)) problems.add(row.line, `job ${job} is not among the ${ORDER}`);
     else if (requests.has(job)) problems.add(row.line, `job ${job} is given twice`);
     else if (row.numbers.length !== capacities.length + 3)
       problems.add(row.line, `job ${job} must have a mode, a duration and ${capacities.length} amounts`);
@@ -125,12 +152,12 @@ function readActivities(
   return [...needs].flatMap(([job, before]) => {
     const request = requests.get(job);
     if (request) return [activityOf(request, before, problems)];
-    problems.add(line, `job ${job} has no row in REQUESTS/DURATIONS`);
+    problems.add(line, `job ${job} has no row in ${REQUESTS}`);
     return [];
   });
 }
 
-function activityOf(row: NumberLine, needs: ReadonlySet<number>, problems: Problems): Activity {
+function activityOf(row: NumberRow, needs: ReadonlySet<number>, problems: Problems): Activity {
   const [job = 0, , duration = 0, ...amounts] = row.numbers;
   refuseLarge(row, [duration], MAX_TICKS, problems);
   refuseLarge(row, amounts, MAX_AMOUNT, problems);
@@ -142,21 +169,14 @@ function activityOf(row: NumberLine, needs: ReadonlySet<number>, problems: Probl
     needs: [...needs].map(String),
     duration,
     uses: Object.fromEntries(uses),
-    priority: 2,
-    risk: "low",
-    speculate: false,
-    state: { is: "open" },
+    ...PLAIN,
   };
 }
 
-function refuseLarge(
-  { line }: NumberLine,
-  numbers: readonly number[],
-  max: number,
-  problems: Problems,
-): void {
-  for (const number of numbers.filter((number) => number > max))
-    problems.add(line, `${number} is too large; at most ${max} can be planned`);
+function refuseLarge({ line }: NumberRow, numbers: readonly number[], max: number, problems: Problems): void {
+  for (const number of numbers) {
+    if (number > max) problems.add(line, `${number} is too large; at most ${max} can be planned`);
+  }
 }
 
 function resourceName(index: number): string {

@@ -1,22 +1,72 @@
+import { readGraph } from "./graph-file.ts";
+import { isMapping } from "./json-values.ts";
 import { readPsplib } from "./psplib.ts";
 import { type ReadOptions, type ReadResult, refusal } from "./result.ts";
+import { readStg } from "./stg.ts";
+import { readWfFormat } from "./wf-format.ts";
 
 /** What a plan can be made for, as people know it. */
-const KNOWN = "known are PSPLIB (.sm)";
+const KNOWN = "a graph file (.yaml, .json), PSPLIB (.sm), STG (.stg) and WfFormat (.json)";
 
-type Format = "psplib";
-
-/** Reads a file of any known format, recognised by what it says and how it is named. */
-export function readProject(bytes: Uint8Array, fileName: string, _options: ReadOptions): ReadResult {
-  if (recognise(bytes, fileName) === "psplib") return readPsplib(new TextDecoder().decode(bytes), fileName);
-  return refusal(1, `the format is not known; ${KNOWN}`);
-}
-
+const MAX_BYTES = 256 * 1024 * 1024;
 /** Enough for the head of any format. */
 const HEAD_BYTES = 64 * 1024;
 
-function recognise(bytes: Uint8Array, fileName: string): Format | undefined {
+type Format = "graph" | "psplib" | "stg" | "json";
+
+/** Reads a file of any known format, recognised by how it is named and by what it says. */
+export function readProject(bytes: Uint8Array, fileName: string, options: ReadOptions): ReadResult {
+  if (bytes.length > MAX_BYTES)
+    return refusal(1, `the file has ${bytes.length} bytes; at most ${MAX_BYTES} can be read`);
+  switch (formatByName(fileName) ?? formatByContent(bytes)) {
+    case "graph":
+      return readGraph(bytes, fileName);
+    case "psplib":
+      return readPsplib(new TextDecoder().decode(bytes), fileName);
+    case "stg":
+      return readStg(new TextDecoder().decode(bytes), fileName);
+    case "json":
+      return readJson(bytes, fileName, options);
+    case undefined:
+      return refusal(1, `this is no file that a plan can be made for; known are ${KNOWN}`);
+  }
+}
+
+const FORMAT_OF_ENDING: ReadonlyMap<string, Format> = new Map([
+  ["sm", "psplib"],
+  ["mm", "psplib"],
+  ["stg", "stg"],
+  ["yaml", "graph"],
+  ["yml", "graph"],
+  ["json", "json"],
+]);
+
+function formatByName(fileName: string): Format | undefined {
+  return FORMAT_OF_ENDING.get(fileName.slice(fileName.lastIndexOf(".") + 1).toLowerCase());
+}
+
+function formatByContent(bytes: Uint8Array): Format | undefined {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES));
-  if (/\.(?:sm|mm)$/i.test(fileName) || /^PRECEDENCE RELATIONS:/m.test(head)) return "psplib";
+  if (/^PRECEDENCE RELATIONS:/m.test(head)) return "psplib";
+  if (/^\s*\{/.test(head)) return "json";
+  if (/^nodes[ \t]*:/m.test(head)) return "graph";
+  if (/^\s*\d+[ \t]*\r?\n\s*\d+[ \t]+\d+[ \t]+\d+/.test(head)) return "stg";
   return undefined;
+}
+
+/** A graph file may be JSON too, and says best what is wrong with what is neither. */
+function readJson(bytes: Uint8Array, fileName: string, _options: ReadOptions): ReadResult {
+  const text = new TextDecoder().decode(bytes);
+  const root = parse(text);
+  if (isMapping(root) && Object.hasOwn(root, "workflow") && !Object.hasOwn(root, "nodes"))
+    return readWfFormat(text, root, fileName);
+  return readGraph(bytes, fileName);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

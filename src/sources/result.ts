@@ -1,7 +1,7 @@
-import type { Project } from "../plan/index.ts";
+import type { Activity, Project } from "../plan/index.ts";
 import type { Problem } from "../protocol/index.ts";
 
-/** The project of a file, or everything that keeps it from being one. */
+/** The project of a file, or what keeps it from being one. */
 export type ReadResult =
   | { readonly ok: true; readonly project: Project }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -15,27 +15,45 @@ export interface ReadOptions {
 export const MAX_TICKS: number = 3650 * 24 * 3_600_000;
 export const MAX_AMOUNT = 1_000_000_000;
 
-const MAX_SHOWN = 50;
+/** What an activity is that its file says nothing more of. */
+export const PLAIN: Pick<Activity, "priority" | "risk" | "speculate" | "state"> = {
+  priority: 2,
+  risk: "low",
+  speculate: false,
+  state: { is: "open" },
+};
 
-/** What is wrong with a file of lines, collected so that it can be told at once. */
+const MAX_PROBLEMS = 50;
+
+/** What is wrong with a file, in the order of its lines, up to so many that nobody wants to hear of more. */
 export class Problems {
-  readonly #first: Problem[] = [];
-  #count = 0;
+  readonly #problems: Problem[] = [];
+  #isOver = false;
 
-  get count(): number {
-    return this.#count;
+  get isEmpty(): boolean {
+    return this.#problems.length === 0;
+  }
+
+  /** Reading on would be for nothing. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   add(line: number, message: string): void {
-    this.#count += 1;
-    if (this.#first.length < MAX_SHOWN) this.#first.push({ line, column: 1, path: "", message });
+    if (this.#isOver) return;
+    this.#problems.push({ line, column: 1, path: "", message });
+    if (this.#problems.length === MAX_PROBLEMS) this.stop();
+  }
+
+  stop(): void {
+    this.#isOver = true;
   }
 
   result(): ReadResult {
-    const more = this.#count - this.#first.length;
-    const last = this.#first.at(-1);
-    const problems = [...this.#first].sort((a, b) => a.line - b.line);
-    if (last && more > 0) problems.push({ ...last, message: `and ${more} more` });
+    const problems = this.#problems.toSorted((a, b) => a.line - b.line);
+    const last = problems.at(-1);
+    if (last && problems.length === MAX_PROBLEMS)
+      problems.push({ ...last, message: "there may be more; nothing was read beyond this" });
     return { ok: false, problems };
   }
 }
@@ -46,5 +64,7 @@ export function refusal(line: number, message: string): ReadResult {
 
 /** The name of a file without its directories and its ending. */
 export function baseName(fileName: string): string {
-  return fileName.replace(/^.*[\\/]/s, "").replace(/(?<=.)\.[^.]*$/s, "") || "project";
+  const name = fileName.slice(Math.max(fileName.lastIndexOf("/"), fileName.lastIndexOf("\\")) + 1);
+  const dot = name.lastIndexOf(".");
+  return (dot > 0 ? name.slice(0, dot) : name) || "project";
 }

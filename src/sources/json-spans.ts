@@ -1,0 +1,89 @@
+// Where the parts of a JSON text stand. The text is known to be JSON, so nothing is checked; it is walked without
+// recursion, because it may be as deep as it is long.
+
+export interface Member {
+  readonly keyAt: number;
+  readonly keyEnd: number;
+  readonly valueAt: number;
+  readonly end: number;
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_LIST = 91;
+const CLOSE_LIST = 93;
+const OPEN_MAP = 123;
+const CLOSE_MAP = 125;
+
+/** The members of the map that begins at an offset. */
+export function* members(text: string, at: number): Generator<Member> {
+  let next = skipBetween(text, at + 1);
+  while (text.charCodeAt(next) !== CLOSE_MAP) {
+    const keyEnd = endOfString(text, next);
+    const valueAt = skipBetween(text, keyEnd);
+    const end = endOfValue(text, valueAt);
+    yield { keyAt: next, keyEnd, valueAt, end };
+    next = skipBetween(text, end);
+  }
+}
+
+/** The offsets of the items of the list that begins at an offset. */
+export function* items(text: string, at: number): Generator<number> {
+  let next = skipBetween(text, at + 1);
+  while (text.charCodeAt(next) !== CLOSE_LIST) {
+    yield next;
+    next = skipBetween(text, endOfValue(text, next));
+  }
+}
+
+/** The offset of the first character that is no blank. */
+export function startOfValue(text: string): number {
+  return skipBetween(text, 0);
+}
+
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  let at = start;
+  do {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) at = endOfString(text, at);
+    else if (unit === OPEN_MAP || unit === OPEN_LIST) {
+      depth += 1;
+      at += 1;
+    } else if (unit === CLOSE_MAP || unit === CLOSE_LIST) {
+      depth -= 1;
+      at += 1;
+    } else at = endOfWord(text, at);
+    if (depth > 0) at = skipBetween(text, at);
+  } while (depth > 0);
+  return at;
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    let slash = at;
+    while (text[slash - 1] === "\\") slash -= 1;
+    if ((at - slash) % 2 === 0) return at + 1;
+  }
+}
+
+function endOfWord(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const unit = text.charCodeAt(at);
+    if (!(unit > 32) || unit === COMMA || unit === CLOSE_MAP || unit === CLOSE_LIST) return at;
+    at += 1;
+  }
+}
+
+function skipBetween(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const unit = text.charCodeAt(at);
+    if (!(unit <= 32 || unit === COMMA || unit === COLON)) return at;
+    at += 1;
+  }
+}
