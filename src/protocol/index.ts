@@ -9,6 +9,8 @@ export {
   parseCpuMillicores,
   parseDurationMs,
   parseMemoryBytes,
+  parsePriority,
+  parseTshirtSizeMs,
   type Refusal as UnitRefusal,
   refused,
   shortened,

@@ -9,7 +9,7 @@ const YAML = `
 name: press
 nodes:
   split: {run: "split", estimate: 90s, priority: high}
-  page: {run: "page", needs: [split], limits: [licence]}
+  page: {run: "page", needs: [split], limits: [licence], tokens: 20000, risk: high, speculate: true}
   bind: {run: "bind", needs: page, size: S, hold: true}
 `;
 
@@ -29,9 +29,10 @@ test("a graph file gives its nodes with estimates, limits and holds", () => {
     ]),
   ).toEqual([
     ["split", [], 90_000, { slots: 1 }, 1, "open"],
-    ["page", ["split"], 30_000, { slots: 1, licence: 1 }, 2, "open"],
+    ["page", ["split"], 30_000, { slots: 1, licence: 1, tokens: 20_000 }, 2, "open"],
     ["bind", ["page"], 7_200_000, { slots: 1 }, 2, "held"],
   ]);
+  expect(activities[1]).toMatchObject({ risk: "high", speculate: true });
 });
 
 test("a graph file is recognised by what it says, and refused in its own words", () => {

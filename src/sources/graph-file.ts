@@ -1,6 +1,6 @@
 import type { Activity } from "../plan/index.ts";
 import { type FileNode, readGraphFile } from "../protocol/index.ts";
-import { PLAIN, type ReadResult } from "./result.ts";
+import type { ReadResult } from "./result.ts";
 
 /** Our own graph files, whose nodes count towards the limits that they name. */
 export function readGraph(bytes: Uint8Array, fileName: string): ReadResult {
@@ -15,14 +15,16 @@ export function readGraph(bytes: Uint8Array, fileName: string): ReadResult {
 }
 
 function activityOf({ spec }: FileNode): Activity {
-  const { estimateMs, priority, held, limits } = spec.task;
+  const { estimateMs, priority, risk, speculate, held, limits, amounts } = spec.task;
+  const counted = limits.map((limit, index) => [limit, amounts[index] ?? 1] as const);
   return {
-    ...PLAIN,
     id: spec.id,
     needs: spec.needs,
     duration: estimateMs,
-    uses: { slots: 1, ...Object.fromEntries(limits.map((limit) => [limit, 1])) },
+    uses: { slots: 1, ...Object.fromEntries(counted) },
     priority,
+    risk,
+    speculate,
     state: held ? { is: "held", code: "held", detail: "hold: true" } : { is: "open" },
   };
 }

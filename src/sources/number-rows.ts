@@ -7,7 +7,7 @@ export interface NumberRow {
   readonly numbers: readonly number[];
 }
 
-export const MAX_ROWS = 1_000_000;
+const MAX_ROWS = 1_000_000;
 /** Beyond what any graph in such a file has, and far below what fills the memory. */
 const MAX_NUMBERS = 10_000_000;
 const MAX_DIGITS = 15;

@@ -1,3 +1,4 @@
+import { readBeads } from "./beads/read-beads.ts";
 import { readGraph } from "./graph-file.ts";
 import { isMapping } from "./json-values.ts";
 import { readPsplib } from "./psplib.ts";
@@ -6,19 +7,22 @@ import { readStg } from "./stg.ts";
 import { readWfFormat } from "./wf-format.ts";
 
 /** What a plan can be made for, as people know it. */
-const KNOWN = "a graph file (.yaml, .json), PSPLIB (.sm), STG (.stg) and WfFormat (.json)";
+const KNOWN =
+  "a graph file (.yaml, .json), issues of Beads (.jsonl), PSPLIB (.sm), STG (.stg) and WfFormat (.json)";
 
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Enough for the head of any format. */
 const HEAD_BYTES = 64 * 1024;
 
-type Format = "graph" | "psplib" | "stg" | "json";
+type Format = "beads" | "graph" | "psplib" | "stg" | "json";
 
 /** Reads a file of any known format, recognised by how it is named and by what it says. */
 export function readProject(bytes: Uint8Array, fileName: string, options: ReadOptions): ReadResult {
   if (bytes.length > MAX_BYTES)
     return refusal(1, `the file has ${bytes.length} bytes; at most ${MAX_BYTES} can be read`);
   switch (formatByName(fileName) ?? formatByContent(bytes)) {
+    case "beads":
+      return readBeads(bytes, fileName, options);
     case "graph":
       return readGraph(bytes, fileName);
     case "psplib":
@@ -39,6 +43,8 @@ const FORMAT_OF_ENDING: ReadonlyMap<string, Format> = new Map([
   ["yaml", "graph"],
   ["yml", "graph"],
   ["json", "json"],
+  ["jsonl", "beads"],
+  ["ndjson", "beads"],
 ]);
 
 function formatByName(fileName: string): Format | undefined {
@@ -54,13 +60,26 @@ function formatByContent(bytes: Uint8Array): Format | undefined {
   return undefined;
 }
 
-/** A graph file may be JSON too, and says best what is wrong with what is neither. */
-function readJson(bytes: Uint8Array, fileName: string, _options: ReadOptions): ReadResult {
+/** A graph file may be JSON too, and says best what is wrong with what is none of these. */
+function readJson(bytes: Uint8Array, fileName: string, options: ReadOptions): ReadResult {
   const text = new TextDecoder().decode(bytes);
   const root = parse(text);
-  if (isMapping(root) && Object.hasOwn(root, "workflow") && !Object.hasOwn(root, "nodes"))
-    return readWfFormat(text, root, fileName);
+  if (isMapping(root) && !Object.hasOwn(root, "nodes")) {
+    if (Object.hasOwn(root, "workflow")) return readWfFormat(text, root, fileName);
+    if (isIssue(root)) return readBeads(bytes, fileName, options);
+  } else if (root === undefined && isIssue(parse(firstLine(text))))
+    return readBeads(bytes, fileName, options);
   return readGraph(bytes, fileName);
+}
+
+function isIssue(value: unknown): boolean {
+  return isMapping(value) && (Object.hasOwn(value, "id") || Object.hasOwn(value, "_type"));
+}
+
+function firstLine(text: string): string {
+  const start = text.search(/\S/);
+  const end = text.indexOf("\n", start);
+  return text.slice(start, end === -1 ? text.length : end);
 }
 
 function parse(text: string): unknown {

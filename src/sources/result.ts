@@ -18,7 +18,7 @@ export const MAX_AMOUNT = 1_000_000_000;
 /** What an activity is that its file says nothing more of. */
 export const PLAIN: Pick<Activity, "priority" | "risk" | "speculate" | "state"> = {
   priority: 2,
-  risk: "low",
+  risk: "medium",
   speculate: false,
   state: { is: "open" },
 };
