@@ -143,8 +143,8 @@ test("the commands make, show, test, change and remove a webhook", { timeout: 12
 });
 
 test.each([
-  [["--webhook-allow", "10.0.0.0/99"], "--webhook-allow 10.0.0.0/99 is no network"],
-  [["--webhook-waits", "5,soon"], "--webhook-waits must be seconds"],
+  [["--webhook-allow", "10.0.0.0/99"], "--webhook-allow must be a network such as 10.0.0.0/8"],
+  [["--webhook-waits", "5,soon"], "--webhook-waits must be a duration"],
 ])("serve %j is refused", async (args, words) => {
   const { child, finished } = startOrrery(await directoryWith({}), ["serve", "--store", "memory", ...args]);
   const [code] = (await once(child, "close")) as [number];

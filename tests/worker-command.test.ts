@@ -205,7 +205,7 @@ describe("what it says", () => {
 
   test.each([
     ["no key", ["--key", ""], "set ORRERY_API_KEY"],
-    ["no URL", ["--server", "somewhere"], "somewhere is no URL"],
+    ["no URL", ["--server", "somewhere"], "--server must be the URL of a server"],
     ["a wrong size", ["--memory", "lots"], "--memory must be"],
     ["a missing tasks file", ["--tasks", "nowhere.ts"], "nowhere.ts: there is no such file"],
   ])("%s is an error of usage", async (_name, args, message) => {

@@ -15,7 +15,10 @@ const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 14
 export async function runRemotely(file: string, options: RemoteRunOptions): Promise<number> {
   const { text, graph } = await readGraphText(file);
   return await atService(options, async (client) => {
-    const { id } = await client.submitRun(lightText(text), { name: graph.name, fail_fast: options.failFast });
+    const { id } = await client.submitRun(lightText(text), {
+      name: graph.name,
+      fail_fast: options.failFast ?? false,
+    });
     if (options.detach) {
       await printLines([options.json ? safeJson({ runId: id }) : shown(id)]);
       return 0;

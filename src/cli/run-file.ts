@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join, relative } from "node:path";
+import type { Settings } from "../config/index.ts";
 import { canonicalJson, derivedUuid, sha256Hex } from "../core/index.ts";
 import type { RunOutcome } from "../ledger/index.ts";
 import { LocalRun, localWorkers, thisMachine } from "../local/index.ts";
@@ -27,10 +28,11 @@ export interface RunResult {
 }
 
 /** The whole of `orrery run`. */
-export async function runFile(file: string, options: RunOptions): Promise<RunResult> {
+export async function runFile(file: string, options: RunOptions, settings: Settings): Promise<RunResult> {
+  const { strategy, preferLocality, reserveAfterMs } = settings.placement;
   const { graph } = await readGraphText(file);
   const specs = graph.nodes.map((node) => node.spec);
-  const workers = localWorkers(thisMachine(), options.workers, specs);
+  const workers = localWorkers(thisMachine(), settings.run.workers, specs);
   refuseImpossible(file, graph, workers);
   const ledger = options.ledger ?? join(".orrery", `${fileNameOf(graph.name)}.jsonl`);
   if (!options.resume) await setAside(ledger);
@@ -44,7 +46,10 @@ export async function runFile(file: string, options: RunOptions): Promise<RunRes
     workers,
     config: {
       ...DEFAULT_CONFIG,
-      strategy: options.strategy,
+      strategy,
+      preferLocality,
+      reserveAfterMs,
+      maxBackoffMs: settings.queue.maxBackoffMs,
       seed: options.seed ?? 0,
       // A local worker has no queue: a task that waits in one could have run on the next worker that is free.
       maxQueuePerWorker: 0,
@@ -52,7 +57,7 @@ export async function runFile(file: string, options: RunOptions): Promise<RunRes
       keepEndedRuns: KEPT_RUNS,
     },
     runId: (earlier) => newRunId(graph, options.seed, earlier),
-    failFast: options.failFast,
+    failFast: settings.run.failFast,
     resume: options.resume,
     graceMs: GRACE_MS,
     observer: view,

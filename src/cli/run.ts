@@ -3,20 +3,20 @@ import type { Strategy } from "../placement/index.ts";
 import { CheckFailed, CliError, UsageError } from "./errors.ts";
 import { wholeNumber } from "./option-values.ts";
 import { keyOption } from "./service-options.ts";
+import { withSettings } from "./settings-options.ts";
 
 export interface RunOptions {
-  readonly workers?: number;
-  readonly strategy: Strategy;
   readonly seed?: number;
   readonly ledger?: string;
   readonly resume: boolean;
-  readonly failFast: boolean;
+  readonly keepGoing?: true;
   readonly quiet: boolean;
   readonly json: boolean;
 }
 
 /** For a run on a server. */
 export interface RemoteRunOptions extends RunOptions {
+  readonly failFast?: true;
   readonly server: string;
   readonly key?: string;
   readonly zone?: string;
@@ -25,7 +25,7 @@ export interface RemoteRunOptions extends RunOptions {
 }
 
 /** What only a run on this machine has. */
-const LOCAL_ONLY = ["workers", "strategy", "seed", "ledger", "resume"];
+const LOCAL_ONLY = ["workers", "strategy", "seed", "ledger", "resume", "config", "set"];
 const REMOTE_ONLY = ["detach", "zone", "agent"];
 
 /** Named here once more, so that showing the help loads nothing of the scheduler. */
@@ -37,22 +37,19 @@ const STRATEGIES: Readonly<Record<Strategy, true>> = {
 };
 
 export function runCommand(): Command {
+  const command = new Command("run");
   return (
-    new Command("run")
+    withSettings(command)
       .summary("run a graph of tasks on this machine, or on a server")
       .description(
         "Run the graph in FILE (YAML or JSON) on local workers, and record every decision in a ledger; or with --server submit it there and follow it.",
       )
       .argument("<file>", "the graph")
-      .option(
-        "-w, --workers <n>",
-        "how many tasks at once (default: the number of cores)",
-        wholeNumber(1, 1024),
-      )
+      .option("-w, --workers <n>", "how many tasks at once (default: the number of cores)")
       .addOption(
-        new Option("--strategy <name>", "how workers are chosen")
-          .choices(Object.keys(STRATEGIES))
-          .default("least-loaded"),
+        new Option("--strategy <name>", "how workers are chosen (default: least-loaded)").choices(
+          Object.keys(STRATEGIES),
+        ),
       )
       .option(
         "--seed <n>",
@@ -62,9 +59,7 @@ export function runCommand(): Command {
       .option("--ledger <file>", "where to record (default: .orrery/<name>.jsonl)")
       .option("--resume", "skip what the ledger says is done", false)
       .option("--keep-going", "when a node fails, run all that does not depend on it (default)")
-      .addOption(
-        new Option("--fail-fast", "when a node fails, cancel the rest").default(false).conflicts("keepGoing"),
-      )
+      .addOption(new Option("--fail-fast", "when a node fails, cancel the rest").conflicts("keepGoing"))
       .option("-q, --quiet", "say only what went wrong", false)
       .option("--json", "print the result as JSON", false)
       .optionsGroup("On a server:")
@@ -87,8 +82,11 @@ export function runCommand(): Command {
 
 async function runHere(file: string, options: RunOptions, command: Command): Promise<number> {
   refuse(given(command, REMOTE_ONLY), "needs --server");
+  const { settingsOf } = await import("./settings.ts");
+  const keepGoing = { path: "run.fail_fast", option: "--keep-going", value: false };
+  const settings = settingsOf(command, "run", options.keepGoing ? [keepGoing] : []);
   const { runFile } = await import("./run-file.ts");
-  return (await runFile(file, options)).exitCode;
+  return (await runFile(file, options, settings)).exitCode;
 }
 
 async function runThere(file: string, options: RemoteRunOptions, command: Command): Promise<number> {

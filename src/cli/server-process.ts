@@ -1,21 +1,18 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Settings } from "../config/index.ts";
+import type { SchedulerConfig } from "../ledger/index.ts";
 import { type Log, makeLog, type RunningServer, StartError, startServer } from "../server/index.ts";
-import { isNetwork, type WebhookSettings } from "../webhooks/index.ts";
-import { CliError, UsageError } from "./errors.ts";
+import { CliError } from "./errors.ts";
 import { printJson, printLines } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
-import { readServerConfig } from "./server-config.ts";
 import { untilSignal } from "./server-signals.ts";
 import { telemetryFor } from "./telemetry.ts";
 
-const DAY_MS = 86_400_000;
-const MAX_WAIT_S = 30 * 86_400;
-
 /** Serves until it is told to stop: the first signal closes in order, the second ends at once. */
-export async function runServer(options: ServeOptions): Promise<void> {
+export async function runServer(options: ServeOptions, settings: Settings): Promise<void> {
   const log = makeLog({
-    level: options.logLevel,
+    level: settings.server.logLevel,
     isHuman: process.stderr.isTTY,
     write: (line) => process.stderr.write(line),
   });
@@ -26,13 +23,13 @@ export async function runServer(options: ServeOptions): Promise<void> {
     fail = done;
   });
   const stopped = untilSignal(log);
-  await using _telemetry = await telemetryFor(options, "orrery-server");
-  const server = await start(options, log, fail);
+  await using _telemetry = await telemetryFor(settings.telemetry, "orrery-server");
+  const server = await start(settings, log, fail);
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
     if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server);
-    await announce(server, options);
+    await announce(server, options, settings.server.port);
     log.info("serving", { url: server.url, store: server.storeDescription, version: ownVersion() });
     const ended = await Promise.race([stopped, failed]);
     if (ended instanceof Error) failure = ended;
@@ -45,36 +42,32 @@ export async function runServer(options: ServeOptions): Promise<void> {
 }
 
 async function start(
-  options: ServeOptions,
+  { queue, placement, server, webhooks }: Settings,
   log: Log,
   onFailed: (error: Error) => void,
 ): Promise<RunningServer> {
-  const { host, port, strictPort, store, order, fairShare, prefetch, lease, keepEnded, config } = options;
-  const webhooks = webhookSettings(options);
-  const { advertise, takeover } = options;
-  const retention = { logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS };
+  const { host, port, strictPort, store, advertise, takeOverMs, apiKey } = server;
+  const { leaseMs, graceMs, maxResultBytes, maxLogBytes, endedTasksMs, logsMs, idempotencyMs } = server;
+  const { waitsMs, ...otherWebhooks } = webhooks;
   try {
     return await startServer({
       host,
       port,
       strictPort,
       store,
-      dataDir: resolve(options.data),
-      advertise,
-      takeOverMs: takeover * 1000,
-      apiKey: process.env["ORRERY_API_KEY"] || undefined,
+      dataDir: resolve(server.dataDir),
+      advertise: advertise && new URL(advertise).origin,
+      takeOverMs,
+      apiKey,
       version: ownVersion(),
       settings: {
-        config: {
-          ...(config !== undefined && (await readServerConfig(config))),
-          // What is said on the line goes before what a file says.
-          ...(order && { order }),
-          ...(fairShare !== undefined && { fairShare }),
-          ...(prefetch !== undefined && { maxQueuePerWorker: prefetch }),
-        },
-        leaseMs: lease * 1000,
-        webhooks,
-        retention: { ...retention, endedTasksMs: keepEnded === undefined ? null : keepEnded * DAY_MS },
+        config: { ...placement, ...withoutUnused(queue) },
+        leaseMs,
+        graceMs,
+        maxResultBytes,
+        maxLogBytes,
+        webhooks: { ...otherWebhooks, ...(waitsMs && { waitsMs }) },
+        retention: { endedTasksMs, logsMs, idempotencyMs },
       },
       log,
       onFailed,
@@ -87,22 +80,13 @@ async function start(
   }
 }
 
-function webhookSettings(options: ServeOptions): Partial<WebhookSettings> {
-  const { allowHttpWebhooks, webhookAllow = [], webhookWaits } = options;
-  const wrong = webhookAllow.find((text) => !isNetwork(text));
-  if (wrong !== undefined)
-    throw new UsageError(`--webhook-allow ${wrong} is no network; one looks like 10.0.0.0/8 or fd00::/8`);
-  return {
-    allowHttp: allowHttpWebhooks,
-    allow: webhookAllow,
-    ...(webhookWaits !== undefined && { waitsMs: waitsOf(webhookWaits) }),
-  };
-}
-
-function waitsOf(text: string): number[] {
-  const waits = text.split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
-  if (waits.every((seconds) => seconds >= 0 && seconds <= MAX_WAIT_S)) return waits.map((one) => one * 1000);
-  throw new UsageError(`--webhook-waits must be seconds with commas between, such as 5,300; got ${text}`);
+/** The ledger records a rate only where there is one. */
+function withoutUnused({
+  submitRate,
+  submitRatePeriodMs,
+  ...queue
+}: Settings["queue"]): Partial<SchedulerConfig> {
+  return submitRate === null ? queue : { ...queue, submitRate, submitRatePeriodMs };
 }
 
 function ownVersion(): string {
@@ -110,7 +94,7 @@ function ownVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-async function announce(server: RunningServer, options: ServeOptions): Promise<void> {
+async function announce(server: RunningServer, options: ServeOptions, port: number): Promise<void> {
   const { url, storeDescription, devKey } = server;
   const readyMs = Math.round(performance.now());
   if (options.json) {
@@ -125,15 +109,13 @@ async function announce(server: RunningServer, options: ServeOptions): Promise<v
     });
     return;
   }
-  const isMoved = options.port !== 0 && server.port !== options.port;
+  const isMoved = port !== 0 && server.port !== port;
   const key = devKey ?? "$ORRERY_API_KEY";
   const header = `-H "Authorization: Bearer ${key}"`;
   await printLines([
     `orrery ${ownVersion()}, ready after ${(readyMs / 1000).toFixed(1)} s`,
     `  url    ${url}   documentation: ${url}/docs`,
-    ...(isMoved
-      ? [`         port ${options.port} is taken; for other commands: export ORRERY_URL=${url}`]
-      : []),
+    ...(isMoved ? [`         port ${port} is taken; for other commands: export ORRERY_URL=${url}`] : []),
     `  key    ${devKey ?? "$ORRERY_API_KEY, or one that you made"}`,
     `  store  ${storeDescription}`,
     ...(server.service ? [] : ["  role   follower: another server leads, and gets what is asked here"]),

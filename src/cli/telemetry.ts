@@ -1,4 +1,4 @@
-import { startTelemetry, TelemetryError, wantsTelemetry } from "../telemetry/index.ts";
+import { startTelemetry, TelemetryError } from "../telemetry/index.ts";
 import { UsageError } from "./errors.ts";
 
 /** Traces where they are asked for, until the command ends. */
@@ -6,7 +6,7 @@ export async function telemetryFor(
   { otel }: { readonly otel: boolean },
   serviceName: string,
 ): Promise<AsyncDisposable> {
-  if (!wantsTelemetry(otel, process.env)) return { [Symbol.asyncDispose]: async () => {} };
+  if (!otel) return { [Symbol.asyncDispose]: async () => {} };
   try {
     return { [Symbol.asyncDispose]: await startTelemetry(serviceName) };
   } catch (error) {

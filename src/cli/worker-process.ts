@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism, constants, hostname, totalmem } from "node:os";
-import { parseCpuMillicores, parseMemoryBytes } from "../protocol/index.ts";
+import type { Settings } from "../config/index.ts";
 import {
   BUILT_IN_HANDLERS,
   ConnectionRefused,
@@ -22,17 +22,19 @@ import { telemetryFor } from "./telemetry.ts";
 import type { WorkerCommandOptions } from "./worker.ts";
 import { printEvent } from "./worker-words.ts";
 
+type WorkerSettings = Settings["worker"];
+
 /** What the process may take to end by itself once the worker has left. Tasks may have left timers and sockets open. */
 const EXIT_LIMIT_MS = 250;
 
 /** Resolves when the worker has drained. */
-export async function runWorker(options: WorkerCommandOptions): Promise<void> {
-  await using _telemetry = await telemetryFor(options, "orrery-worker");
+export async function runWorker(options: WorkerCommandOptions, settings: Settings): Promise<void> {
+  await using _telemetry = await telemetryFor(settings.telemetry, "orrery-worker");
   const worker = new Worker({
-    transport: transportOf(options),
-    registration: registrationOf(options),
-    handlers: await handlersOf(options),
-    observe: (event: WorkerEvent) => printEvent(event, options),
+    transport: transportOf(settings.worker),
+    registration: registrationOf(options.id, settings.worker),
+    handlers: await handlersOf(settings.worker),
+    observe: (event: WorkerEvent) => printEvent(event, { ...options, server: settings.worker.url }),
   });
   const signals = followSignals(worker);
   process.on("unhandledRejection", warnOfRejection);
@@ -40,7 +42,7 @@ export async function runWorker(options: WorkerCommandOptions): Promise<void> {
     await worker.run();
   } catch (error) {
     if (!(error instanceof ConnectionRefused)) throw error;
-    throw new CliError(`${options.server} refuses this worker: ${error.message}`, 2);
+    throw new CliError(`${settings.worker.url} refuses this worker: ${error.message}`, 2);
   } finally {
     signals.stop();
     // Without unref it would itself be what the process waits for.
@@ -49,37 +51,24 @@ export async function runWorker(options: WorkerCommandOptions): Promise<void> {
   if (signals.second) throw new CliError("", 128 + constants.signals[signals.second]);
 }
 
-function transportOf({ server, key, transport }: WorkerCommandOptions): Transport {
-  if (!/^https?:$/.test(URL.canParse(server) ? new URL(server).protocol : "")) {
-    throw new UsageError(`${server} is no URL of a server; one looks like http://127.0.0.1:2026`);
-  }
+function transportOf({ url, key, transport }: WorkerSettings): Transport {
   if (!key) throw new UsageError("there is no API key; set ORRERY_API_KEY, or use --key");
-  const address: ServerAddress = { url: server, key };
+  const address: ServerAddress = { url, key };
   return transport === "ws" ? new WebSocketTransport(address) : new PollTransport(address);
 }
 
-function registrationOf(options: WorkerCommandOptions): WorkerOptions["registration"] {
+function registrationOf(id: string | undefined, settings: WorkerSettings): WorkerOptions["registration"] {
   const cores = availableParallelism();
-  const { cpu, memory, zone } = options;
+  const { zone, executors, capabilities, cpuMillicores, memoryBytes, slots } = settings;
   return {
-    id: options.id ?? `${hostname()}-${process.pid}-${randomBytes(2).toString("hex")}`,
+    id: id ?? `${hostname()}-${process.pid}-${randomBytes(2).toString("hex")}`,
     ...(zone === undefined ? {} : { zone }),
-    executors: [...options.executor],
-    capabilities: [...options.capability],
-    cpu_millicores: cpu === undefined ? cores * 1_000 : quantity("--cpu", cpu, parseCpuMillicores),
-    memory_bytes: memory === undefined ? usableMemory() : quantity("--memory", memory, parseMemoryBytes),
-    slots: options.slots ?? cores,
+    executors: [...executors],
+    capabilities: [...capabilities],
+    cpu_millicores: cpuMillicores ?? cores * 1_000,
+    memory_bytes: memoryBytes ?? usableMemory(),
+    slots: slots ?? cores,
   };
-}
-
-function quantity(
-  option: string,
-  text: string,
-  parse: (value: unknown) => number | { readonly refusal: string },
-): number {
-  const value = parse(/^\d+(\.\d+)?$/.test(text) ? Number(text) : text);
-  if (typeof value === "number") return value;
-  throw new UsageError(`${option} ${value.refusal}`);
 }
 
 /** A container may have less than its machine. */
@@ -89,7 +78,7 @@ function usableMemory(): number {
 }
 
 /** What the tasks file says goes before what is built in. */
-async function handlersOf({ tasks, shell }: WorkerCommandOptions): Promise<Handlers> {
+async function handlersOf({ tasks, shell }: WorkerSettings): Promise<Handlers> {
   const builtIn = { ...BUILT_IN_HANDLERS, ...(shell && { command: shellCommand }) };
   if (tasks === undefined) return builtIn;
   try {

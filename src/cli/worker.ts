@@ -1,55 +1,42 @@
 import { Command, Option } from "commander";
-import { wholeNumber } from "./option-values.ts";
+import { withSettings } from "./settings-options.ts";
 
+/** What is no setting. */
 export interface WorkerCommandOptions {
-  readonly server: string;
-  readonly key?: string;
-  readonly tasks?: string;
   readonly id?: string;
-  readonly zone?: string;
-  readonly executor: readonly string[];
-  readonly capability: readonly string[];
-  readonly slots?: number;
-  readonly cpu?: string;
-  readonly memory?: string;
-  readonly transport: "ws" | "http";
-  readonly shell: boolean;
-  readonly otel: boolean;
   readonly quiet: boolean;
   readonly json: boolean;
 }
 
 export function workerCommand(): Command {
-  return new Command("worker")
+  const command = new Command("worker")
     .summary("run tasks for a server")
     .description(
       "Connect to a server and run the tasks that it assigns: those of a tasks file, and the built-in types noop, sleep and echo.",
     )
-    .addOption(new Option("--server <url>", "the server").env("ORRERY_URL").default("http://127.0.0.1:2026"))
-    .addOption(
-      new Option("--key <key>", "the API key; better in the environment, where no one sees it").env(
-        "ORRERY_API_KEY",
-      ),
-    )
+    .option("--server <url>", "the server (default: ORRERY_URL, or http://127.0.0.1:2026)")
+    .option("--key <key>", "the API key; better in ORRERY_API_KEY, where no one sees it")
     .option("--tasks <file>", "a module (.js, .mjs, .ts, .mts) that exports handlers")
     .option("--id <id>", "its name (default: made of the host, the process and a few random characters)")
     .option("--zone <name>", "its home zone (default: that of the key)")
-    .option("--executor <name...>", "the executors that it serves", ["default", "local"])
-    .option("--capability <name...>", "what it can do beyond that", [])
-    .option("--slots <n>", "how many tasks at once (default: the number of cores)", wholeNumber(1, 10_000))
+    .option("--executor <name...>", "the executors that it serves (default: default, local)")
+    .option("--capability <name...>", "what it can do beyond that")
+    .option("--slots <n>", "how many tasks at once (default: the number of cores)")
     .option("--cpu <cores>", "such as 2, 0.5 or 500m (default: all cores)")
     .option("--memory <size>", "such as 512MiB (default: all of it)")
     .addOption(
-      new Option("--transport <name>", "how it speaks to the server").choices(["ws", "http"]).default("ws"),
+      new Option("--transport <name>", "how it speaks to the server (default: ws)").choices(["ws", "http"]),
     )
-    .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks", false)
-    .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)", false)
+    .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks")
+    .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)")
     .option("-q, --quiet", "say only what went wrong", false)
-    .option("--json", "print what happens as JSON lines", false)
+    .option("--json", "print what happens as JSON lines", false);
+  return withSettings(command)
     .addHelpText("after", EXAMPLES)
     .action(async (options: WorkerCommandOptions) => {
+      const { settingsOf } = await import("./settings.ts");
       const { runWorker } = await import("./worker-process.ts");
-      await runWorker(options);
+      await runWorker(options, settingsOf(command, "worker"));
     });
 }
 

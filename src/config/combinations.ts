@@ -3,7 +3,7 @@ import type { Settings } from "./table.ts";
 
 /** What each value may be, and not both together. */
 export function combinationProblems(
-  { speculation }: Settings,
+  { speculation, placement }: Settings,
   origins: ReadonlyMap<string, Origin>,
 ): ConfigProblem[] {
   const { defaultParallelism, maxParallelism } = speculation;
@@ -12,12 +12,18 @@ export function combinationProblems(
     const given = paths
       .map((path) => origins.get(path))
       .find((origin) => origin && origin.kind !== "default");
-    problems.push({ where: given ? originText(given) : "default", message });
+    problems.push({ where: given && originText(given), message });
   };
   if (defaultParallelism > maxParallelism) {
     refuse(
       ["speculation.default_parallelism", "speculation.max_parallelism"],
       `speculation.default_parallelism (${defaultParallelism}) must not be more than max_parallelism (${maxParallelism}); raise the one or lower the other`,
+    );
+  }
+  if (placement.relievedBelowPermille > placement.overloadedAtPermille) {
+    refuse(
+      ["placement.relieved_below", "placement.overloaded_at"],
+      `placement.relieved_below (${placement.relievedBelowPermille / 1000}) must not be more than overloaded_at (${placement.overloadedAtPermille / 1000}); lower the one or raise the other`,
     );
   }
   return problems;

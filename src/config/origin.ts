@@ -27,9 +27,14 @@ export function originText(origin: Origin): string {
 
 /** Something wrong with the settings. `message` names the setting, what is wrong with it and how to mend it. */
 export interface ConfigProblem {
-  /** `orrery.yaml:3:5`, a variable or an option. */
-  readonly where: string;
+  /** `orrery.yaml:3:5`; undefined for a variable or an option, which the message names. */
+  readonly where: string | undefined;
   readonly message: string;
   /** There is no such file. */
   readonly isMissing?: true;
+}
+
+/** The line of a problem, as compilers write it. */
+export function problemLine({ where, message }: ConfigProblem): string {
+  return where === undefined ? message : `${where}: ${message}`;
 }

@@ -1,6 +1,7 @@
 import { closest } from "../protocol/index.ts";
 import { type ConfigProblem, type Given, type Origin, originText } from "./origin.ts";
-import { AMOUNT, RESOURCES, ROW_OF, ROWS, type Row, variableOf } from "./table.ts";
+import type { Reader } from "./setting.ts";
+import { AMOUNT, PLANNED, RESOURCES, ROW_OF, ROWS, type Row, variableOf } from "./table.ts";
 import type { ValueType } from "./value-type.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -19,9 +20,10 @@ export interface Outside {
 }
 
 /** What variables of the environment say. One that is empty says nothing. */
-export function readEnvironment(env: Environment): Outside {
+export function readEnvironment(env: Environment, reader: Reader | undefined): Outside {
   const reading = new OutsideReading();
   for (const row of ROWS) {
+    if (reader !== undefined && !row.setting.readers.includes(reader)) continue;
     const name = variablesOf(row).find((name) => env[name]);
     if (name !== undefined) reading.take(row.path, env[name] as string, { kind: "variable", name });
   }
@@ -46,17 +48,20 @@ class OutsideReading implements Outside {
   readonly problems: ConfigProblem[] = [];
 
   take(path: string, said: GivenOption["value"], origin: Origin): void {
-    const where = originText(origin);
+    const refuse = (message: string) => this.problems.push({ where: undefined, message });
+    const name = originText(origin);
     const type = typeAt(path);
     if (type === undefined) {
       const meant = closest(path, ROW_OF.keys());
       const mend = meant ? `did you mean ${meant}?` : "orrery config show lists what there is";
-      this.problems.push({ where, message: `there is no setting ${JSON.stringify(path)}; ${mend}` });
+      refuse(`${name}: there is no such setting; ${mend}`);
       return;
     }
+    const instead = PLANNED.get(path);
+    if (instead !== undefined) refuse(`${name} ${instead}`);
     const isSecret = ROW_OF.get(path)?.setting.mask !== undefined;
     const value = type.parse(typeof said === "string" ? type.fromText(said) : said, (refusal) => {
-      this.problems.push({ where, message: isSecret ? withoutValue(refusal) : refusal });
+      refuse(`${name} ${isSecret ? withoutValue(refusal) : refusal}`);
     });
     if (value !== undefined) this.given.set(path, { value, origin });
   }

@@ -110,7 +110,7 @@ test("what the environment says goes before the file, and an option before both"
     { path: "scheduling.scheduling_interval_seconds", option: "--interval", value: "9" },
     { path: "resources.gpu", option: "--set", value: "4" },
   ];
-  const { settings, origins, problems } = readConfig(undefined, env, options);
+  const { settings, origins, problems } = readConfig(undefined, env, { options });
   expect(problems).toEqual([]);
   expect(settings.scheduling).toMatchObject({
     maxConcurrentWorkcells: 5,
@@ -161,7 +161,7 @@ sceduling: {}
     "orrery.yaml:11:18: resources.gpu must be a whole number from 0 on; got 1.5",
     "orrery.yaml:11:23: resources.slots is set by scheduling.max_concurrent_workcells; write it there",
     'orrery.yaml:12:1: unknown key "sceduling" in the file; did you mean "scheduling"?',
-    'ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS: must be a whole number from 1 on; got "many"',
+    'ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS must be a whole number from 1 on; got "many"',
     "orrery.yaml:9:3: speculation.default_parallelism (4) must not be more than max_parallelism (3); raise the one or lower the other",
   ]);
 });
@@ -195,11 +195,26 @@ test("a file that is named must be there", () => {
 });
 
 test("an option that names no setting is told which one it may mean", () => {
-  const options = [{ path: "scheduling.max_tokens", option: "--set", value: "1" }];
-  expect(readConfig(undefined, {}, options).problems).toEqual([
-    {
-      where: "--set",
-      message: 'there is no setting "scheduling.max_tokens"; orrery config show lists what there is',
-    },
+  const options = ["scheduling.max_tokens", "scheduling.max_concurrent_token", "resources.slots"].map(
+    (path) => ({
+      path,
+      option: `--set ${path}`,
+      value: "1",
+    }),
+  );
+  expect(readConfig(undefined, {}, { options }).problems.map(problemLine)).toEqual([
+    "--set scheduling.max_tokens: there is no such setting; orrery config show lists what there is",
+    "--set scheduling.max_concurrent_token: there is no such setting; did you mean scheduling.max_concurrent_tokens?",
+    "--set resources.slots is set by scheduling.max_concurrent_workcells; write it there",
+  ]);
+});
+
+test("variables of other programs matter only to who reads them, and what may be secret is not repeated", () => {
+  const env = { DATABASE_URL: "mysql://me:hunter2@db/x", ORRERY_API_KEY: "short" };
+  expect(readConfig(undefined, env, { reader: "plan" }).problems).toEqual([]);
+  expect(readConfig(undefined, env, { reader: "worker" }).problems).toEqual([]);
+  expect(readConfig(undefined, env, { reader: "serve" }).problems.map(problemLine)).toEqual([
+    'DATABASE_URL must be "memory" or a URL that begins with postgres://',
+    "ORRERY_API_KEY must be 16 characters or more",
   ]);
 });

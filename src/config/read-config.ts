@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { combinationProblems } from "./combinations.ts";
 import { BY_DEFAULT, type ConfigProblem, type Given, type Origin } from "./origin.ts";
 import { type Environment, type GivenOption, readEnvironment, readOptions } from "./outside.ts";
+import type { Reader } from "./setting.ts";
 import { type FileSettings, readSettingsFile } from "./settings-file.ts";
 import { RESOURCES, ROWS, type Settings } from "./table.ts";
 
@@ -16,6 +17,13 @@ export interface Config {
   readonly problems: readonly ConfigProblem[];
 }
 
+export interface ReadOptions {
+  /** What the command line says. */
+  readonly options?: readonly GivenOption[];
+  /** The command that asks: variables that mean nothing for it, such as DATABASE_URL, are not looked at. */
+  readonly reader?: Reader;
+}
+
 /** Looked for where one is. */
 const STANDARD_FILE = "orrery.yaml";
 const OFTEN_MEANT = "orrery.yml";
@@ -27,13 +35,13 @@ const OFTEN_MEANT = "orrery.yml";
 export function readConfig(
   file: string | undefined,
   env: Environment,
-  options: readonly GivenOption[] = [],
+  { options = [], reader }: ReadOptions = {},
 ): Config {
   const named = file ?? (env["ORRERY_CONFIG"] || undefined);
   const found = named ?? (existsSync(STANDARD_FILE) ? STANDARD_FILE : undefined);
   const layers = [
     found === undefined ? noFile() : readFile(found),
-    readEnvironment(env),
+    readEnvironment(env, reader),
     readOptions(options),
   ];
   const given = new Map<string, Given>(layers.flatMap((layer) => [...layer.given]));
@@ -42,11 +50,6 @@ export function readConfig(
   for (const [path, { origin }] of given) origins.set(path, origin);
   const problems = [...layers.flatMap((layer) => layer.problems), ...combinationProblems(settings, origins)];
   return { settings, origins, file: found, problems };
-}
-
-/** The line of a problem, as compilers write it. */
-export function problemLine({ where, message }: ConfigProblem): string {
-  return `${where}: ${message}`;
 }
 
 function noFile(): FileSettings {

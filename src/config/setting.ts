@@ -8,7 +8,7 @@ export interface Setting<Value> {
   /** Its name in the file, within its section. */
   readonly key: string;
   readonly type: ValueType<Value>;
-  readonly default: Value;
+  readonly default: NoInfer<Value>;
   /** For people, where the default is no value that could stand in a file. */
   readonly defaultWords?: string;
   /** One sentence without its end. */
@@ -23,7 +23,7 @@ export interface Setting<Value> {
   /** A path, which is relative to the file that names it. */
   readonly isPath?: true;
   /** How it is shown to people, where it may hold what they should not see. */
-  mask?(value: Value): string;
+  mask?(value: NoInfer<Value>): string;
 }
 
 /** Settings by the names that the code has for them. */
@@ -34,7 +34,7 @@ export type Values<Of> = {
   readonly [Name in keyof Of]: Of[Name] extends Setting<infer Value> ? Value : never;
 };
 
-/** Keeps the type of the value, which an object alone would lose. */
+/** Keeps the type of the value, which the default alone would not tell. */
 export function setting<Value>(setting: Setting<Value>): Setting<Value> {
   return setting;
 }

@@ -12,17 +12,11 @@ import {
 import type { ConfigProblem, Given } from "./origin.ts";
 
 import { withoutValue } from "./outside.ts";
-import { AMOUNT, RESOURCES, ROW_OF, ROWS, type Row, SECTION_NAMES } from "./table.ts";
+import { AMOUNT, PLANNED, RESOURCES, ROW_OF, ROWS, type Row, SECTION_NAMES } from "./table.ts";
 import { valueText } from "./value-text.ts";
 import type { ValueType } from "./value-type.ts";
 
 const EXAMPLE = "such as scheduling: {max_concurrent_workcells: 8}";
-
-/** The planner's own names, which `scheduling` sets. */
-const PLANNED: ReadonlyMap<string, string> = new Map([
-  ["slots", "scheduling.max_concurrent_workcells"],
-  ["tokens", "scheduling.max_concurrent_tokens"],
-]);
 
 export interface FileSettings {
   /** By path. What is wrong is left out. */
@@ -126,8 +120,8 @@ class SettingsReading implements DocumentReader<true> {
       const at = [RESOURCES, name];
       const wrong = parseName(name);
       if (typeof wrong !== "string") faults.atKey(at, `a resource's name ${wrong.refusal}`);
-      const instead = PLANNED.get(name);
-      if (instead !== undefined) faults.atKey(at, `${at.join(".")} is set by ${instead}; write it there`);
+      const instead = PLANNED.get(at.join("."));
+      if (instead !== undefined) faults.atKey(at, `${at.join(".")} ${instead}`);
       const value = this.#parse(AMOUNT, map[name], at, faults);
       if (value !== undefined) this.#put(at.join("."), value);
     }

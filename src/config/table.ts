@@ -1,8 +1,21 @@
 import { SCHEDULING, SPECULATION } from "./planner-settings.ts";
-import type { Section, Setting, Values } from "./setting.ts";
+import { PLACEMENT, QUEUE } from "./queue-settings.ts";
+import { SERVER, TELEMETRY, WEBHOOKS } from "./server-settings.ts";
+import type { Reader, Section, Setting, Values } from "./setting.ts";
 import { type ValueType, whole } from "./value-type.ts";
+import { RUN, WORKER } from "./worker-settings.ts";
 
-const SECTIONS = { scheduling: SCHEDULING, speculation: SPECULATION };
+const SECTIONS = {
+  scheduling: SCHEDULING,
+  speculation: SPECULATION,
+  queue: QUEUE,
+  placement: PLACEMENT,
+  server: SERVER,
+  webhooks: WEBHOOKS,
+  telemetry: TELEMETRY,
+  worker: WORKER,
+  run: RUN,
+};
 
 export type Settings = { readonly [Name in keyof typeof SECTIONS]: Values<(typeof SECTIONS)[Name]> } & {
   /** What there is of each named resource. What is not named is not limited. */
@@ -21,6 +34,11 @@ export interface Row {
 /** The section whose keys are names of the user's own. */
 export const RESOURCES = "resources";
 export const AMOUNT: ValueType<number> = whole(0);
+/** The planner's own resources, which have settings. */
+export const PLANNED: ReadonlyMap<string, string> = new Map([
+  ["resources.slots", "is set by scheduling.max_concurrent_workcells; write it there"],
+  ["resources.tokens", "is set by scheduling.max_concurrent_tokens; write it there"],
+]);
 
 export const ROWS: readonly Row[] = Object.entries<Section>(SECTIONS).flatMap(([section, settings]) =>
   Object.entries(settings).map(([name, setting]) => ({
@@ -34,6 +52,13 @@ export const ROWS: readonly Row[] = Object.entries<Section>(SECTIONS).flatMap(([
 export const ROW_OF: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [row.path, row]));
 
 export const SECTION_NAMES: readonly string[] = [...Object.keys(SECTIONS), RESOURCES];
+
+/** The options that a command has for settings, and those for which setting. */
+export function optionsFor(reader: Reader): readonly { readonly path: string; readonly option: string }[] {
+  return ROWS.flatMap(({ path, setting: { option, readers } }) =>
+    option !== undefined && readers.includes(reader) ? [{ path, option }] : [],
+  );
+}
 
 /** The variable that every setting has: `ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS`. */
 export function variableOf({ path }: Row): string {

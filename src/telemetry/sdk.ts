@@ -10,10 +10,6 @@ const PACKAGE = "@opentelemetry/sdk-node";
 /** What a collector that does not answer may hold up the process's end. */
 const STOP_WITHIN_MS = 2_000;
 
-export function wantsTelemetry(flag: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
-  return flag || /^(1|true|yes|on)$/i.test(env["ORRERY_OTEL"] ?? "");
-}
-
 /** Sets up OpenTelemetry as the variables OTEL_… say, with traces only unless they ask for more. */
 export async function startTelemetry(serviceName: string): Promise<StopTelemetry> {
   const { NodeSDK } = await load();

@@ -1,0 +1,208 @@
+import { isNetwork } from "../webhooks/addresses.ts";
+import { masked, withoutPassword } from "./mask.ts";
+import { setting } from "./setting.ts";
+import { choice, duration, list, optional, orNull, SIZE, TRUE_OR_FALSE, text, whole } from "./value-type.ts";
+
+const readers = ["serve"] as const;
+const DAY_MS = 86_400_000;
+
+export const SERVER = {
+  host: setting({
+    key: "host",
+    type: text("an address such as 0.0.0.0"),
+    default: "127.0.0.1",
+    about: "Where to listen",
+    readers,
+    option: "--host",
+  }),
+  port: setting({
+    key: "port",
+    type: whole(0, 65_535),
+    default: 2026,
+    about: "The port; the next free one if it is taken, any free one if it is 0",
+    readers,
+    option: "--port",
+  }),
+  strictPort: setting({
+    key: "strict_port",
+    type: TRUE_OR_FALSE,
+    default: false,
+    about: "Whether to fail if the port is taken",
+    readers,
+    option: "--strict-port",
+  }),
+  store: setting({
+    key: "store",
+    type: optional(
+      text(
+        '"memory" or a URL that begins with postgres://',
+        (url) => !/^(memory$|postgres(ql)?:\/\/)/.test(url),
+      ),
+    ),
+    default: undefined,
+    defaultWords: "a private PostgreSQL in `data`",
+    about: "Where everything is kept",
+    readers,
+    option: "--store",
+    variable: "DATABASE_URL",
+    mask: withoutPassword,
+  }),
+  dataDir: setting({
+    key: "data",
+    type: text("a directory"),
+    default: ".orrery/server",
+    about: "Where the private PostgreSQL keeps its data",
+    readers,
+    option: "--data",
+    isPath: true,
+  }),
+  apiKey: setting({
+    key: "api_key",
+    type: optional(text("16 characters or more", (key) => key.length < 16)),
+    default: undefined,
+    defaultWords: "none: one is made and shown",
+    about: "The first admin key; better in the environment, where no one sees it",
+    readers,
+    variable: "ORRERY_API_KEY",
+    mask: masked,
+  }),
+  logLevel: setting({
+    key: "log_level",
+    type: choice("debug", "info", "warn", "error", "silent"),
+    default: "info",
+    about: "What goes to stderr",
+    readers,
+    option: "--log-level",
+    variable: "ORRERY_LOG_LEVEL",
+  }),
+  leaseMs: setting({
+    key: "lease",
+    type: duration({ leastMs: 1000, mostMs: 3_600_000 }),
+    default: 15_000,
+    about: "A worker that is silent for this long is lost",
+    readers,
+    option: "--lease",
+  }),
+  graceMs: setting({
+    key: "grace",
+    type: duration({ mostMs: DAY_MS }),
+    default: 30_000,
+    about: "What a worker may take beyond a time-out, or to confirm that it cancelled",
+    readers,
+  }),
+  advertise: setting({
+    key: "advertise",
+    type: optional(text("a URL such as http://10.0.0.7:2026, without a path", (url) => !isOrigin(url))),
+    default: undefined,
+    defaultWords: "its host and port",
+    about: "Where other servers on the same store find this one",
+    readers,
+    option: "--advertise",
+  }),
+  takeOverMs: setting({
+    key: "takeover",
+    type: duration({ leastMs: 100, mostMs: 3_600_000 }),
+    default: 3000,
+    about: "A server takes over when the one that leads is silent for this long",
+    readers,
+    option: "--takeover",
+  }),
+  endedTasksMs: setting({
+    key: "keep_ended",
+    type: orNull(duration({ leastMs: 1000, plain: "days" }), "for good"),
+    default: null,
+    about: "How long tasks are kept after they ended",
+    readers,
+    option: "--keep-ended",
+  }),
+  logsMs: setting({
+    key: "keep_logs",
+    type: duration({ leastMs: 1000, plain: "days" }),
+    default: 7 * DAY_MS,
+    about: "How long what tasks printed is kept",
+    readers,
+  }),
+  idempotencyMs: setting({
+    key: "keep_idempotency_keys",
+    type: duration({ leastMs: 1000, plain: "days" }),
+    default: DAY_MS,
+    about: "How long the same idempotency key makes no second task",
+    readers,
+  }),
+  maxResultBytes: setting({
+    key: "max_result",
+    type: SIZE,
+    default: 1024 * 1024,
+    about: "The largest result of a task",
+    readers,
+  }),
+  maxLogBytes: setting({
+    key: "max_log",
+    type: SIZE,
+    default: 1024 * 1024,
+    about: "How much of what an attempt prints is kept",
+    readers,
+  }),
+};
+
+export const WEBHOOKS = {
+  allowHttp: setting({
+    key: "allow_http",
+    type: TRUE_OR_FALSE,
+    default: false,
+    about: "Whether webhooks may go to http:// too",
+    readers,
+    option: "--allow-http-webhooks",
+  }),
+  allow: setting({
+    key: "allow",
+    type: list(
+      text("a network such as 10.0.0.0/8 or fd00::/8", (network) => !isNetwork(network)),
+      "[10.0.0.0/8]",
+    ),
+    default: [],
+    about: "Networks that are not public and may be sent to",
+    readers,
+    option: "--webhook-allow",
+  }),
+  waitsMs: setting({
+    key: "waits",
+    type: optional(list(duration({ mostMs: 30 * DAY_MS }), "[5s, 5m]", 1)),
+    default: undefined,
+    defaultWords: "nine, from 5s to a day",
+    about: "The waits before the second try, the third, and so on",
+    readers,
+    option: "--webhook-waits",
+  }),
+  timeoutMs: setting({
+    key: "timeout",
+    type: duration({ leastMs: 1, mostMs: 3_600_000 }),
+    default: 15_000,
+    about: "How long a receiver may take to answer",
+    readers,
+  }),
+  disableAfterMs: setting({
+    key: "disable_after",
+    type: duration({ leastMs: 1000, plain: "days" }),
+    default: 5 * DAY_MS,
+    about: "A webhook that fails for this long is disabled",
+    readers,
+  }),
+};
+
+export const TELEMETRY = {
+  otel: setting({
+    key: "otel",
+    type: TRUE_OR_FALSE,
+    default: false,
+    about: "Whether traces are sent, as the variables OTEL_… say",
+    readers: ["serve", "worker"],
+    option: "--otel",
+    variable: "ORRERY_OTEL",
+  }),
+};
+
+function isOrigin(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.protocol === "http:" && url.pathname === "/" && url.search === "" && url.username === "";
+}

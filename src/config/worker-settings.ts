@@ -1,0 +1,131 @@
+import { masked } from "./mask.ts";
+import { setting } from "./setting.ts";
+import { CORES, choice, list, optional, SIZE, TRUE_OR_FALSE, text, whole } from "./value-type.ts";
+
+const readers = ["worker"] as const;
+const ALL_CORES = "the number of cores";
+
+export const WORKER = {
+  url: setting({
+    key: "url",
+    type: text("the URL of a server, such as http://127.0.0.1:2026", (url) => !isWebUrl(url)),
+    default: "http://127.0.0.1:2026",
+    about: "The server that it works for",
+    readers,
+    option: "--server",
+    variable: "ORRERY_URL",
+  }),
+  key: setting({
+    key: "key",
+    type: optional(text("an API key; set ORRERY_API_KEY, or use --key")),
+    default: undefined,
+    defaultWords: "none, and it needs one",
+    about: "The API key; better in the environment, where no one sees it",
+    readers,
+    option: "--key",
+    variable: "ORRERY_API_KEY",
+    mask: masked,
+  }),
+  tasks: setting({
+    key: "tasks",
+    type: optional(text("a module (.js, .mjs, .ts, .mts) that exports handlers")),
+    default: undefined,
+    defaultWords: "built-in types only",
+    about: "The module whose handlers it runs",
+    readers,
+    option: "--tasks",
+    isPath: true,
+  }),
+  zone: setting({
+    key: "zone",
+    type: optional(text("the name of a zone")),
+    default: undefined,
+    defaultWords: "that of the key",
+    about: "Its home zone",
+    readers,
+    option: "--zone",
+  }),
+  executors: setting({
+    key: "executors",
+    type: list(text("a name"), "[default, build]", 1),
+    default: ["default", "local"],
+    about: "The executors that it serves",
+    readers,
+    option: "--executor",
+  }),
+  capabilities: setting({
+    key: "capabilities",
+    type: list(text("a name"), "[gpu]"),
+    default: [],
+    about: "What it can do beyond that",
+    readers,
+    option: "--capability",
+  }),
+  slots: setting({
+    key: "slots",
+    type: optional(whole(1, 10_000)),
+    default: undefined,
+    defaultWords: ALL_CORES,
+    about: "How many tasks it runs at once",
+    readers,
+    option: "--slots",
+  }),
+  cpuMillicores: setting({
+    key: "cpu",
+    type: optional(CORES),
+    default: undefined,
+    defaultWords: ALL_CORES,
+    about: "What it has of the processor",
+    readers,
+    option: "--cpu",
+  }),
+  memoryBytes: setting({
+    key: "memory",
+    type: optional(SIZE),
+    default: undefined,
+    defaultWords: "all of it",
+    about: "What it has of the memory",
+    readers,
+    option: "--memory",
+  }),
+  transport: setting({
+    key: "transport",
+    type: choice("ws", "http"),
+    default: "ws",
+    about: "How it speaks to the server",
+    readers,
+    option: "--transport",
+  }),
+  shell: setting({
+    key: "shell",
+    type: TRUE_OR_FALSE,
+    default: false,
+    about: "Whether it runs shell commands of whoever may submit tasks",
+    readers,
+    option: "--shell",
+  }),
+};
+
+export const RUN = {
+  workers: setting({
+    key: "workers",
+    type: optional(whole(1, 1024)),
+    default: undefined,
+    defaultWords: ALL_CORES,
+    about: "How many tasks of a local run go at once",
+    readers: ["run"],
+    option: "--workers",
+  }),
+  failFast: setting({
+    key: "fail_fast",
+    type: TRUE_OR_FALSE,
+    default: false,
+    about: "Whether a failed node cancels the rest of a local run",
+    readers: ["run"],
+    option: "--fail-fast",
+  }),
+};
+
+function isWebUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
