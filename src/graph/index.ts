@@ -1,7 +1,7 @@
 export { criticalPath } from "./critical-path.ts";
 export { Graph, topologicalOrder } from "./graph.ts";
 export { limitsOf } from "./limits.ts";
-export { findGraphProblems, type GraphProblem } from "./problems.ts";
+export { findCycles, findGraphProblems, type GraphProblem } from "./problems.ts";
 export { RISKS, type Risk } from "./risk.ts";
 export type { NodeSpec, Priority, TaskSpec } from "./spec.ts";
 export {

@@ -30,7 +30,10 @@ export function findGraphProblems(nodes: readonly NodeSpec[], limits: GraphLimit
       else if (!indexOf.has(need)) problems.push({ code: "unknown-need", node: node.id, need });
     }
   }
-  for (const cycle of findCycles(nodes, indexOf)) {
+  const needs = nodes.map((node, index) =>
+    node.needs.map((need) => indexOf.get(need) ?? index).filter((need) => need !== index),
+  );
+  for (const cycle of findCycles(needs)) {
     problems.push({ code: "cycle", nodes: cycle.map((index) => (nodes[index] as NodeSpec).id) });
   }
   return problems;
@@ -39,18 +42,15 @@ export function findGraphProblems(nodes: readonly NodeSpec[], limits: GraphLimit
 /**
  * One cycle of every knot of cycles (strongly connected component), each beginning at its first node in the
  * order of submission. Within a knot every node has a need that is in it too, so following the first such need
- * must come back.
+ * must come back. A node that needs itself is no knot.
  */
-function findCycles(nodes: readonly NodeSpec[], indexOf: ReadonlyMap<string, number>): number[][] {
-  const needs = nodes.map((node, index) =>
-    node.needs.map((need) => indexOf.get(need) ?? index).filter((need) => need !== index),
-  );
+export function findCycles(needs: readonly (readonly number[])[]): number[][] {
   const knotOf = findKnots(needs);
-  const members = new Uint32Array(nodes.length);
+  const members = new Uint32Array(needs.length);
   for (const knot of knotOf) (members[knot] as number)++;
   const named = new Set<number>();
   const cycles: number[][] = [];
-  for (let start = 0; start < nodes.length; start++) {
+  for (let start = 0; start < needs.length; start++) {
     const knot = knotOf[start] as number;
     if ((members[knot] as number) < 2 || named.has(knot)) continue;
     named.add(knot);
@@ -58,7 +58,8 @@ function findCycles(nodes: readonly NodeSpec[], indexOf: ReadonlyMap<string, num
     let at = start;
     while (!stepOf.has(at)) {
       stepOf.set(at, stepOf.size);
-      at = (needs[at] as number[]).find((need) => knotOf[need] === knot) as number;
+      const from = at;
+      at = (needs[at] as number[]).find((need) => need !== from && knotOf[need] === knot) as number;
     }
     cycles.push(startingAtLeast([...stepOf.keys()].slice(stepOf.get(at))));
   }

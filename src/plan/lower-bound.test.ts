@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { anActivity, anyProject, aProject, CAPACITIES } from "../../tests/any-project.ts";
+import { compile, lowerBound, type Problem } from "./index.ts";
+
+test("the longest chain and the work of each resource are bounds", () => {
+  const four = ["a", "b", "c", "d"].map((id) => anActivity(id, { duration: 5, uses: { slots: 2 } }));
+  expect(lowerBound(compile(aProject(four), CAPACITIES).problem)).toBe(14);
+  const chain = four.map((one, at) => ({ ...one, needs: four.slice(0, at).map(({ id }) => id) }));
+  expect(lowerBound(compile(aProject(chain), CAPACITIES).problem)).toBe(20);
+  const late = [
+    anActivity("first", { duration: 3, uses: {} }),
+    ...four.map((one) => ({ ...one, needs: ["first"] })),
+  ];
+  const early = [...late, anActivity("last", { duration: 4, uses: {}, needs: four.map(({ id }) => id) })];
+  expect(lowerBound(compile(aProject(late), CAPACITIES).problem)).toBe(17);
+  expect(lowerBound(compile(aProject(early), CAPACITIES).problem)).toBe(21);
+});
+
+test("[G-13] no schedule is shorter than the lower bound", () => {
+  fc.assert(
+    fc.property(anyProject(6), (project) => {
+      const { problem } = compile(project, CAPACITIES);
+      expect(lowerBound(problem)).toBeLessThanOrEqual(shortest(problem));
+    }),
+    { seed: 1, numRuns: 500 },
+  );
+});
+
+/** The shortest makespan, by trying every order in which activities can be placed one by one as early as they fit. */
+function shortest(problem: Problem): number {
+  const { size, running, durations, needs } = problem;
+  const starts = new Array<number>(size).fill(-1);
+  for (let n = 0; n < running; n++) starts[n] = 0;
+  const finish = (n: number) => (starts[n] as number) + (durations[n] as number);
+  let best = Number.POSITIVE_INFINITY;
+  const place = (placed: number) => {
+    if (placed === size)
+      best = Math.min(
+        best,
+        starts.reduce((end, _, n) => Math.max(end, finish(n)), 0),
+      );
+    for (let n = 0; n < size; n++) {
+      const before = [...needs.targets.subarray(needs.start[n], needs.start[n + 1])];
+      if (starts[n] !== -1 || before.some((need) => starts[need] === -1)) continue;
+      let start = before.reduce((end, need) => Math.max(end, finish(need)), 0);
+      while (!fits(problem, starts, n, start)) start++;
+      starts[n] = start;
+      place(placed + 1);
+      starts[n] = -1;
+    }
+  };
+  place(running);
+  return best;
+}
+
+function fits(problem: Problem, starts: readonly number[], n: number, start: number): boolean {
+  const { durations, demands, capacities } = problem;
+  const demand = (of: number, r: number) => demands[of * capacities.length + r] as number;
+  for (let time = start; time < start + (durations[n] as number); time++) {
+    for (let r = 0; r < capacities.length; r++) {
+      const used = starts.reduce((sum, at, other) => {
+        const runs = at !== -1 && at <= time && time < at + (durations[other] as number);
+        return sum + (runs ? demand(other, r) : 0);
+      }, 0);
+      if (demand(n, r) > 0 && used + demand(n, r) > (capacities[r] as number)) return false;
+    }
+  }
+  return true;
+}
