@@ -11,6 +11,7 @@ import { workersCommand } from "./fleet.ts";
 import { ganttCommand } from "./gantt.ts";
 import { keysCommand } from "./keys.ts";
 import { ledgerCommand } from "./ledger.ts";
+import { planCommand } from "./plan.ts";
 import { agentsCommand, limitsCommand, pauseCommand, resumeCommand } from "./queue.ts";
 import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
@@ -44,7 +45,7 @@ const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
 
 /** What there is, as the help shows it. */
 const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
-  "Run graphs:": [runCommand],
+  "Run graphs:": [runCommand, planCommand],
   "Serve and work:": [
     serveCommand,
     workerCommand,

@@ -14,6 +14,7 @@ import { countOf, formatCount } from "../words/index.ts";
 import { CheckFailed, UsageError } from "./errors.ts";
 import { fieldLines, tableLines } from "./layout.ts";
 import { type Palette, printJson, printLines, stdoutPalette } from "./output.ts";
+import { StatusLine } from "./status-line.ts";
 import { neutralise } from "./terminal-text.ts";
 
 export interface SimulationOptions {
@@ -27,8 +28,12 @@ export interface SimulationOptions {
 export async function playSeeds(first: number, last: number, options: SimulationOptions): Promise<boolean> {
   if (options.ledger !== undefined) await writeLedger(options.ledger, await simulate(first));
   if (options.verbose && !options.json && first === last) await tellEvents(first);
-  const report = await simulateSeeds(first, last, showProgress(last));
-  clearProgress();
+  const status = new StatusLine();
+  const report = await simulateSeeds(first, last, (seed, { events, tally }) => {
+    const done = `${countOf(events, "event")}, ${countOf(tally.faults, "fault")}`;
+    status.show(() => `seed ${seed} of ${last}, ${done}`);
+  });
+  status.clear();
   if (options.json) await printJson(jsonOf(report));
   else await printLines(render(report, options.verbose, stdoutPalette()));
   return report.failure === undefined && report.missing.length === 0;
@@ -53,19 +58,6 @@ async function tellEvents(seed: number): Promise<void> {
   const failure = seedFailure(outcome);
   if (failure) lines.push("", ...failure.stack.split("\n").map(neutralise));
   await printLines([...lines, ""]);
-}
-
-function showProgress(last: number): (seed: number, report: BatchReport) => void {
-  if (!process.stderr.isTTY) return () => {};
-  return (seed, { events, tally }) => {
-    process.stderr.write(
-      `\r\x1b[Kseed ${seed} of ${last}, ${countOf(events, "event")}, ${countOf(tally.faults, "fault")}`,
-    );
-  };
-}
-
-function clearProgress(): void {
-  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 }
 
 function jsonOf(report: BatchReport): unknown {

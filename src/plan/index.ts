@@ -1,8 +1,10 @@
 export { RISKS, type Risk } from "../graph/index.ts";
+export { assemble, type Found } from "./assemble.ts";
+export { levelsOf } from "./levels.ts";
 export { lowerBound } from "./lower-bound.ts";
 export { ParallelScheduler } from "./parallel.ts";
-export type { OrderReason, Plan, Scheduled, Skip } from "./plan.ts";
-export { type Compiled, compile, type Problem } from "./problem.ts";
+export type { Plan, Scheduled, Skip } from "./plan.ts";
+export { compile, type Problem } from "./problem.ts";
 export type {
   Activity,
   ActivityState,
@@ -11,4 +13,6 @@ export type {
   Project,
   Unit,
 } from "./project.ts";
+export { wholeOrder } from "./ready-order.ts";
 export { type Schedule, Schedules } from "./schedules.ts";
+export { type Speculated, speculate } from "./speculated.ts";

@@ -1,0 +1,182 @@
+import type { Finding, Project } from "../plan/index.ts";
+import { countOf, formatCount, neutralise } from "../words/index.ts";
+import { fieldLines, hangingLines, tableLines } from "./layout.ts";
+import type { Palette } from "./output.ts";
+import { drawPlan, MOST_ROWS } from "./plan-chart.ts";
+import type { PlanReport } from "./plan-report.ts";
+import { amount, describeCycle, describeOrder, describeSkip, formatTicks, listed } from "./plan-words.ts";
+import { fitText } from "./terminal-text.ts";
+
+/** Of any list, the rest is counted. */
+export const MOST_LISTED = 20;
+export const NAME_SHARE = 0.3;
+
+/** A plan as people read it. */
+export function planLines(report: PlanReport, columns: number, palette: Palette): string[] {
+  const { plan, project } = report;
+  const sections = [
+    headingLines(report, columns, palette),
+    orderLines(report, columns, palette),
+    plan.makespan === 0 ? [] : drawPlan(report, columns, palette),
+    plan.schedule.length <= MOST_ROWS ? [] : scheduleLines(report, columns, palette),
+    section("not planned", unplanned(report), columns, palette),
+    section("cycles", plan.cycles.map(describeCycle), columns, palette),
+    section(
+      "blockers that do not exist",
+      plan.dangling.map(
+        ({ id, needs }) => `${neutralise(id)} needs ${neutralise(needs)}; it does not wait for it`,
+      ),
+      columns,
+      palette,
+    ),
+    section("the file", findingTexts(project), columns, palette),
+  ];
+  return sections
+    .filter((lines) => lines.length > 0)
+    .flatMap((lines, at) => (at === 0 ? lines : ["", ...lines]));
+}
+
+function headingLines(report: PlanReport, columns: number, palette: Palette): string[] {
+  const { plan, project, capacities, seed, speculated } = report;
+  const counts = new Map<string, number>();
+  for (const { state } of project.activities) counts.set(state.is, (counts.get(state.is) ?? 0) + 1);
+  const states = ["done", "running", "held"].flatMap((state) => {
+    const count = counts.get(state) ?? 0;
+    return count > 0 ? [`${formatCount(count)} ${state}`] : [];
+  });
+  const nodes = [
+    countOf(project.activities.length, "node"),
+    ...states,
+    `${formatCount(plan.ready.length)} ready`,
+  ];
+  const limits = Object.entries(capacities).map(([resource, count]) => amount(count, resource));
+  const tried = plan.mode === "plan" ? `, ${countOf(plan.schedules, "schedule")} tried, seed ${seed}` : "";
+  const fields: [string, string][] = [
+    ["nodes", nodes.join(", ")],
+    ["makespan", describeMakespan(report)],
+    ["critical path", describePath(report)],
+    ["limits", limits.length === 0 ? "none" : limits.join(", ")],
+    ["mode", `${plan.mode}${tried}`],
+  ];
+  for (const { id, because, tags } of speculated) {
+    fields.push(["speculate", `${neutralise(id)} in ${tags.length} alternatives (${SPECULATED[because]})`]);
+  }
+  return [palette.bold(fitText(neutralise(project.name), columns)), ...fieldLines(fields, palette, columns)];
+}
+
+const SPECULATED: Readonly<Record<PlanReport["speculated"][number]["because"], string>> = {
+  asked: "it asks for it",
+  forced: "force_speculate",
+  "risk-on-critical-path": "risky, and on the critical path",
+};
+
+function describeMakespan({ plan, project: { unit } }: PlanReport): string {
+  const { makespan, lowerBound, gap, schedule } = plan;
+  if (schedule.length === 0) return "nothing to do";
+  const bound = `lower bound ${formatTicks(lowerBound, unit)}`;
+  const distance = gap === 0 ? "optimal" : `at most ${formatPercent(gap)} above the optimum`;
+  return `${formatTicks(makespan, unit)} (${bound}: ${distance})`;
+}
+
+export function formatPercent(share: number): string {
+  return share < 0.001 ? "0.1 %" : `${Math.round(share * 1_000) / 10} %`;
+}
+
+const MOST_OF_PATH = 12;
+
+function describePath({ plan: { criticalPath }, project: { unit } }: PlanReport): string {
+  const { ids, length } = criticalPath;
+  if (ids.length === 0) return "none";
+  const half = MOST_OF_PATH / 2;
+  const shown = ids.length <= MOST_OF_PATH ? ids : [...ids.slice(0, half), "…", ...ids.slice(-half)];
+  const count = ids.length > MOST_OF_PATH ? `, ${countOf(ids.length, "node")}` : "";
+  return `${shown.map(neutralise).join(" → ")}: ${formatTicks(length, unit)}${count}`;
+}
+
+/** What is ready, in the order in which it goes: what starts now, and what keeps the others. */
+function orderLines(report: PlanReport, columns: number, palette: Palette): string[] {
+  const { plan, project } = report;
+  if (plan.order.length === 0) return [];
+  const startOf = new Map(plan.schedule.map(({ id, start }) => [id, start]));
+  const nameWidth = Math.floor(columns * NAME_SHARE);
+  const rows = plan.order.slice(0, MOST_LISTED).map(({ id }, at) => {
+    const start = startOf.get(id) ?? 0;
+    const when = start === 0 ? "now" : formatTicks(start, project.unit);
+    const skip = plan.skipped.get(id);
+    const why = skip === undefined ? describeOrder(plan, at, project.unit) : describeSkip(skip);
+    return [String(at + 1), fitText(neutralise(id), nameWidth), when, why];
+  });
+  const table = tableLines(
+    [
+      { title: "", align: "right" },
+      { title: "ready" },
+      { title: "starts", align: "right" },
+      { title: "why" },
+    ],
+    rows,
+    palette,
+  );
+  return [...table.map((line) => `  ${line}`), ...moreLines(plan.order.length, palette)];
+}
+
+/** Start, finish and lane of the first; all of them would fill many screens. */
+function scheduleLines({ plan, project: { unit } }: PlanReport, columns: number, palette: Palette): string[] {
+  const nameWidth = Math.floor(columns * NAME_SHARE);
+  const rows = plan.schedule
+    .slice(0, MOST_LISTED)
+    .map(({ id, start, finish, lane, critical }) => [
+      `${critical ? "* " : "  "}${fitText(neutralise(id), nameWidth)}`,
+      formatTicks(start, unit),
+      formatTicks(finish, unit),
+      String(lane + 1),
+      formatTicks(plan.slack.get(id) ?? 0, unit),
+    ]);
+  const right = (title: string) => ({ title, align: "right" as const });
+  const titles = [{ title: "  node" }, right("start"), right("finish"), right("lane"), right("slack")];
+  return [
+    ...tableLines(titles, rows, palette),
+    ...moreLines(plan.schedule.length, palette, "; --json has all"),
+  ];
+}
+
+/** What will not run by this plan, whatever ends; those of which the same is to be said together. */
+function unplanned({ plan }: PlanReport): string[] {
+  const planned = new Set(plan.schedule.map(({ id }) => id));
+  const idsOf = new Map<string, string[]>();
+  for (const [id, skip] of plan.skipped) {
+    if (planned.has(id) || skip.code === "Cycle") continue;
+    const text = describeSkip(skip);
+    const ids = idsOf.get(text);
+    if (ids) ids.push(id);
+    else idsOf.set(text, [id]);
+  }
+  return [...idsOf].map(([text, ids]) =>
+    ids.length === 1 ? `${listed(ids)} ${text}` : `${listed(ids)}: each ${text}`,
+  );
+}
+
+/** One by one, or where there are many the first of each kind. */
+function findingTexts({ findings }: Project): string[] {
+  const kinds = new Map<string, { first: Finding; count: number }>();
+  for (const finding of findings) {
+    const kind = kinds.get(finding.code);
+    if (kind) kind.count++;
+    else kinds.set(finding.code, { first: finding, count: 1 });
+  }
+  const lineOf = ({ line, message }: Finding): string => `line ${line}: ${neutralise(message)}`;
+  if (findings.length <= MOST_LISTED) return findings.map(lineOf);
+  return [...kinds.values()].map(({ first, count }) =>
+    count === 1 ? lineOf(first) : `${lineOf(first)}; so on ${countOf(count - 1, "more line")}`,
+  );
+}
+
+function section(title: string, texts: readonly string[], columns: number, palette: Palette): string[] {
+  if (texts.length === 0) return [];
+  const count = texts.length > MOST_LISTED ? ` (${formatCount(texts.length)})` : "";
+  const lines = texts.slice(0, MOST_LISTED).flatMap((text) => hangingLines("  ", text, columns));
+  return [palette.dim(`${title}${count}`), ...lines, ...moreLines(texts.length, palette)];
+}
+
+export function moreLines(count: number, { dim }: Palette, hint = ""): string[] {
+  return count > MOST_LISTED ? [dim(`  … and ${formatCount(count - MOST_LISTED)} more${hint}`)] : [];
+}

@@ -1,0 +1,120 @@
+import { setImmediate } from "node:timers/promises";
+import type { SpeculationSettings } from "../graph/index.ts";
+import {
+  assemble,
+  compile,
+  type Found,
+  levelsOf,
+  lowerBound,
+  ParallelScheduler,
+  type Problem,
+  type Project,
+  type Schedule,
+  Schedules,
+  speculate,
+  wholeOrder,
+} from "../plan/index.ts";
+import { countOf } from "../words/index.ts";
+import type { PlanReport } from "./plan-report.ts";
+import { formatTicks } from "./plan-words.ts";
+import { StatusLine } from "./status-line.ts";
+
+export interface PlanningOptions {
+  readonly mode: "online" | "plan";
+  readonly seed: number;
+  /** How long to search, unless a number of schedules is given. */
+  readonly effortMs: number;
+  readonly schedules: number | undefined;
+  readonly speculation: SpeculationSettings;
+}
+
+/** How long others, such as signals, may have to wait. */
+const TURN_MS = 50;
+
+/** Makes plans, until it is told to stop: then the best so far is the plan. */
+export class Planner {
+  readonly #options: PlanningOptions;
+  readonly #status = new StatusLine();
+  #isStopped = false;
+
+  constructor(options: PlanningOptions) {
+    this.#options = options;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async plan(original: Project, capacities: Readonly<Record<string, number>>): Promise<PlanReport> {
+    const startedMs = performance.now();
+    this.#status.show(() => `planning ${countOf(original.activities.length, "node")}`);
+    const { project, speculated } = speculate(original, capacities, this.#options.speculation);
+    const compiled = compile(project, capacities);
+    const found = await this.#search(project, compiled.problem, startedMs);
+    const plan = assemble(project, compiled, found);
+    return { project, plan, capacities, speculated, seed: this.#options.seed };
+  }
+
+  async #search(project: Project, problem: Problem, startedMs: number): Promise<Found> {
+    const { mode, effortMs, schedules = Number.POSITIVE_INFINITY } = this.#options;
+    const deadlineMs = schedules < Number.POSITIVE_INFINITY ? Number.POSITIVE_INFINITY : startedMs + effortMs;
+    const levels = levelsOf(problem);
+    const bound = lowerBound(problem, levels);
+    const online = new ParallelScheduler(problem);
+    online.schedule(wholeOrder(project, problem, levels));
+    const found = { mode, starts: online.starts, lowerBound: bound, schedules: 1 };
+    if (mode === "online") return found;
+    const search = new Justification(problem, online);
+    let turnMs = startedMs;
+    for (const _ of search.steps(schedules, bound)) {
+      const nowMs = performance.now();
+      if (this.#isStopped || nowMs >= deadlineMs) break;
+      if (nowMs - turnMs < TURN_MS) continue;
+      this.#status.show(() => statusOf(project, search.best.makespan, bound, search.schedules));
+      await setImmediate();
+      turnMs = performance.now();
+    }
+    this.#status.clear();
+    return { ...found, starts: search.best.starts, schedules: search.schedules };
+  }
+}
+
+/** Pushes a schedule to its end and back again for as long as that makes it shorter. */
+class Justification {
+  readonly best: Schedule;
+  schedules = 1;
+  readonly #problem: Problem;
+
+  constructor(problem: Problem, { starts, makespan }: Schedule) {
+    this.#problem = problem;
+    this.best = { starts: starts.slice(), makespan };
+  }
+
+  *steps(most: number, bound: number): Generator<void, void> {
+    const { size, durations } = this.#problem;
+    const schedules = new Schedules(this.#problem);
+    const other: Schedule = { starts: new Float64Array(size), makespan: 0 };
+    for (let before = Number.POSITIVE_INFINITY; this.best.makespan < before; ) {
+      before = this.best.makespan;
+      if (before <= bound || this.schedules + 2 > most) return;
+      const finishes = this.best.starts.map((start, n) => start + (durations[n] as number));
+      yield* schedules.fromBack(finishes, before, other);
+      yield* schedules.fromFront(other.starts.slice(), other);
+      this.schedules += 2;
+      if (other.makespan <= before) {
+        this.best.makespan = other.makespan;
+        this.best.starts.set(other.starts);
+      }
+      yield;
+    }
+  }
+}
+
+function statusOf({ unit }: Project, best: number, bound: number, tried: number): string {
+  const times = `best ${formatTicks(best, unit)}, lower bound ${formatTicks(bound, unit)}`;
+  return `planning: ${times}, ${countOf(tried, "schedule")} tried`;
+}

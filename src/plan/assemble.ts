@@ -1,0 +1,114 @@
+import { holdsUp, longestChain, slackOf } from "./critical-path.ts";
+import { packLanes } from "./lanes.ts";
+import { type Levels, levelsOf } from "./levels.ts";
+import { PassedOver } from "./passed-over.ts";
+import type { Plan, Scheduled, Skip } from "./plan.ts";
+import type { Compiled, Problem } from "./problem.ts";
+import type { Activity, Project } from "./project.ts";
+import { readyOrder, reasonsOf } from "./ready-order.ts";
+
+/** What a scheduler came to. */
+export interface Found {
+  readonly mode: Plan["mode"];
+  /** Of each activity of the problem. */
+  readonly starts: Float64Array;
+  readonly lowerBound: number;
+  readonly schedules: number;
+}
+
+/** All that a plan says, from the starts alone. */
+export function assemble(project: Project, compiled: Compiled, found: Found): Plan {
+  const { problem, cycles, dangling } = compiled;
+  const levels = levelsOf(problem);
+  const chain = longestChain(project, problem, levels);
+  const idOf = (n: number): string => activityAt(project, problem, n).id;
+  const byStart = startOrder(problem, levels, found.starts);
+  const order = readyOrder(project, problem, levels);
+  const reasons = reasonsOf(project, problem, levels, order);
+  const schedule = scheduleOf(project, problem, found.starts, byStart, new Set(chain));
+  const makespan = schedule.reduce((latest, { finish }) => Math.max(latest, finish), 0);
+  const { mode, lowerBound, schedules } = found;
+  return {
+    mode,
+    makespan,
+    lowerBound,
+    gap: lowerBound === 0 ? 0 : (makespan - lowerBound) / lowerBound,
+    schedule,
+    order: order.map((n, at) => ({ id: idOf(n), reason: reasons[at] as Plan["order"][number]["reason"] })),
+    criticalPath: { ids: chain.map(idOf), length: levels.longest },
+    slack: new Map(byStart.map((n) => [idOf(n), slackOf(problem, levels, n)])),
+    ready: readyIds(project, compiled),
+    skipped: skippedOf(project, compiled, found.starts, byStart),
+    cycles,
+    dangling,
+    schedules,
+  };
+}
+
+function activityAt(project: Project, problem: Problem, n: number): Activity {
+  return project.activities[problem.activity[n] as number] as Activity;
+}
+
+/** Of those that start together, what runs already first, then what most hangs on. */
+function startOrder(problem: Problem, levels: Levels, starts: Float64Array): number[] {
+  const isOpen = (n: number): number => (n < problem.running ? 0 : 1);
+  return Array.from({ length: problem.size }, (_, n) => n).sort(
+    (a, b) =>
+      (starts[a] as number) - (starts[b] as number) ||
+      isOpen(a) - isOpen(b) ||
+      holdsUp(problem, levels, b) - holdsUp(problem, levels, a) ||
+      (problem.activity[a] as number) - (problem.activity[b] as number),
+  );
+}
+
+function scheduleOf(
+  project: Project,
+  problem: Problem,
+  starts: Float64Array,
+  byStart: readonly number[],
+  critical: ReadonlySet<number>,
+): Scheduled[] {
+  const spans = byStart.map((n) => {
+    const start = starts[n] as number;
+    return { start, finish: start + (problem.durations[n] as number) };
+  });
+  const lanes = packLanes(spans);
+  const schedule = byStart.map((n, at) => {
+    const { id, uses } = activityAt(project, problem, n);
+    const span = spans[at] as (typeof spans)[number];
+    return { id, ...span, lane: lanes[at] as number, resources: uses, critical: critical.has(n) };
+  });
+  // What starts together has taken lanes in its order, but not always rising ones; zero durations can share one.
+  return schedule.sort((a, b) => a.start - b.start || a.lane - b.lane);
+}
+
+/** In the order of the file. What is larger than all there is can be ready too: nothing else stands in its way. */
+function readyIds({ activities }: Project, { problem, skipped }: Compiled): string[] {
+  const stateOf = new Map(activities.map(({ id, state }) => [id, state.is]));
+  const isFree = ({ needs }: Activity): boolean =>
+    needs.every((need) => (stateOf.get(need) ?? "done") === "done");
+  const planned = new Set(problem.activity);
+  return activities.flatMap((activity, index) => {
+    const canGo = planned.has(index) || skipped.get(activity.id)?.code === "Unsatisfiable";
+    return canGo && activity.state.is === "open" && isFree(activity) ? [activity.id] : [];
+  });
+}
+
+function skippedOf(
+  project: Project,
+  { problem, skipped }: Compiled,
+  starts: Float64Array,
+  byStart: readonly number[],
+): Map<string, Skip> {
+  const { needs, running, size } = problem;
+  const passedOver = new PassedOver(project, problem, starts, byStart);
+  const skips = new Map(skipped);
+  for (let n = running; n < size; n++) {
+    const open = needs.targets.subarray(needs.start[n], needs.start[n + 1]);
+    const { id } = activityAt(project, problem, n);
+    const waitsFor = Array.from(open, (need) => activityAt(project, problem, need).id);
+    if (waitsFor.length > 0) skips.set(id, { code: "Dependencies", waitsFor });
+    else if ((starts[n] as number) > 0) skips.set(id, passedOver.reasonFor(n));
+  }
+  return skips;
+}
