@@ -165,8 +165,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "a row keeps the first progress of a turn",
     seed: 6,
     file: "driver/projection",
-    find: "this.#progressed.set(id, progress);",
-    replace: "if (!this.#progressed.has(id)) this.#progressed.set(id, progress);",
+    find: "this.#progressed.set(id, { id, progress, first });",
+    replace: "if (!this.#progressed.has(id)) this.#progressed.set(id, { id, progress, first });",
   },
   {
     name: "the row of a running task says that its worker was lost",

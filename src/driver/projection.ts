@@ -1,7 +1,9 @@
 import type { AttemptFinished, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
-import { type State, Status } from "../scheduler/index.ts";
+import { NO_RUN } from "../placement/index.ts";
+import { type Run, type State, Status } from "../scheduler/index.ts";
 import {
   type KeyedTask,
+  type ProgressedTask,
   QUEUED,
   type RowChanges,
   type RunRow,
@@ -24,7 +26,7 @@ type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: num
 export class Projection implements Recorder {
   readonly #store: Pick<ServiceStore, "keyed" | "task">;
   #submitted = new Map<string, { task: SubmittedTask; progress: TaskProgress }>();
-  #progressed = new Map<string, TaskProgress>();
+  #progressed = new Map<string, ProgressedTask>();
   #keys: KeyedTask[] = [];
   #runs = new Map<string, RunRow>();
   #runsEnded = new Map<string, { id: string; outcome: RunRow["outcome"]; endedAt: number }>();
@@ -34,6 +36,10 @@ export class Projection implements Recorder {
   /** Keys of the turn that is being decided or was decided last, and of the one before: they may not be stored yet. */
   #newKeys = new Map<string, Repeat>();
   #lastKeys = new Map<string, Repeat>();
+  /** The event after which it follows all: what was written of tasks that came before is not known. */
+  #since: number | undefined;
+  /** Open tasks that were put back into the queue: there are rows of how they ended before. */
+  readonly #requeued = new Set<string>();
 
   readonly #onPayload: (id: string, payload: string) => void;
 
@@ -91,6 +97,7 @@ export class Projection implements Recorder {
 
   note(state: State, event: LedgerEvent, now: number, attached: unknown): void {
     const seq = state.seq + 1;
+    this.#since ??= state.seq;
     this.#facts.push({ seq, now, event, about: aboutOf(state, event) });
     switch (event.kind) {
       case "TaskSubmitted":
@@ -123,7 +130,7 @@ export class Projection implements Recorder {
   take(): RowChanges {
     const changes: RowChanges = {
       submitted: [...this.#submitted.values()],
-      progressed: Array.from(this.#progressed, ([id, progress]) => ({ id, progress })),
+      progressed: [...this.#progressed.values()],
       keys: this.#keys,
       runs: [...this.#runs.values()],
       runsEnded: [...this.#runsEnded.values()],
@@ -193,7 +200,7 @@ export class Projection implements Recorder {
     seq: number,
     attached: Attachment | undefined,
   ): void {
-    this.#move(state, run, node, {
+    const progress: TaskProgress = {
       status: "completed",
       attempt,
       worker: state.worker(state.tasks(run).workerOf(node)).id,
@@ -205,7 +212,17 @@ export class Projection implements Recorder {
       errorMessage: "",
       costMicros,
       seq,
-    });
+    };
+    this.#move(state, run, node, progress, this.#unwritten(state, run, node));
+  }
+
+  /** The submission of a task of which nothing was written since: it is in its first attempt, and that was not noted. */
+  #unwritten(state: State, run: number, node: number): ProgressedTask["first"] {
+    const tasks = state.tasks(run);
+    if (tasks.attemptOf(node) !== 1 || tasks.statusOf(node) !== Status.assigned) return undefined;
+    const { zone, agent, seq } = run === NO_RUN ? state.singles.get(node) : submissionOf(state.run(run));
+    if (seq <= (this.#since as number) || this.#requeued.has(tasks.taskIdOf(node))) return undefined;
+    return { zone, agent, seq };
   }
 
   /** What is known of a task whose attempt has ended, or that never had one. */
@@ -230,11 +247,18 @@ export class Projection implements Recorder {
     };
   }
 
-  #move(state: State, run: number, node: number, progress: TaskProgress): void {
+  #move(
+    state: State,
+    run: number,
+    node: number,
+    progress: TaskProgress,
+    first?: ProgressedTask["first"],
+  ): void {
     const id = state.tasks(run).taskIdOf(node);
     const submitted = this.#submitted.get(id);
     if (submitted) submitted.progress = progress;
-    else this.#progressed.set(id, progress);
+    else this.#progressed.set(id, { id, progress, first });
+    if (this.#requeued.size > 0 && progress.endedAt >= 0) this.#requeued.delete(id);
   }
 
   #submitTask(
@@ -247,7 +271,8 @@ export class Projection implements Recorder {
     const progress = { ...QUEUED, attempt: event.attempts, seq };
     const brought = attached?.type === "task" ? attached : undefined;
     if (event.requeued) {
-      this.#progressed.set(event.id, progress);
+      this.#progressed.set(event.id, { id: event.id, progress });
+      this.#requeued.add(event.id);
       return;
     }
     if (brought?.key) {
@@ -297,6 +322,10 @@ export class Projection implements Recorder {
 const EXPIRED = { errorCode: "expired", errorMessage: "its deadline passed before it began" };
 /** An attempt ended, and no report said how. */
 const LOST = { errorCode: "lost", errorMessage: "its worker was lost" };
+
+function submissionOf({ zone, agent, submittedSeq }: Run): NonNullable<ProgressedTask["first"]> {
+  return { zone, agent, seq: submittedSeq };
+}
 
 function isSettling(status: Status): boolean {
   return status === Status.settling || status === Status.settlingCancel;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { testDatabase } from "../../tests/postgres.ts";
 import { command, PermanentError, task } from "../worker/index.ts";
-import { open, Refused, TaskFailed } from "./index.ts";
+import { localCaller, open, Refused, TaskFailed } from "./index.ts";
 
 test("scheduler, store and worker in one process: submit, wait, and be told what went wrong", async () => {
   const orrery = await open({
@@ -36,6 +37,31 @@ test("the same key is the same task, and what is refused says why", async () => 
     await expect(orrery.submit("later")).rejects.toThrow(Refused);
     expect(await orrery.cancel(first)).toBe(true);
     expect((await orrery.task(first))?.status).toBe("cancelled");
+  } finally {
+    await orrery.close();
+  }
+});
+
+test("a task completes whatever was written of it before: nothing, by another process, or its end", async () => {
+  const { url: store } = await testDatabase();
+  const admin = localCaller("default");
+  const options = { store, tasks: { add: task<{ a: number }>(({ a }) => a + 1) } };
+  const before = await open(options);
+  await before.api.setPaused(admin, undefined, true);
+  const ofBefore = await before.submit("add", { a: 1 });
+  await before.close();
+
+  const orrery = await open(options);
+  try {
+    const putBack = await orrery.submit("add", { a: 2 });
+    expect(await orrery.cancel(putBack)).toBe(true);
+    expect(await orrery.api.retry(admin, putBack)).toMatchObject({ status: "queued", attempt: 0 });
+    const fresh = await orrery.submit("add", { a: 3 });
+    await orrery.api.setPaused(admin, undefined, false);
+    const results = await Promise.all([ofBefore, putBack, fresh].map((id) => orrery.result(id)));
+    expect(results).toEqual([2, 3, 4]);
+    const { items } = await orrery.api.tasks(admin, { statuses: ["completed"] }, undefined, 10);
+    expect(items.map(({ id }) => id)).toEqual([fresh, putBack, ofBefore]);
   } finally {
     await orrery.close();
   }

@@ -24,6 +24,7 @@ export {
   type ListCursor,
   type LogLine,
   NO_CHANGES,
+  type ProgressedTask,
   QUEUED,
   type RefusedRow,
   type Retention,

@@ -1,4 +1,4 @@
-import { compareText } from "../core/index.ts";
+import { compareText, invariant } from "../core/index.ts";
 import { type StoredPayload, StoreError } from "./contract.ts";
 import { NewestFirst } from "./newest-first.ts";
 import type {
@@ -6,12 +6,12 @@ import type {
   KeyedTask,
   ListCursor,
   LogLine,
+  ProgressedTask,
   Retention,
   RowChanges,
   RunRow,
   TaskFilter,
   TaskLine,
-  TaskProgress,
   TaskRow,
 } from "./rows.ts";
 
@@ -50,7 +50,7 @@ export class MemoryRows {
     this.#addRuns(changes.runs);
     this.#addTasks(changes.submitted);
     for (const key of changes.keys) this.#addKey(key);
-    for (const { id, progress } of changes.progressed) this.#progress(id, progress);
+    for (const one of changes.progressed) this.#progress(one);
     for (const { id, outcome, endedAt } of changes.runsEnded) this.#endRun(id, outcome, endedAt);
     this.#forgetOldest();
   }
@@ -186,9 +186,14 @@ export class MemoryRows {
     if (task) task.key = text;
   }
 
-  #progress(id: string, progress: TaskProgress): void {
+  #progress({ id, progress, first }: ProgressedTask): void {
     const task = this.#tasks.get(id);
     if (!task) return;
+    const { zone, agent, submittedSeq, seq } = task.row;
+    if (first) {
+      const isTrue = first.zone === zone && first.agent === agent && first.seq === submittedSeq;
+      invariant(isTrue && seq === submittedSeq, `nothing was written of ${id} since it was submitted`);
+    }
     task.row = { ...task.row, ...progress };
     this.#noteEnd(id);
     if (progress.endedAt >= 0) this.#ends.push(id);

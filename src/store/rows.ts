@@ -55,6 +55,14 @@ export interface TaskProgress {
   readonly seq: number;
 }
 
+/** How a task of an earlier block went on. */
+export interface ProgressedTask {
+  readonly id: string;
+  readonly progress: TaskProgress;
+  /** Its submission, where nothing was written of it since: then it need not be looked up, and neither what was written. */
+  readonly first?: { readonly zone: string; readonly agent: string; readonly seq: number } | undefined;
+}
+
 export const QUEUED: TaskProgress = {
   status: "queued",
   attempt: 0,
@@ -103,8 +111,7 @@ export interface RunRow {
 /** What a block changes in the rows; committed with it or not at all. A task is named once in each list at most. */
 export interface RowChanges {
   readonly submitted: readonly { readonly task: SubmittedTask; readonly progress: TaskProgress }[];
-  /** Tasks of earlier blocks. */
-  readonly progressed: readonly { readonly id: string; readonly progress: TaskProgress }[];
+  readonly progressed: readonly ProgressedTask[];
   readonly keys: readonly KeyedTask[];
   readonly runs: readonly RunRow[];
   /** Runs of earlier blocks. */

@@ -78,6 +78,27 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     expect(await store.task("t2")).toBeUndefined();
   });
 
+  test("what is first written of a task needs no look at it, and what is written later does", async () => {
+    await using store = await open();
+    const tasks = ["t1", "t2"].map((id, at) => taskOf(id, { submittedSeq: at + 1, agent: `agent-${at}` }));
+    await commit(store, {
+      submitted: tasks.map((task) => ({ task, progress: { ...QUEUED, seq: task.submittedSeq } })),
+    });
+    const [zone, agent] = ["main", "agent-0"];
+    const progressed = [
+      { id: "t1", progress: endedAt(100), first: { zone, agent, seq: 1 } },
+      { id: "t2", progress: endedAt(101, { status: "failed" }) },
+    ];
+    await commit(store, { progressed });
+    expect(await store.task("t1")).toEqual({ ...tasks[0], ...endedAt(100) });
+    expect(await store.task("t2")).toEqual({ ...tasks[1], ...endedAt(101, { status: "failed" }) });
+    await commit(store, { progressed: [{ id: "t1", progress: endedAt(102) }] });
+    expect(await store.task("t1")).toEqual({ ...tasks[0], ...endedAt(102) });
+    const filter = { zone, statuses: ["completed" as const] };
+    expect((await store.tasks({ ...filter, agent }, undefined, 10)).map(({ id }) => id)).toEqual(["t1"]);
+    expect((await store.tasks(filter, undefined, 10)).map(({ id }) => id)).toEqual(["t1"]);
+  });
+
   test("a task that is submitted and ends in one block is written with its end", async () => {
     await using store = await open();
     const progress = endedAt(100, { status: "failed", result: undefined, errorMessage: "no" });

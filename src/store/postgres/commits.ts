@@ -1,6 +1,7 @@
 import type { Block } from "../../ledger/index.ts";
 import {
   type KeyedTask,
+  type ProgressedTask,
   QUEUED,
   ROW_STATUSES,
   type RowChanges,
@@ -15,7 +16,8 @@ export interface Query extends Statement {
 }
 
 type Added = RowChanges["submitted"][number];
-type Progressed = RowChanges["progressed"][number];
+/** Nothing was written of it since it was submitted. */
+type First = ProgressedTask & { readonly first: object };
 
 /** The statement finds a kind by walking through all of them. */
 const MAX_KINDS = 32;
@@ -68,25 +70,7 @@ const TASKS: Columns<Added> = [
   ({ task }) => task.payload,
 ];
 
-const FIRST_PROGRESS: Columns<Added> = [
-  ({ task }) => task.submittedSeq,
-  ({ progress }) => progress.seq,
-  ({ progress }) => progress.startedAt,
-  ({ progress }) => progress.endedAt,
-  ({ progress }) => progress.costMicros,
-  ({ progress }) => progress.attempt,
-  ({ progress }) => statusOf(progress),
-  ({ task }) => task.id,
-  ({ task }) => task.zone,
-  ({ task }) => task.agent,
-  ({ progress }) => progress.worker,
-  ({ progress }) => progress.resultHash,
-  ({ progress }) => progress.errorCode,
-  ({ progress }) => progress.errorMessage,
-  ({ progress }) => progress.result,
-];
-
-const PROGRESS_KIND: Columns<Progressed> = [
+const PROGRESS_KIND: Columns<ProgressedTask> = [
   ({ progress }) => statusOf(progress),
   ({ progress }) => progress.attempt,
   ({ progress }) => progress.worker,
@@ -94,7 +78,7 @@ const PROGRESS_KIND: Columns<Progressed> = [
   ({ progress }) => progress.errorCode,
 ];
 
-const PROGRESS: Columns<Progressed> = [
+const PROGRESS: Columns<ProgressedTask> = [
   ({ id }) => id,
   ({ progress }) => progress.startedAt,
   ({ progress }) => progress.costMicros,
@@ -103,6 +87,10 @@ const PROGRESS: Columns<Progressed> = [
   ({ progress }) => progress.resultHash,
   ({ progress }) => progress.result,
 ];
+
+const FIRST_PROGRESS_KIND: Columns<First> = [...PROGRESS_KIND, ({ first }) => first.zone];
+
+const FIRST_PROGRESS: Columns<First> = [...PROGRESS, ({ first }) => first.seq, ({ first }) => first.agent];
 
 const KEYS: Columns<KeyedTask> = [
   ({ zone }) => zone,
@@ -134,8 +122,15 @@ const ENDED_RUNS: Columns<RowChanges["runsEnded"][number]> = [
 export function commitOf(block: Block, changes: RowChanges): Query {
   const { prev, seq, epoch, count, hash, now, line } = block;
   const parts: Part[] = [];
-  if (changes.submitted.length > 0) parts.push(...tasksOf(changes.submitted));
-  if (changes.progressed.length > 0) parts.push(progressOf(changes.progressed));
+  const first: First[] = [];
+  const again: ProgressedTask[] = [];
+  for (const one of changes.progressed) {
+    if (isFirst(one)) first.push(one);
+    else again.push(one);
+  }
+  if (changes.submitted.length > 0) parts.push(...tasksOf(changes.submitted, first));
+  addKinds(parts, "first-progress", first, FIRST_PROGRESS_KIND, FIRST_PROGRESS);
+  addKinds(parts, "progress", again, PROGRESS_KIND, PROGRESS);
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
   addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);
@@ -156,25 +151,37 @@ function addColumns<T>(parts: Part[], name: string, rows: readonly T[], columns:
   if (rows.length > 0) parts.push({ name, values: arraysOf(rows, columns) });
 }
 
-function* tasksOf(submitted: readonly Added[]): Iterable<Part> {
+function addKinds<T>(
+  parts: Part[],
+  name: string,
+  rows: readonly T[],
+  ofKinds: Columns<T>,
+  ofRows: Columns<T>,
+): void {
+  if (rows.length === 0) return;
+  const kinds = new Kinds(ofKinds, Number.POSITIVE_INFINITY);
+  for (const row of rows) kinds.add(row);
+  parts.push({ name, values: [...kinds.arrays(), ...arraysOf(rows, ofRows)] });
+}
+
+function isFirst(one: ProgressedTask): one is First {
+  return one.first !== undefined;
+}
+
+/** What has become of some of them already is added to what is written of tasks for the first time. */
+function* tasksOf(submitted: readonly Added[], progressed: First[]): Iterable<Part> {
   const kinds = new Kinds(NEW_TASKS_KIND, MAX_KINDS);
   const alone: Added[] = [];
   const others: Added[] = [];
-  const progressed: Added[] = [];
   for (const row of submitted) {
     (!row.task.run && kinds.add(row) ? alone : others).push(row);
-    if (!isNew(row)) progressed.push(row);
+    if (isNew(row)) continue;
+    const { id, zone, agent, submittedSeq: seq } = row.task;
+    progressed.push({ id, progress: row.progress, first: { zone, agent, seq } });
   }
   if (alone.length > 0)
     yield { name: "new-tasks", values: [...kinds.arrays(), ...arraysOf(alone, NEW_TASKS)] };
   if (others.length > 0) yield { name: "tasks", values: arraysOf(others, TASKS) };
-  if (progressed.length > 0) yield { name: "first-progress", values: arraysOf(progressed, FIRST_PROGRESS) };
-}
-
-function progressOf(progressed: readonly Progressed[]): Part {
-  const kinds = new Kinds(PROGRESS_KIND, Number.POSITIVE_INFINITY);
-  for (const row of progressed) kinds.add(row);
-  return { name: "progress", values: [...kinds.arrays(), ...arraysOf(progressed, PROGRESS)] };
 }
 
 /** Nothing has become of it but that it waits: what a task without progress is taken for. */
