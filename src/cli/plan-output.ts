@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Settings } from "../config/index.ts";
-import type { Project } from "../plan/index.ts";
+import { type Project, raiseStarving } from "../plan/index.ts";
 import { CliError, UsageError } from "./errors.ts";
 import { type Palette, printJson, printLines, stdoutColumns, stdoutPalette } from "./output.ts";
 import type { PlanOptions } from "./plan.ts";
@@ -20,7 +20,7 @@ export async function printPlan(file: string, options: PlanOptions, command: Com
   const given = givenAmounts(options);
   check(options, given);
   const settings = settingsOf(command, "plan");
-  const project = await readPlanFile(file);
+  const project = raiseStarving(await readPlanFile(file), settings.scheduling.starvationThresholdMs);
   warnOfUnused(project, given);
   const planner = new Planner({
     mode: options.mode,

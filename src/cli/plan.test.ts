@@ -160,6 +160,14 @@ describe("what a plan says", () => {
     expect(text).toContain("a in 2 alternatives (it asks for it)");
   });
 
+  test("[G-09] what has been ready for too long goes first", async () => {
+    const since = (hours: number) => ({
+      ready_since: new Date(Date.now() - hours * 3_600_000).toISOString(),
+    });
+    const { stdout } = await planOf([anIssue("long", "XL"), anIssue("old", "S", [], since(30))]);
+    expect(stdout).toMatch(/^ {2}1 {2}old +now {2}has been ready for too long$/m);
+  });
+
   test("nothing of it acts on the terminal", async () => {
     const { stdout } = await planOf([anIssue("a\u001b[2J", "M", ["b\u0007"]), anIssue("c", "M")]);
     expect(stdout).not.toContain("\u001b[2J");

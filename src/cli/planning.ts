@@ -54,7 +54,9 @@ export class Planner {
     this.#status.show(() => `planning ${countOf(original.activities.length, "node")}`);
     const { project, speculated } = speculate(original, capacities, this.#options.speculation);
     const compiled = compile(project, capacities);
-    const found = await this.#search(project, compiled.problem, startedMs);
+    const found = await this.#search(project, compiled.problem, startedMs).finally(() =>
+      this.#status.clear(),
+    );
     const plan = assemble(project, compiled, found);
     return { project, plan, capacities, speculated, seed: this.#options.seed };
   }
@@ -78,7 +80,6 @@ export class Planner {
       await setImmediate();
       turnMs = performance.now();
     }
-    this.#status.clear();
     return { ...found, starts: search.best.starts, schedules: search.schedules };
   }
 }

@@ -16,3 +16,4 @@ export type {
 export { wholeOrder } from "./ready-order.ts";
 export { type Schedule, Schedules } from "./schedules.ts";
 export { type Speculated, speculate } from "./speculated.ts";
+export { raiseStarving } from "./starvation.ts";

@@ -36,6 +36,10 @@ export interface Activity {
   /** It asks for several alternatives. */
   readonly speculate: boolean;
   readonly state: ActivityState;
+  /** For how long it has been ready, where somebody noted that. */
+  readonly readyForMs?: number;
+  /** It has been ready for so long that it goes before everything else. */
+  readonly starved?: true;
 }
 
 export type ActivityState =

@@ -53,10 +53,12 @@ function criteriaOf({ activities }: Project, problem: Problem, levels: Levels): 
   const { activity } = problem;
   const at = (n: number): Activity => activities[activity[n] as number] as Activity;
   return [
+    ["starved", (n) => (at(n).starved ? 0 : 1)],
     ["critical-path", (n) => (slackOf(problem, levels, n) === 0 ? 0 : 1)],
     ["priority", (n) => at(n).priority],
     ["risk", (n) => -RISKS.indexOf(at(n).risk)],
     ["holds-up", (n) => -holdsUp(problem, levels, n)],
+    ["age", (n) => -(at(n).readyForMs ?? 0)],
     ["submitted", (n) => activity[n] as number],
   ];
 }

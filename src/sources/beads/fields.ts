@@ -77,6 +77,10 @@ export class Fields {
     return this.#ownNumber("dk_estimated_tokens") ?? DEFAULT_TOKENS;
   }
 
+  readySince(): number | undefined {
+    return this.time("ready_since", this.#own("ready_since"));
+  }
+
   hasAttemptsLeft(): boolean {
     return (this.#ownNumber("dk_attempts") ?? 0) < (this.#ownNumber("dk_max_attempts") ?? DEFAULT_ATTEMPTS);
   }
@@ -112,8 +116,7 @@ export class Fields {
   }
 
   /** Milliseconds since 1970. */
-  time(key: string): number | undefined {
-    const value = this.#of(key);
+  time(key: string, value: unknown = this.#of(key)): number | undefined {
     if (value === undefined) return undefined;
     const time =
       typeof value === "string" && DATE.test(value) ? Date.parse(value.replace(" ", "T")) : Number.NaN;

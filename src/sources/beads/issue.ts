@@ -17,7 +17,10 @@ export interface Issue {
   readonly hold: { readonly code: HoldCode; readonly detail: string } | undefined;
   readonly deferUntil: number | undefined;
   readonly links: Links;
-  readonly costs: Pick<Activity, "title" | "duration" | "uses" | "priority" | "risk" | "speculate">;
+  readonly costs: Pick<
+    Activity,
+    "title" | "duration" | "uses" | "priority" | "risk" | "speculate" | "readyForMs"
+  >;
 }
 
 const PROGRESS_OF_STATUS: ReadonlyMap<string, Progress> = new Map([
@@ -62,6 +65,7 @@ export function readIssue(record: BeadsRecord, now: number, findings: Findings):
   const deferUntil = fields.time("defer_until");
   const isPinned = status === "pinned" || fields.isSet("pinned");
   const title = fields.text("title", "");
+  const readySince = fields.readySince();
   return {
     id: record.id,
     line: record.line,
@@ -72,6 +76,7 @@ export function readIssue(record: BeadsRecord, now: number, findings: Findings):
     links: readLinks(record, fields),
     costs: {
       ...(title === "" ? {} : { title }),
+      ...(readySince === undefined ? {} : { readyForMs: Math.max(0, now - readySince) }),
       duration: fields.duration(),
       uses: { slots: 1, tokens: fields.tokens() },
       priority: fields.priority(),
