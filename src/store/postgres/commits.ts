@@ -8,11 +8,11 @@ import {
   type RunRow,
   type TaskProgress,
 } from "../rows.ts";
-import { arraysOf, type Columns, valuesOf } from "./parameters.ts";
+import { arraysOf, type Columns, textOfValue } from "./parameters.ts";
 import { type Statement, sql } from "./sql.ts";
 
 export interface Query extends Statement {
-  readonly values: unknown[];
+  readonly values: string[];
 }
 
 type Added = RowChanges["submitted"][number];
@@ -134,7 +134,7 @@ export function commitOf(block: Block, changes: RowChanges): Query {
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
   addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);
-  const ofBlock = valuesOf([prev, seq - 1, epoch, seq + count - 1, hash, count, now, line]);
+  const ofBlock = [prev, seq - 1, epoch, seq + count - 1, hash, count, now, line].map(textOfValue);
   return {
     ...statementOf(parts, ofBlock.length),
     values: parts.length === 0 ? ofBlock : ofBlock.concat(...parts.map(({ values }) => values)),
@@ -144,7 +144,7 @@ export function commitOf(block: Block, changes: RowChanges): Query {
 /** What is added to the commit of a bare block. */
 interface Part {
   readonly name: string;
-  readonly values: readonly (string | number)[];
+  readonly values: readonly string[];
 }
 
 function addColumns<T>(parts: Part[], name: string, rows: readonly T[], columns: Columns<T>): void {

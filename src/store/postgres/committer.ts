@@ -3,6 +3,7 @@ import type { Block, Head } from "../../ledger/index.ts";
 import { StoreError } from "../contract.ts";
 import { mayFollow } from "../memory.ts";
 import type { RowChanges } from "../rows.ts";
+import { CommitQuery } from "./commit-query.ts";
 import { commitOf } from "./commits.ts";
 import { connect, type Target } from "./connection.ts";
 import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
@@ -28,6 +29,10 @@ export class Committer {
   readonly #onTrouble: (message: string) => void;
   readonly #closed: AbortSignal;
   #client: pg.Client | undefined;
+  /** The names of the statements that it knows. */
+  #prepared = new Set<string>();
+  /** What was sent last is committed, and may yet be lost. */
+  #isUnsafe = false;
   #isTroubled = false;
   /** Commits go one after the other. */
   #last: Promise<unknown> = Promise.resolve();
@@ -56,10 +61,10 @@ export class Committer {
         if (hasBlock) return true;
         if (!mayFollow(block, head, head.holder)) return false;
       }
-      const moved = await this.#send((client) => client.query(query));
-      if (moved?.rowCount === 1) return true;
+      const moved = await this.#send((client) => client.query(new CommitQuery(query, this.#prepared)).moved);
+      if (moved) return true;
       // The head is another one. That is the answer, unless it is we who moved it, unknowingly.
-      if (moved && !wasSent) return false;
+      if (moved === false && !wasSent) return false;
     }
   }
 
@@ -86,15 +91,12 @@ export class Committer {
 
   /** Undefined: it is unknown what came of it. */
   async #send<T>(work: (client: pg.Client) => Promise<T>): Promise<T | undefined> {
-    const client = await this.#connected();
-    let isUnsafe = false;
-    const onNotice = ({ code }: { code?: string | undefined }) => {
-      isUnsafe ||= code === WARNING;
-    };
-    client.on("notice", onNotice);
+    throwIfClosed(this.#closed);
+    const client = this.#client ?? (await this.#connected());
+    this.#isUnsafe = false;
     try {
       const result = await work(client);
-      if (!isUnsafe) {
+      if (!this.#isUnsafe) {
         this.#isTroubled = false;
         return result;
       }
@@ -104,8 +106,6 @@ export class Committer {
       this.#drop(client);
       if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
       this.#tellOnce(messageOf(cause));
-    } finally {
-      client.off("notice", onNotice);
     }
     this.#drop(client);
     return undefined;
@@ -119,7 +119,11 @@ export class Committer {
       try {
         const client = await connect(this.#target, "settings-of-commits", QUERY_TIMEOUT_MS);
         client.once("end", () => this.#drop(client));
+        client.on("notice", ({ code }) => {
+          if (this.#client === client && code === WARNING) this.#isUnsafe = true;
+        });
         this.#client = client;
+        this.#prepared = new Set();
       } catch (cause) {
         this.#tellOnce(messageOf(cause));
         await backOff.wait();

@@ -23,6 +23,10 @@ function arrayOf<T>(rows: readonly T[], column: Columns<T>[number]): string {
   return `{${elements.join(",")}}`;
 }
 
+export function textOfValue(value: string | number): string {
+  return typeof value === "string" ? storable(value) : `${value}`;
+}
+
 export function valuesOf(values: readonly unknown[]): unknown[] {
   return values.map((value) => (typeof value === "string" ? storable(value) : value));
 }

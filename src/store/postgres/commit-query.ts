@@ -1,0 +1,67 @@
+import type pg from "pg";
+import type { Query } from "./commits.ts";
+
+/** What the driver calls while it reads the answer. */
+interface Answered extends pg.Submittable {
+  callback: (error: Error | null) => void;
+  handleDataRow(): void;
+  handleCommandComplete(message: { readonly text: string }): void;
+  handleReadyForQuery(): void;
+  handleError(error: Error): void;
+}
+
+const MOVED = "SELECT 1";
+
+/**
+ * A commit on the wire. Its answer is whether it found its head, so nothing has to be asked of what its rows look like,
+ * and none have to be read: the driver's own query does both, which is a good part of what a small commit costs.
+ */
+export class CommitQuery implements Answered {
+  readonly name: string;
+  readonly text: string;
+  /** Whether the head was moved. */
+  readonly moved: Promise<boolean>;
+  /** The driver puts its time limit around it. */
+  callback: (error: Error | null) => void = () => {};
+  readonly #values: Query["values"];
+  readonly #prepared: Set<string>;
+  #hasMoved = false;
+
+  /** The statements that its connection has prepared. */
+  constructor({ name, text, values }: Query, prepared: Set<string>) {
+    this.name = name;
+    this.text = text;
+    this.#values = values;
+    this.#prepared = prepared;
+    this.moved = new Promise((resolve, reject) => {
+      this.callback = (error) => (error ? reject(error) : resolve(this.#hasMoved));
+    });
+  }
+
+  submit(connection: pg.Connection): void {
+    connection.stream.cork();
+    if (!this.#prepared.has(this.name)) {
+      connection.parse({ name: this.name, text: this.text, types: [] }, true);
+      this.#prepared.add(this.name);
+    }
+    connection.bind({ statement: this.name, values: this.#values }, true);
+    connection.execute(null, true);
+    connection.sync();
+    connection.stream.uncork();
+  }
+
+  handleDataRow(): void {}
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.#hasMoved = text === MOVED;
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(null);
+  }
+
+  /** Also when the connection ends, or the time is over. */
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+}
