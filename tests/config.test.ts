@@ -1,6 +1,6 @@
 // Settings as their users give them: real servers, workers and runs, told by a file, the environment and options.
 
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { directoryWith, orrery, startOrrery } from "./cli.ts";
@@ -145,4 +145,79 @@ test("a local run fails fast where the file says so, and not where an option say
   expect(await counts()).toMatchObject({ failed: 1, cancelled: 1 });
   expect(await counts("--keep-going")).toMatchObject({ failed: 1, completed: 1 });
   expect(await counts("--set", "run.fail_fast=false")).toMatchObject({ failed: 1, completed: 1 });
+});
+
+test("[G-10] config show says what is in effect and where it comes from, without what is secret", async () => {
+  const cwd = await directoryWith({
+    "orrery.yaml": "server:\n  store: postgres://me:hunter2@db/x?sslpassword=hunter3\nresources: {gpu: 2}\n",
+  });
+  const env = {
+    ORRERY_API_KEY: "sk-hunter-0123456789",
+    DATABASE_URL: undefined,
+    ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS: "7",
+    ORRERY_SCHEDULING_MAX_CONCURRENT_TOKEN: "8",
+  };
+  const args = ["config", "show", "--set", "run.workers=2", "--origin"];
+  const { code, stdout, stderr } = await startOrrery(cwd, args, env).finished;
+  expect(code).toBe(0);
+  const origin = (line: string) => new RegExp(`^  ${line.replace("  ", " +")}$`, "m");
+  expect(stdout).toMatch(origin("max_concurrent_workcells: 4  # default"));
+  expect(stdout).toMatch(origin("max_concurrent_tokens: 7  # ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS"));
+  expect(stdout).toMatch(origin("gpu: 2  # orrery.yaml:3:13"));
+  expect(stdout).toMatch(origin("workers: 2  # --set run.workers"));
+  expect(stdout).toContain('store: "postgres://me:***@db/x?sslpassword=***"  # orrery.yaml:2:3');
+  expect(stdout).toMatch(origin('api_key: "\\*\\*\\*"  # ORRERY_API_KEY'));
+  expect(stderr).toBe(
+    "warning: ORRERY_SCHEDULING_MAX_CONCURRENT_TOKEN names no setting; did you mean ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS?\n",
+  );
+  const { stdout: json } = await startOrrery(cwd, [...args, "--json"], env).finished;
+  expect(JSON.parse(json)).toMatchObject({
+    file: "orrery.yaml",
+    settings: {
+      scheduling: { max_concurrent_tokens: 7, starvation_threshold_hours: 4 },
+      resources: { gpu: 2 },
+    },
+    origins: {
+      "scheduling.max_concurrent_tokens": { kind: "variable" },
+      "resources.gpu": { kind: "file", file: "orrery.yaml", line: 3, column: 13 },
+    },
+  });
+  expect(stdout + json).not.toContain("hunter");
+});
+
+test("what config show prints is a file of the same settings", async () => {
+  const cwd = await directoryWith({});
+  const { stdout } = await startOrrery(cwd, ["config", "show"], { DATABASE_URL: undefined }).finished;
+  await writeFile(join(cwd, "all.yaml"), stdout);
+  expect(await orrery(cwd, "config", "check", "all.yaml")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^all\.yaml: ok, \d\d settings\n$/),
+  });
+  expect((await orrery(cwd, "config", "show", "queue.fair_share")).stdout).toBe("queue:\n  fair_share: 10\n");
+  expect(await orrery(cwd, "config", "show", "queue.fair")).toMatchObject({
+    code: 2,
+    stderr: 'orrery: there is no setting "queue.fair"; did you mean queue.fair_share?\n',
+  });
+});
+
+test("config check says everything that is wrong, as text and as JSON", async () => {
+  const cwd = await directoryWith({ "c.yaml": "queue: {order: best}\nsever: {}\n" });
+  const lines = [
+    'c.yaml:1:16: queue.order must be hrrn, classic or graph; got "best"',
+    'c.yaml:2:1: unknown key "sever" in the file; did you mean "server"?',
+  ];
+  expect(await orrery(cwd, "config", "check", "c.yaml")).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: lines.map((line) => `orrery: ${line}\n`).join(""),
+  });
+  const { stdout } = await orrery(cwd, "config", "check", "c.yaml", "--json");
+  const { problems } = JSON.parse(stdout) as { problems: { where: string; message: string }[] };
+  expect(problems.map(({ where, message }) => `${where}: ${message}`)).toEqual(lines);
+  expect(await orrery(cwd, "config", "check")).toMatchObject({ code: 3 });
+});
+
+test("config schema prints what is shipped", async () => {
+  const shipped = await readFile(new URL("../docs/orrery.schema.json", import.meta.url), "utf8");
+  expect((await orrery(await directoryWith({}), "config", "schema")).stdout).toBe(shipped);
 });

@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { StoreError } from "../store/index.ts";
 import { cancelCommand, retryCommand } from "./cancel.ts";
 import { clusterCommand } from "./cluster.ts";
+import { configCommand } from "./config.ts";
 import { doctorCommand } from "./doctor.ts";
 import { CliError } from "./errors.ts";
 import { exportCommand } from "./export.ts";
@@ -53,6 +54,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     keysCommand,
     webhooksCommand,
     clusterCommand,
+    configCommand,
   ],
   "Tasks of a server:": [
     submitCommand,

@@ -1,6 +1,10 @@
-export { type ConfigProblem, type Origin, problemLine } from "./origin.ts";
-export type { GivenOption } from "./outside.ts";
+export { settingsTables } from "./documentation.ts";
+export { type ConfigProblem, type Origin, originText, problemLine } from "./origin.ts";
+export { type GivenOption, unknownVariables } from "./outside.ts";
 export type { SchedulingSettings, SpeculationSettings } from "./planner-settings.ts";
 export { type Config, readConfig } from "./read-config.ts";
+export { configSchema } from "./schema.ts";
 export type { Reader } from "./setting.ts";
+export { type ShownSetting, shownSettings } from "./shown.ts";
 export { optionsFor, type Settings } from "./table.ts";
+export { valueText } from "./value-text.ts";

@@ -1,7 +1,7 @@
 import { closest } from "../protocol/index.ts";
 import { type ConfigProblem, type Given, type Origin, originText } from "./origin.ts";
 import type { Reader } from "./setting.ts";
-import { AMOUNT, PLANNED, RESOURCES, ROW_OF, ROWS, type Row, variableOf } from "./table.ts";
+import { AMOUNT, PLANNED, RESOURCES, ROW_OF, ROWS, type Row, SECTION_NAMES, variableOf } from "./table.ts";
 import type { ValueType } from "./value-type.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,9 +31,22 @@ export function readEnvironment(env: Environment, reader: Reader | undefined): O
 }
 
 /** The setting's own variable goes before one that it shares with other programs. */
-export function variablesOf(row: Row): readonly string[] {
+function variablesOf(row: Row): readonly string[] {
   const { variable } = row.setting;
   return variable === undefined ? [variableOf(row)] : [variableOf(row), variable];
+}
+
+/** What a worker tells the commands that it runs. */
+const OF_TASKS: ReadonlySet<string> = new Set(["ORRERY_RUN_ID", "ORRERY_WORKER_ID"]);
+
+/** Variables that look like those of settings, with what may have been meant. */
+export function unknownVariables(env: Environment): [name: string, meant: string | undefined][] {
+  const known = ROWS.flatMap(variablesOf);
+  const prefixes = SECTION_NAMES.map((section) => `ORRERY_${section.toUpperCase()}_`);
+  return Object.keys(env)
+    .filter((name) => prefixes.some((prefix) => name.startsWith(prefix)))
+    .filter((name) => !known.includes(name) && !OF_TASKS.has(name))
+    .map((name) => [name, closest(name, known)]);
 }
 
 /** What options of the command line say; the last one of the same setting counts. */

@@ -33,7 +33,7 @@ export const SCHEDULING = {
   }),
   schedulingIntervalMs: setting({
     key: "scheduling_interval_seconds",
-    type: duration({ leastMs: 100, mostMs: 86_400_000 }),
+    type: duration({ leastMs: 100, mostMs: 86_400_000, isNamed: true }),
     default: 30_000,
     about: "How often the ready set is looked at again, at the latest; every event does so at once",
     readers,
@@ -41,7 +41,7 @@ export const SCHEDULING = {
   }),
   starvationThresholdMs: setting({
     key: "starvation_threshold_hours",
-    type: duration({ leastMs: 1, plain: "hours" }),
+    type: duration({ leastMs: 1, plain: "hours", isNamed: true }),
     default: 4 * 3_600_000,
     about: "What is ready for longer rises by one priority; after six times as long it goes first",
     readers,

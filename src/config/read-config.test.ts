@@ -175,7 +175,7 @@ test.each([
     "max_concurrent_tokens: 5",
     "max_concurrent_tokens is scheduling.max_concurrent_tokens; write scheduling: {max_concurrent_tokens: 5}",
   ],
-  ["schedulingIntervalMs: 1500", "write scheduling: {scheduling_interval_seconds: 1s500ms}"],
+  ["schedulingIntervalMs: 1500", "write scheduling: {scheduling_interval_seconds: 1.5}"],
   ["nodes: {}", "nodes makes this a graph file"],
   [
     "speculation: {max_parallelism: 1}",

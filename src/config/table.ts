@@ -5,6 +5,9 @@ import type { Reader, Section, Setting, Values } from "./setting.ts";
 import { type ValueType, whole } from "./value-type.ts";
 import { RUN, WORKER } from "./worker-settings.ts";
 
+/** The section whose keys are names of the user's own. */
+export const RESOURCES = "resources";
+
 const SECTIONS = {
   scheduling: SCHEDULING,
   speculation: SPECULATION,
@@ -15,6 +18,20 @@ const SECTIONS = {
   telemetry: TELEMETRY,
   worker: WORKER,
   run: RUN,
+};
+
+/** For people: what a section is about. */
+export const ABOUT: Readonly<Record<keyof typeof SECTIONS | typeof RESOURCES, string>> = {
+  scheduling: "How much the planner runs at once, and how often it looks",
+  speculation: "When nodes are tried in several alternatives side by side",
+  resources: "What there is of each named resource; what is not named is not limited",
+  queue: "What goes first on a server, and who may start",
+  placement: "Which worker gets what",
+  server: "The service itself",
+  webhooks: "Where a server sends events to",
+  telemetry: "Traces of servers and workers",
+  worker: "What `orrery worker` works for, and with",
+  run: "How `orrery run` runs a graph on this machine",
 };
 
 export type Settings = { readonly [Name in keyof typeof SECTIONS]: Values<(typeof SECTIONS)[Name]> } & {
@@ -31,8 +48,6 @@ export interface Row {
   readonly setting: Setting<unknown>;
 }
 
-/** The section whose keys are names of the user's own. */
-export const RESOURCES = "resources";
 export const AMOUNT: ValueType<number> = whole(0);
 /** The planner's own resources, which have settings. */
 export const PLANNED: ReadonlyMap<string, string> = new Map([
@@ -51,7 +66,8 @@ export const ROWS: readonly Row[] = Object.entries<Section>(SECTIONS).flatMap(([
 
 export const ROW_OF: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [row.path, row]));
 
-export const SECTION_NAMES: readonly string[] = [...Object.keys(SECTIONS), RESOURCES];
+/** In the order in which they are shown. */
+export const SECTION_NAMES: readonly string[] = Object.keys(ABOUT);
 
 /** The options that a command has for settings, and those for which setting. */
 export function optionsFor(reader: Reader): readonly { readonly path: string; readonly option: string }[] {

@@ -1,5 +1,6 @@
 /** What YAML reads as a text without quotes, also within a list or map on one line. */
-const PLAIN = /^(?!(?:null|true|false)$)[A-Za-z/.][\w./@+-]*(?::[\w./@+-]+)*$|^\d+(?:\.\d+)?[a-zA-Z]\w*$/;
+const PLAIN =
+  /^(?!(?:null|true|false|\.inf|\.nan)$)(?:[a-z/]|\.[a-z/])[\w./@+-]*(?::[\w./@+-]+)*$|^(?:\d+(?:d|h|m|s|ms))+$|^\d+[KMGT]iB$/i;
 
 /** A value as it may stand in a file of settings, on one line. */
 export function valueText(value: unknown): string {

@@ -119,6 +119,8 @@ export interface DurationBounds {
   readonly mostMs?: number;
   /** What a number without a unit counts, where the setting's name or habit says so. */
   readonly plain?: "seconds" | "hours" | "days";
+  /** The key names that unit, so a number alone is the usual form. */
+  readonly isNamed?: true;
 }
 
 const PLAIN_MS = { seconds: 1000, hours: 3_600_000, days: 86_400_000 } as const;
@@ -126,7 +128,7 @@ const DURATION_PATTERN =
   "^(?:\\d+(?:\\.\\d+)? ?d)? ?(?:\\d+(?:\\.\\d+)? ?h)? ?(?:\\d+(?:\\.\\d+)? ?m)? ?(?:\\d+(?:\\.\\d+)? ?s)? ?(?:\\d+(?:\\.\\d+)? ?ms)?$";
 
 export function duration(bounds: DurationBounds = {}): ValueType<number> {
-  const { leastMs = 0, mostMs = 3650 * PLAIN_MS.days, plain = "seconds" } = bounds;
+  const { leastMs = 0, mostMs = 3650 * PLAIN_MS.days, plain = "seconds", isNamed } = bounds;
   const words = `a duration such as 90s or 1h30m, or a number of ${plain}`;
   const parse = (value: unknown): number | UnitRefusal => {
     const isPlain = typeof value === "number" && plain !== "seconds";
@@ -137,7 +139,8 @@ export function duration(bounds: DurationBounds = {}): ValueType<number> {
   };
   const number = { type: "number", minimum: leastMs / PLAIN_MS[plain], maximum: mostMs / PLAIN_MS[plain] };
   const text = { type: "string", pattern: DURATION_PATTERN, minLength: 2 };
-  return scalar(parse, { anyOf: [number, text] }, words, durationText);
+  const write = isNamed ? (ms: number) => ms / PLAIN_MS[plain] : durationText;
+  return scalar(parse, { anyOf: [number, text] }, words, write);
 }
 
 function plainMs(value: number, plain: "hours" | "days"): number | UnitRefusal {

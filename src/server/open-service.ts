@@ -38,7 +38,7 @@ export interface ServiceSettings {
 
 const DAY_MS = 86_400_000;
 
-const STANDARD_SETTINGS: ServiceSettings = {
+export const STANDARD_SETTINGS: ServiceSettings = {
   config: {},
   leaseMs: 15_000,
   graceMs: 30_000,
@@ -50,7 +50,7 @@ const STANDARD_SETTINGS: ServiceSettings = {
 };
 
 /** How a service decides where it is not told otherwise. */
-const SERVICE_CONFIG: SchedulerConfig = {
+export const SERVICE_CONFIG: SchedulerConfig = {
   ...DEFAULT_CONFIG,
   order: "hrrn",
   fairShare: 10,

@@ -31,7 +31,7 @@ export interface WebhookSettings {
 
 const DAY_MS = 86_400_000;
 
-const STANDARD_SETTINGS: WebhookSettings = {
+export const STANDARD_SETTINGS: WebhookSettings = {
   allowHttp: false,
   allow: [],
   resolve: resolveByDns,

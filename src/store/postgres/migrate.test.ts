@@ -114,7 +114,7 @@ async function described(client: pg.Client, schema: string): Promise<string> {
     ...(await query(INDEXES)).map((text) => text.replaceAll(`"${schema}".`, "")),
   ];
   const title =
-    "-- What the migrations make. Written by migrate.test.ts; renew it with `npx vitest -u migrate`.";
+    "-- What the migrations make. Written by migrate.test.ts; renew it with `npx vitest migrate -u`.";
   const plain = (part: string) => part.replaceAll(`"${schema}".`, "").replaceAll(`'${schema}'`, "'orrery'");
   return `${[title, ...parts].map(plain).join("\n\n")}\n`;
 }
