@@ -1,5 +1,5 @@
 export { settingsTables } from "./documentation.ts";
-export { type ConfigProblem, type Origin, originText, problemLine } from "./origin.ts";
+export { originText, problemLine } from "./origin.ts";
 export { type GivenOption, unknownVariables } from "./outside.ts";
 export type { SchedulingSettings, SpeculationSettings } from "./planner-settings.ts";
 export { type Config, readConfig } from "./read-config.ts";

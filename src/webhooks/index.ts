@@ -1,3 +1,2 @@
-export { isNetwork } from "./addresses.ts";
 export type { Ended } from "./events.ts";
 export { MAX_PER_ZONE, type NewWebhook, type WebhookSettings, Webhooks } from "./webhooks.ts";

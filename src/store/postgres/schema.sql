@@ -1,4 +1,4 @@
--- What the migrations make. Written by migrate.test.ts; renew it with `npx vitest -u migrate`.
+-- What the migrations make. Written by migrate.test.ts; renew it with `npx vitest migrate -u`.
 
 CREATE OR REPLACE FUNCTION are_amounts(value jsonb)
  RETURNS boolean
