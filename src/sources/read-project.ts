@@ -10,6 +10,8 @@ import { readWfFormat } from "./wf-format.ts";
 const KNOWN =
   "a graph file (.yaml, .json), issues of Beads (.jsonl), PSPLIB (.sm), STG (.stg) and WfFormat (.json)";
 
+const UNKNOWN = refusal(1, `this is no file that a plan can be made for; known are ${KNOWN}`);
+
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Enough for the head of any format. */
 const HEAD_BYTES = 64 * 1024;
@@ -32,7 +34,7 @@ export function readProject(bytes: Uint8Array, fileName: string, options: ReadOp
     case "json":
       return readJson(bytes, fileName, options);
     case undefined:
-      return refusal(1, `this is no file that a plan can be made for; known are ${KNOWN}`);
+      return UNKNOWN;
   }
 }
 
@@ -60,26 +62,27 @@ function formatByContent(bytes: Uint8Array): Format | undefined {
   return undefined;
 }
 
-/** A graph file may be JSON too, and says best what is wrong with what is none of these. */
+/** A graph file may be JSON too, and says best what is wrong with JSON that is none of these. */
 function readJson(bytes: Uint8Array, fileName: string, options: ReadOptions): ReadResult {
   const text = new TextDecoder().decode(bytes);
   const root = parse(text);
   if (isMapping(root) && !Object.hasOwn(root, "nodes")) {
     if (Object.hasOwn(root, "workflow")) return readWfFormat(text, root, fileName);
     if (isIssue(root)) return readBeads(bytes, fileName, options);
-  } else if (root === undefined && isIssue(parse(firstLine(text))))
-    return readBeads(bytes, fileName, options);
-  return readGraph(bytes, fileName);
+  }
+  if (root === undefined && isIssue(parse(firstLine(text)))) return readBeads(bytes, fileName, options);
+  return root === undefined && formatByName(fileName) !== "json" ? UNKNOWN : readGraph(bytes, fileName);
 }
 
 function isIssue(value: unknown): boolean {
   return isMapping(value) && (Object.hasOwn(value, "id") || Object.hasOwn(value, "_type"));
 }
 
+/** Nothing where the text is one line only, which was parsed already. */
 function firstLine(text: string): string {
   const start = text.search(/\S/);
   const end = text.indexOf("\n", start);
-  return text.slice(start, end === -1 ? text.length : end);
+  return end === -1 ? "" : text.slice(start, end);
 }
 
 function parse(text: string): unknown {

@@ -288,6 +288,12 @@ describe("[G-12] dirt is reported with its line and survived:", () => {
     expect(activities.map(({ id }) => id)).toEqual(["a", "b"]);
   });
 
+  test("so many broken lines that nobody wants to know why each is", () => {
+    const { activities, findings } = read(`${JSON.stringify(clean)}\n${"{\n".repeat(20_000)}`);
+    expect(activities).toHaveLength(1);
+    expect(findings.at(-1)).toMatchObject({ line: 10_002, code: "gave-up" });
+  });
+
   test("memories are no issues and no dirt", () => {
     const { activities, findings } = read([
       { _type: "memory", key: "k", value: "v" },
