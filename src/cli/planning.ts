@@ -9,8 +9,7 @@ import {
   ParallelScheduler,
   type Problem,
   type Project,
-  type Schedule,
-  Schedules,
+  Search,
   speculate,
   wholeOrder,
 } from "../plan/index.ts";
@@ -70,7 +69,7 @@ export class Planner {
     online.schedule(wholeOrder(project, problem, levels));
     const found = { mode, starts: online.starts, lowerBound: bound, schedules: 1 };
     if (mode === "online") return found;
-    const search = new Justification(problem, online);
+    const search = new Search(problem, this.#options.seed, online);
     let turnMs = startedMs;
     for (const _ of search.steps(schedules, bound)) {
       const nowMs = performance.now();
@@ -81,37 +80,6 @@ export class Planner {
       turnMs = performance.now();
     }
     return { ...found, starts: search.best.starts, schedules: search.schedules };
-  }
-}
-
-/** Pushes a schedule to its end and back again for as long as that makes it shorter. */
-class Justification {
-  readonly best: Schedule;
-  schedules = 1;
-  readonly #problem: Problem;
-
-  constructor(problem: Problem, { starts, makespan }: Schedule) {
-    this.#problem = problem;
-    this.best = { starts: starts.slice(), makespan };
-  }
-
-  *steps(most: number, bound: number): Generator<void, void> {
-    const { size, durations } = this.#problem;
-    const schedules = new Schedules(this.#problem);
-    const other: Schedule = { starts: new Float64Array(size), makespan: 0 };
-    for (let before = Number.POSITIVE_INFINITY; this.best.makespan < before; ) {
-      before = this.best.makespan;
-      if (before <= bound || this.schedules + 2 > most) return;
-      const finishes = this.best.starts.map((start, n) => start + (durations[n] as number));
-      yield* schedules.fromBack(finishes, before, other);
-      yield* schedules.fromFront(other.starts.slice(), other);
-      this.schedules += 2;
-      if (other.makespan <= before) {
-        this.best.makespan = other.makespan;
-        this.best.starts.set(other.starts);
-      }
-      yield;
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 export { RISKS, type Risk } from "../graph/index.ts";
 export { assemble, type Found } from "./assemble.ts";
+export { Search } from "./improve.ts";
 export { levelsOf } from "./levels.ts";
 export { lowerBound } from "./lower-bound.ts";
 export { ParallelScheduler } from "./parallel.ts";

@@ -1,6 +1,9 @@
 import { Heap } from "../core/index.ts";
 import type { Problem } from "./problem.ts";
 
+/** Activities that end before the caller is let in: some milliseconds. */
+const SLICE = 2_000;
+
 /**
  * Parallel schedule generation, which is what the live scheduler does: whenever something ends, it goes through what
  * is ready in order and starts what fits; what does not fit is passed over.
@@ -37,6 +40,11 @@ export class ParallelScheduler {
 
   /** In the order, activities that go first come first; it need not respect what needs what. */
   schedule(order: ArrayLike<number>): void {
+    for (const _ of this.steps(order));
+  }
+
+  /** The same; yields where a large problem takes long. */
+  *steps(order: ArrayLike<number>): Generator<void, void> {
     const { size, running, durations, needs } = this.#problem;
     this.#order = order;
     for (let at = 0; at < size; at++) this.#rank[order[at] as number] = at;
@@ -48,7 +56,9 @@ export class ParallelScheduler {
     for (let n = 0; n < running; n++) this.#start(n, 0);
     for (let n = running; n < size; n++) if (this.#pending[n] === 0) this.#offer(n);
     this.#startWhatFits(0);
+    let ended = 0;
     for (let n = this.#finishing.pop(); n !== undefined; n = this.#finishing.pop()) {
+      if (++ended % SLICE === 0) yield;
       const now = (this.starts[n] as number) + (durations[n] as number);
       this.#finish(n);
       const other = this.#finishing.peek();
