@@ -58,6 +58,7 @@ const anyConfig: fc.Arbitrary<Partial<SchedulerConfig>> = fc.record({
   backlogLimit: fc.constantFrom(12, 1_000_000),
   rejectThreshold: fc.constantFrom(null, null, 0.5, 1),
   reserveAfterMs: fc.constantFrom(0, 20, 200, 100_000),
+  starveNodeMs: fc.constantFrom(0, 30, 300, 100_000),
   maxBackoffMs: fc.constantFrom(30, 1_000),
   keepEndedRuns: fc.constantFrom(0, 1, 100),
 });

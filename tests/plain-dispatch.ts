@@ -11,13 +11,13 @@ import {
   runOfKey,
   taskKey,
 } from "../src/placement/index.ts";
-import { apply, type Run, type State, Status } from "../src/scheduler/index.ts";
+import { apply, isEnded, type Run, type State, Status } from "../src/scheduler/index.ts";
 
 interface Ready {
   readonly run: Run;
   readonly node: number;
   readonly task: TaskSpec;
-  /** Tasks with equal needs and priority stand or fall together. */
+  /** Tasks with equal needs stand or fall together. */
   readonly group: string;
 }
 
@@ -44,7 +44,7 @@ function first(state: State, now: number, passedOver: ReadonlySet<string>): Read
   return readyTasks(state, now).find(({ group }) => !passedOver.has(group));
 }
 
-/** By priority, run, work held up and order of submission. */
+/** By run, and in each those that starve, the critical path, priority, risk, what hangs on it, age, order of submission. */
 function readyTasks(state: State, now: number): Ready[] {
   const tasks: Ready[] = [];
   for (const run of state.runs.values()) {
@@ -52,16 +52,35 @@ function readyTasks(state: State, now: number): Ready[] {
       const isDue = status === Status.delayed && (run.since[node] as number) <= now;
       if (status !== Status.ready && !isDue) continue;
       const task = run.graph.taskOf(node);
-      tasks.push({ run, node, task, group: JSON.stringify([task.priority, needsOf(task, run)]) });
+      tasks.push({ run, node, task, group: JSON.stringify(needsOf(task, run)) });
     }
   }
-  return tasks.sort(
-    (a, b) =>
-      a.task.priority - b.task.priority ||
-      a.run.number - b.run.number ||
-      (b.run.graph.holdsUpMs[b.node] as number) - (a.run.graph.holdsUpMs[a.node] as number) ||
-      a.node - b.node,
-  );
+  const marks = new Map(tasks.map((ready) => [ready, marksOf(ready, state, now)]));
+  return tasks.sort((a, b) => {
+    const [ofA, ofB] = [marks.get(a) ?? [], marks.get(b) ?? []];
+    const at = ofA.findIndex((mark, index) => mark !== ofB[index]);
+    return (ofA[at] ?? 0) - (ofB[at] ?? 0);
+  });
+}
+
+function marksOf({ run, node, task }: Ready, { config }: State, now: number): number[] {
+  const { graph, status, readyAt } = run;
+  const waited = now - (readyAt[node] as number);
+  const open = [...graph.holdsUpMs].filter((_, other) => !isEnded(status[other] as Status));
+  const { starveNodeMs = 4 * 3_600_000 } = config;
+  const isStarving = waited > 6 * starveNodeMs;
+  const raised = waited > starveNodeMs ? Math.max(0, task.priority - 1) : task.priority;
+  return [
+    Math.min(...graph.specs.map(({ priority }) => priority)),
+    run.number,
+    isStarving ? 0 : 1,
+    graph.holdsUpMs[node] === Math.max(...open) ? 0 : 1,
+    isStarving ? 0 : raised,
+    -["low", "medium", "high", "critical"].indexOf(task.risk),
+    task.estimateMs - 2 * (graph.holdsUpMs[node] as number),
+    readyAt[node] as number,
+    node,
+  ];
 }
 
 function place(state: State, { run, node, task }: Ready, now: number): string[] {

@@ -535,9 +535,9 @@ async function main() {
     const write = (/** @type {string} */ name, /** @type {string} */ text) =>
       writeFileSync(new URL(`golden/${name}`, import.meta.url), text);
     const json = (/** @type {unknown} */ value) => `${JSON.stringify(value, null, 2)}\n`;
-    write("v2.jsonl", lines.map((line) => `${line}\n`).join(""));
-    write("v2.json", json({ head, stateHash }));
-    write("v1.json", json(replayed(parts, "v1.jsonl")));
+    write("v3.jsonl", lines.map((line) => `${line}\n`).join(""));
+    write("v3.json", json({ head, stateHash }));
+    for (const name of ["v1", "v2"]) write(`${name}.json`, json(replayed(parts, `${name}.jsonl`)));
     write("stories.json", json(hashes));
   } else {
     process.stdout.write(`${JSON.stringify(hashes)}\n`);

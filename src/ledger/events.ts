@@ -47,7 +47,7 @@ export type Decision =
   | RunEnded;
 
 /** Names the rules that decided. `apply` reads every version; `--redecide` is promised for the same one. */
-export const POLICY_VERSION = 1;
+export const POLICY_VERSION = 2;
 
 export interface SchedulerConfig extends PlacementConfig, QueueConfig {
   readonly policyVersion: number;
@@ -58,6 +58,11 @@ export interface SchedulerConfig extends PlacementConfig, QueueConfig {
   readonly rejectThreshold: number | null;
   /** How long a task may be passed over for lack of capacity before a worker is kept free for it. */
   readonly reserveAfterMs: number;
+  /**
+   * A node that has been ready for longer is raised by a priority, and after six times as long goes first. Left out: four
+   * hours.
+   */
+  readonly starveNodeMs?: number;
   readonly maxBackoffMs: number;
   /** By how much a wait before a retry may be longer than it would be, so that not all come at once. */
   readonly jitterPermille: number;

@@ -25,7 +25,8 @@ function anEntry(options: Partial<Entry> = {}): Entry {
     class: 1,
     deadline: -1,
     seq: 1,
-    holdsUpMs: 0,
+    standing: 0,
+    weight: 0,
     node: 0,
     ...options,
   };

@@ -19,7 +19,8 @@ export interface Entry {
   readonly deadline: number;
   /** Of the event that submitted it. */
   readonly seq: number;
-  /** How much work hangs on it, and its place in its graph. Only graph order looks at them. */
-  readonly holdsUpMs: number;
+  /** Where it stands in its run: its standing (least first), then how much hangs on it, then its place in the graph. */
+  readonly standing: number;
+  readonly weight: number;
   readonly node: number;
 }

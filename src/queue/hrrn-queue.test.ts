@@ -7,7 +7,18 @@ import type { Entry } from "./index.ts";
 const NOW = 1_790_000_000_000;
 
 function anEntry(id: string, readyAt: number, estimateMs: number): Entry {
-  return { id, readyAt, estimateMs, tier: 2, class: 1, deadline: -1, seq: 1, holdsUpMs: 0, node: 0 };
+  return {
+    id,
+    readyAt,
+    estimateMs,
+    tier: 2,
+    class: 1,
+    deadline: -1,
+    seq: 1,
+    standing: 0,
+    weight: 0,
+    node: 0,
+  };
 }
 
 /** Steps that visit every place once, far apart. */

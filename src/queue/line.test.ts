@@ -44,7 +44,15 @@ function plainOrder(a: Waiting, b: Waiting, now: number, config: QueueConfig): n
   const [x, y] = [a.entry, b.entry];
   const byText = x.id < y.id ? -1 : 1;
   if (config.order === "graph") {
-    return x.tier - y.tier || x.seq - y.seq || y.holdsUpMs - x.holdsUpMs || x.node - y.node || byText;
+    return (
+      x.tier - y.tier ||
+      x.seq - y.seq ||
+      x.standing - y.standing ||
+      y.weight - x.weight ||
+      x.readyAt - y.readyAt ||
+      x.node - y.node ||
+      byText
+    );
   }
   if (config.order === "classic") {
     return plainTier(x, now, config) - plainTier(y, now, config) || x.readyAt - y.readyAt || byText;
@@ -96,7 +104,8 @@ function draw(roll: (below: number) => number, now: number): Mutable {
     class: roll(3) as PriorityClass,
     // In a line of graph order no two have the same.
     seq: made * 7_919,
-    holdsUpMs: roll(5),
+    standing: roll(3),
+    weight: roll(5),
     node: roll(5),
     ...drawKeys(roll, now),
   };
@@ -182,7 +191,9 @@ class Pair {
       this.line.rekey(entry, () =>
         Object.assign(
           entry,
-          this.config.order === "graph" ? { node: roll(9), holdsUpMs: roll(9) } : drawKeys(roll, this.now),
+          this.config.order === "graph"
+            ? { node: roll(9), standing: roll(3), weight: roll(9) }
+            : drawKeys(roll, this.now),
         ),
       );
     }

@@ -34,6 +34,10 @@ export class Line {
     this.#ladder = makeLadder(config);
   }
 
+  get isOfGraphs(): boolean {
+    return this.#config.order === "graph";
+  }
+
   get size(): number {
     return this.#size;
   }
@@ -54,7 +58,7 @@ export class Line {
 
   /** Lets the caller change the entry's fields, and keeps the line in order. */
   rekey(entry: Entry, change: () => void): void {
-    if (this.#config.order === "graph") {
+    if (this.isOfGraphs) {
       const { tier, seq } = entry;
       change();
       invariant(entry.tier === tier && entry.seq === seq, "a run keeps its place in a line");

@@ -40,7 +40,9 @@ function graphOrder(a: Entry, b: Entry): number {
   return (
     a.tier - b.tier ||
     a.seq - b.seq ||
-    b.holdsUpMs - a.holdsUpMs ||
+    a.standing - b.standing ||
+    b.weight - a.weight ||
+    a.readyAt - b.readyAt ||
     a.node - b.node ||
     compareText(a.id, b.id)
   );

@@ -228,8 +228,8 @@ function completeNode(state: State, run: Run, node: number, resultBytes: number,
   const end = start[node + 1] as number;
   for (let edge = start[node] as number; edge < end; edge++) {
     const dependent = targets[edge] as number;
-    const left = --(run.pending[dependent] as number);
-    if (left === 0 && run.status[dependent] === Status.waiting) makeReady(state, run, dependent, now);
+    if (run.unblock(dependent) && run.status[dependent] === Status.waiting)
+      makeReady(state, run, dependent, now);
   }
 }
 

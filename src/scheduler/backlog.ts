@@ -100,17 +100,18 @@ function countLanes(state: State, zone: string | undefined, counts: Counts): Map
   for (const run of state.runs.values()) {
     if (run.outcome !== undefined || (zone !== undefined && run.zone !== zone)) continue;
     let ready = 0;
-    for (const { group, ready: nodes, class: at } of run.lanes()) {
+    for (const { group, size, byClass, class: at } of run.lanes()) {
       const known = byGroup.get(group) ?? NO_LANES;
-      const stands = nodes.size > 0 ? 1 : 0;
+      const stands = size > 0 ? 1 : 0;
       byGroup.set(group, {
         lanes: known.lanes + 1,
         standing: known.standing + stands,
-        nodes: known.nodes + nodes.size,
+        nodes: known.nodes + size,
       });
+      for (const [start, nodes] of byClass.entries()) (counts.ready[start] as number) += nodes;
       // In its line it is one entry.
-      (counts.ready[at] as number) += nodes.size - stands;
-      ready += nodes.size;
+      (counts.ready[at] as number) -= stands;
+      ready += size;
     }
     countRest(run, ready, counts);
   }
@@ -133,7 +134,7 @@ function countPlaced(state: State, zone: string | undefined, counts: Counts): Ma
       const node = nodeOfKey(key);
       const run = runOfKey(key);
       if (zone !== undefined && state.tasks(run).zoneOf(node) !== zone) continue;
-      const { class: at } = run === NO_RUN ? state.singles.get(node) : state.run(run).laneOf(node);
+      const at = run === NO_RUN ? state.singles.get(node).class : state.run(run).classOf(node);
       (counts.running[at] as number)++;
       if (run !== NO_RUN) continue;
       const { group } = state.singles.get(node);

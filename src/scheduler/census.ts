@@ -1,6 +1,7 @@
 import { CLASS_NAMES, classAt, type Entry, type Rate } from "../queue/index.ts";
 import { isDemoted } from "./admission.ts";
-import { type Group, Lane, zonedKey } from "./group.ts";
+import { type Group, zonedKey } from "./group.ts";
+import { Lane } from "./lane.ts";
 import type { State } from "./state.ts";
 import { isPlaced, Status } from "./status.ts";
 
@@ -35,9 +36,9 @@ export function census(state: State, zone: string, now: number): Census {
   for (const group of groupsOf(state, zone)) {
     const demoted = isDemoted(state, group, now);
     for (const entry of group.line.entries()) {
-      const ofClass = classes[classAt(entry, now, demoted, state.config)] as (typeof classes)[number];
-      for (const readyAt of readyTimes(entry)) {
-        const waitMs = Math.max(0, now - readyAt);
+      for (const one of tasksIn(entry)) {
+        const ofClass = classes[classAt(one, now, demoted, state.config)] as (typeof classes)[number];
+        const waitMs = Math.max(0, now - one.readyAt);
         ofClass.count++;
         ofClass.sumWaitMs += waitMs;
         ofClass.maxWaitMs = Math.max(ofClass.maxWaitMs, waitMs);
@@ -79,9 +80,10 @@ function* groupsOf(state: State, zone: string): Generator<Group> {
   for (const pool of state.pools.values()) if (pool.demand.needs.zone === zone) yield* pool.groups.values();
 }
 
-function* readyTimes(entry: Entry): Generator<number> {
-  if (entry instanceof Lane) yield* entry.readyTimes();
-  else yield entry.readyAt;
+/** What an entry stands for. */
+function* tasksIn(entry: Entry): Generator<Entry> {
+  if (entry instanceof Lane) for (const node of entry.nodes) yield entry.run.entryOf(node);
+  else yield entry;
 }
 
 function countOpen(state: State, zone: string): { queued: number; running: number } {

@@ -19,3 +19,5 @@ export const DEFAULT_CONFIG: SchedulerConfig = {
   jitterPermille: 0,
   keepEndedRuns: 100,
 };
+
+export const DEFAULT_STARVE_NODE_MS = 14_400_000;

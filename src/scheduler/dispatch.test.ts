@@ -47,8 +47,8 @@ test("[G-02] one worker with one slot takes what holds up most of the remaining 
     order.push(id);
     assigned = assignments(loop.turn(++now, loop.finished("r", id)));
   }
-  // #2 and #4 both hold up 4 hours, #5 and #7 both 2: what was submitted first goes first.
-  expect(order).toEqual(["#3", "#1", "#2", "#4", "#5", "#7", "#6"]);
+  // #2 and #4 both hold up 4 hours, #5 and #7 both 2: what was ready first goes first.
+  expect(order).toEqual(["#3", "#1", "#2", "#4", "#7", "#5", "#6"]);
   expect(loop.run("r").outcome).toBe("completed");
 });
 

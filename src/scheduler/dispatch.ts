@@ -12,7 +12,8 @@ import {
 } from "../placement/index.ts";
 import { type Entry, goesBefore } from "../queue/index.ts";
 import { isAdmitted, isDemoted, nextAdmissionAt } from "./admission.ts";
-import { type Group, Lane, type Pool } from "./group.ts";
+import type { Group, Pool } from "./group.ts";
+import { Lane } from "./lane.ts";
 import { localityOf } from "./locality.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
@@ -31,6 +32,7 @@ export type Emit = (event: LedgerEvent) => void;
  */
 export function dispatch(state: State, now: number, emit: Emit): void {
   state.offerDue(now);
+  state.arrangeRuns(now);
   const { fleet } = state;
   for (let relief = -1; relief !== fleet.relief; ) {
     relief = fleet.relief;

@@ -119,12 +119,17 @@ describe("why a task does not run yet, the first that applies:", () => {
     // As between a submission and the dispatch that follows it in the same turn.
     apply(loop.state, submits("r", nodes), 2);
     expect(reasons(loop, "r", "late")).toEqual([
-      { code: "Outranked", ahead: 2, next: expect.objectContaining({ node: "urgent" }) },
+      { code: "Outranked", ahead: 2, next: expect.objectContaining({ node: "next" }) },
     ]);
-    expect(reasons(loop, "r", "next")).toEqual([
-      { code: "Outranked", ahead: 1, next: expect.objectContaining({ node: "urgent" }) },
+    // The critical path goes before what is urgent.
+    expect(reasons(loop, "r", "urgent")).toEqual([
+      {
+        code: "Outranked",
+        ahead: 1,
+        next: expect.objectContaining({ node: "next", because: "critical-path" }),
+      },
     ]);
-    expect(reasons(loop, "r", "urgent")).toEqual([{ code: "Pending" }]);
+    expect(reasons(loop, "r", "next")).toEqual([{ code: "Pending" }]);
   });
 
   test("Outranked counts what goes first of earlier runs and of its own, not what goes later", () => {

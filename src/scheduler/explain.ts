@@ -12,8 +12,10 @@ import {
 import { type Entry, goesBefore } from "../queue/index.ts";
 import { type Barrier, barriers, exceededOf, isDemoted, type RoomBarrier } from "./admission.ts";
 import { subjectOf, tasksOf } from "./dispatch.ts";
-import { type Group, Lane } from "./group.ts";
+import type { Group } from "./group.ts";
+import { Lane } from "./lane.ts";
 import type { Run } from "./run.ts";
+import type { Precedence } from "./standing.ts";
 import { needsOf, type State } from "./state.ts";
 import { STATUS_NAMES, Status, type StatusName } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -47,6 +49,8 @@ export interface NextTask {
   readonly agent: string;
   /** Undefined for a task of no run. */
   readonly node: string | undefined;
+  /** Of the same run: what puts it before the task that was asked about. */
+  readonly because?: Precedence;
 }
 
 export interface OpenDependency {
@@ -135,11 +139,12 @@ function openDependencies(run: Run | undefined, node: number): OpenDependency[] 
 
 /** What is ready, could run, and goes before this task. */
 function outranking(state: State, tasks: Tasks, node: number, now: number): WaitReason[] {
+  state.arrangeRuns(now);
   const { config } = state;
-  const own = entryOf(state, tasks, node);
+  const own = state.runs.get(tasks.number)?.entryOf(node) ?? state.singles.get(node);
   const ownDemoted = isDemoted(state, tasks.groupOf(node), now);
   let ahead = 0;
-  let first: { readonly entry: Entry; readonly group: Group; readonly demoted: boolean } | undefined;
+  let first: Ahead | undefined;
   for (const pool of state.pools.values()) {
     if (ableWorkers(state, pool.demand.needs).length === 0) continue;
     for (const group of pool.groups.values()) {
@@ -155,25 +160,13 @@ function outranking(state: State, tasks: Tasks, node: number, now: number): Wait
       }
     }
   }
-  return first ? [{ code: "Outranked", ahead, next: nextOf(state, first.entry, first.group) }] : [];
+  return first ? [{ code: "Outranked", ahead, next: nextOf(state, first, tasks, node) }] : [];
 }
 
-/** A node behind the first of its lane is compared as if it were the first. */
-function entryOf(state: State, tasks: Tasks, node: number): Entry {
-  const run = state.runs.get(tasks.number);
-  if (!run) return state.singles.get(node);
-  const { tier, class: start, seq, deadline } = run.laneOf(node);
-  return {
-    id: run.taskIdOf(node),
-    readyAt: run.readyAtOf(node),
-    estimateMs: Math.max(1, run.taskOf(node).estimateMs),
-    tier,
-    class: start,
-    deadline,
-    seq,
-    holdsUpMs: run.graph.holdsUpMs[node] as number,
-    node,
-  };
+interface Ahead {
+  readonly entry: Entry;
+  readonly group: Group;
+  readonly demoted: boolean;
 }
 
 function isSameLane(entry: Entry, tasks: Tasks, node: number): boolean {
@@ -183,15 +176,16 @@ function isSameLane(entry: Entry, tasks: Tasks, node: number): boolean {
 /** How many tasks an entry that goes first stands for: one, or those of a run that go before the task. */
 function countAhead(entry: Entry, tasks: Tasks, node: number): number {
   if (!(entry instanceof Lane)) return 1;
-  if (entry.run !== tasks || entry.tier !== entry.run.laneOf(node).tier) return entry.ready.size;
-  const { holdsUpMs } = entry.run.graph;
-  return entry.countWhile((other) => {
-    const lead = (holdsUpMs[other] as number) - (holdsUpMs[node] as number);
-    return lead !== 0 ? lead > 0 : other < node;
-  });
+  const { run } = entry;
+  if (run !== tasks) return entry.size;
+  return entry.nodes.reduce((ahead, other) => (run.goesBefore(other, node) ? ahead + 1 : ahead), 0);
 }
 
-function nextOf(state: State, entry: Entry, group: Group): NextTask {
-  const node = entry instanceof Lane ? entry.run.graph.idOf(entry.node) : undefined;
-  return { id: tasksOf(state, entry).taskIdOf(entry.node), zone: group.zone, agent: group.agent, node };
+function nextOf(state: State, { entry, group }: Ahead, tasks: Tasks, than: number): NextTask {
+  const { zone, agent } = group;
+  const id = tasksOf(state, entry).taskIdOf(entry.node);
+  if (!(entry instanceof Lane)) return { id, zone, agent, node: undefined };
+  const node = entry.run.graph.idOf(entry.node);
+  const isBefore = entry.run === tasks && entry.run.goesBefore(entry.node, than);
+  return { id, zone, agent, node, ...(isBefore && { because: entry.run.whatParts(entry.node, than) }) };
 }

@@ -1,8 +1,10 @@
-import { taskIdOf } from "../core/index.ts";
+import { IndexHeap, taskIdOf } from "../core/index.ts";
 import { Graph, type Priority, type TaskSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted } from "../ledger/index.ts";
+import { classify, type Entry, type PriorityClass } from "../queue/index.ts";
 import type { Group } from "./group.ts";
-import { Lane } from "./group.ts";
+import { Lane } from "./lane.ts";
+import { type Precedence, type Stage, standingOf, tierAt, whatPartsStandings } from "./standing.ts";
 import { checkMove, isEnded, STATUS_NAMES, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -42,10 +44,21 @@ export class Run implements Tasks {
   outcome: RunOutcome | undefined;
   endedAt = -1;
 
-  /** Nodes by group, and within a group in the order in which they go; `position` is its inverse. */
-  readonly order: Uint32Array;
-  readonly position: Uint32Array;
-  #lanes: readonly Lane[] = [];
+  /** The most urgent priority of its nodes: among other runs it stands as a whole. */
+  readonly tier: Priority;
+  /** Where a ready node stands, see `standingOf`; the stage that its wait has reached. */
+  readonly standing: Uint8Array;
+  readonly stage: Uint8Array;
+  /** Where a ready node is in the heaps of its lane; -1 for others. */
+  readonly places: Int32Array;
+  readonly ages: Int32Array;
+  readonly #lanes: readonly Lane[];
+  readonly #watch: Watch;
+  /** What has not ended and waits for no other node. The longest chain that remains begins with one of these. */
+  readonly #front: IndexHeap;
+  readonly #frontPlaces: Int32Array;
+  /** The length of the longest chain that remained when the last turn was decided. */
+  #criticalMs = -1;
 
   constructor(
     number: number,
@@ -53,6 +66,7 @@ export class Run implements Tasks {
     seq: number,
     now: number,
     groupOf: (run: Run, spec: number) => Group,
+    watch: Watch,
   ) {
     this.number = number;
     this.id = event.runId;
@@ -74,10 +88,24 @@ export class Run implements Tasks {
     this.readyAt = new Float64Array(size).fill(now);
     this.lastSeq = new Float64Array(size).fill(seq);
     this.resultBytes = new Float64Array(size);
-    this.order = new Uint32Array(size);
-    this.position = new Uint32Array(size);
-    this.#arrange(this.graph.specs.map((_, spec) => groupOf(this, spec)));
+    this.tier = this.graph.specs.reduce<Priority>(
+      (least, { priority }) => (priority < least ? priority : least),
+      4,
+    );
+    this.standing = new Uint8Array(size);
+    this.stage = new Uint8Array(size);
+    this.places = new Int32Array(size).fill(-1);
+    this.ages = new Int32Array(size).fill(-1);
+    this.#lanes = lanesOf(this, groupOf);
+    this.#watch = watch;
+    const { holdsUpMs } = this.graph;
+    this.#frontPlaces = new Int32Array(size).fill(-1);
+    this.#front = new IndexHeap(
+      (a, b) => (holdsUpMs[a] as number) > (holdsUpMs[b] as number),
+      this.#frontPlaces,
+    );
     this.#begin();
+    this.findFront();
   }
 
   get unfinished(): number {
@@ -103,8 +131,13 @@ export class Run implements Tasks {
     return this.#lanes[this.graph.specOf[node] as number] as Lane;
   }
 
-  lanes(): Iterable<Lane> {
+  lanes(): ReadonlySet<Lane> {
     return new Set(this.#lanes);
+  }
+
+  /** The class that a node starts in. */
+  classOf(node: number): PriorityClass {
+    return classify(this.taskOf(node).priority, "pending");
   }
 
   taskOf(node: number): TaskSpec {
@@ -166,6 +199,8 @@ export class Run implements Tasks {
 
   offer(node: number): void {
     this.laneOf(node).add(node);
+    const { liftAt, afterMs } = this.#watch;
+    this.#watch.liftAt = Math.min(liftAt, (this.readyAt[node] as number) + afterMs + 1);
   }
 
   withdraw(node: number): void {
@@ -185,6 +220,88 @@ export class Run implements Tasks {
     (this.counts[to] as number)++;
     this.since[node] = since;
     this.lastSeq[node] = seq;
+    if (isEnded(to) && this.#frontPlaces[node] !== -1) {
+      this.#front.delete(node);
+      this.#watch.changed.add(this);
+    }
+  }
+
+  /** One more of what the node waits for has completed; true when there is nothing left. */
+  unblock(node: number): boolean {
+    if (--(this.pending[node] as number) > 0) return false;
+    if (!isEnded(this.statusOf(node))) this.#front.add(node);
+    return true;
+  }
+
+  /** Which of two ready nodes goes first (G-04). Age is how long it has been ready, the index the order of submission. */
+  goesBefore(a: number, b: number): boolean {
+    const lead =
+      (this.standing[a] as number) - (this.standing[b] as number) ||
+      (this.graph.weight[b] as number) - (this.graph.weight[a] as number) ||
+      (this.readyAt[a] as number) - (this.readyAt[b] as number) ||
+      a - b;
+    return lead < 0;
+  }
+
+  /** What decides between two ready nodes. */
+  whatParts(a: number, b: number): Precedence {
+    const [one, other] = [this.standing[a] as number, this.standing[b] as number];
+    if (one !== other) return whatPartsStandings(one, other);
+    if (this.graph.weight[a] !== this.graph.weight[b]) return "holds-up";
+    return this.readyAt[a] === this.readyAt[b] ? "submitted" : "age";
+  }
+
+  /** A node as it would stand in a line if no other of its run were ready. */
+  entryOf(node: number): Entry {
+    const { group, seq, deadline } = this.laneOf(node);
+    const tier = group.line.isOfGraphs
+      ? this.tier
+      : tierAt(this.taskOf(node).priority, this.stage[node] as Stage);
+    return {
+      id: this.taskIdOf(node),
+      readyAt: this.readyAtOf(node),
+      estimateMs: Math.max(1, this.taskOf(node).estimateMs),
+      tier,
+      class: classify(tier, "pending"),
+      deadline,
+      seq,
+      standing: this.standing[node] as number,
+      weight: this.graph.weight[node] as number,
+      node,
+    };
+  }
+
+  stand(node: number, stage: Stage): void {
+    this.stage[node] = stage;
+    this.standing[node] = standingOf(this.taskOf(node), stage, this.isCritical(node));
+  }
+
+  /** Whether a chain hangs on it that is as long as any that remains. */
+  isCritical(node: number): boolean {
+    return (this.graph.holdsUpMs[node] as number) >= this.#criticalMs;
+  }
+
+  /** What remains is less than before, and other nodes may hold it all up now. Between turns nothing becomes critical. */
+  findCritical(): void {
+    const first = this.#front.first();
+    const { holdsUpMs } = this.graph;
+    const criticalMs = first === -1 ? -1 : (holdsUpMs[first] as number);
+    if (criticalMs === this.#criticalMs) return;
+    this.#criticalMs = criticalMs;
+    for (const node of this.#front.leading((one) => holdsUpMs[one] === criticalMs)) {
+      if (this.isOffered(node)) this.laneOf(node).raise(node);
+    }
+  }
+
+  /** Looks for it among all nodes: at the beginning, and when the state of all was set. */
+  findFront(): void {
+    for (let node = 0; node < this.graph.size; node++) {
+      const isFirst = this.pending[node] === 0 && !isEnded(this.statusOf(node));
+      const wasFirst = this.#frontPlaces[node] !== -1;
+      if (isFirst && !wasFirst) this.#front.add(node);
+      else if (wasFirst && !isFirst) this.#front.delete(node);
+    }
+    this.findCritical();
   }
 
   /** Everything that hangs on a node and has not ended, ascending. */
@@ -217,58 +334,25 @@ export class Run implements Tasks {
       (this.counts[status[node] as number] as number)++;
     }
   }
-
-  /** Sorts once, so that the order within the run is a comparison of positions ever after. */
-  #arrange(groups: readonly Group[]): void {
-    const indexOf = new LaneIndex();
-    const groupIndex = Uint32Array.from(groups, (group, spec) =>
-      indexOf.indexOf(group, (this.graph.specs[spec] as TaskSpec).priority),
-    );
-    const { order, position, graph } = this;
-    const { specOf, holdsUpMs } = graph;
-    const compare = (a: number, b: number) =>
-      (groupIndex[specOf[a] as number] as number) - (groupIndex[specOf[b] as number] as number) ||
-      (holdsUpMs[b] as number) - (holdsUpMs[a] as number) ||
-      a - b;
-    let sorted = true;
-    for (let node = 0; node < order.length; node++) {
-      order[node] = node;
-      sorted &&= node === 0 || compare(node - 1, node) < 0;
-    }
-    if (!sorted) order.sort(compare);
-    const starts = new Uint32Array(indexOf.size);
-    const sizes = new Uint32Array(indexOf.size);
-    for (let at = order.length - 1; at >= 0; at--) {
-      const node = order[at] as number;
-      const group = groupIndex[specOf[node] as number] as number;
-      position[node] = at;
-      starts[group] = at;
-      (sizes[group] as number)++;
-    }
-    const lanes = indexOf.all.map(
-      ({ group, priority }, at) => new Lane(this, group, priority, starts[at] as number, sizes[at] as number),
-    );
-    this.#lanes = Array.from(groupIndex, (index) => lanes[index] as Lane);
-  }
 }
 
-/** Numbers the different groups and priorities of a run's tasks, in the order in which they come. */
-class LaneIndex {
-  readonly all: { readonly group: Group; readonly priority: Priority }[] = [];
-  readonly #numbers = new Map<Group, Map<Priority, number>>();
+/** What runs tell the state of which they are part. */
+export interface Watch {
+  /** Those in which something has ended since the last turn. */
+  readonly changed: Set<Run>;
+  /** How long a node is ready before the wait raises it. */
+  afterMs: number;
+  /** No wait raises a node before this. */
+  liftAt: number;
+}
 
-  get size(): number {
-    return this.all.length;
-  }
-
-  indexOf(group: Group, priority: Priority): number {
-    const ofGroup = this.#numbers.get(group) ?? new Map<Priority, number>();
-    this.#numbers.set(group, ofGroup);
-    let number = ofGroup.get(priority);
-    if (number === undefined) {
-      number = this.all.push({ group, priority }) - 1;
-      ofGroup.set(priority, number);
-    }
-    return number;
-  }
+/** By specification. Nodes of one group share a lane. */
+function lanesOf(run: Run, groupOf: (run: Run, spec: number) => Group): Lane[] {
+  const ofGroup = new Map<Group, Lane>();
+  return run.graph.specs.map((_, spec) => {
+    const group = groupOf(run, spec);
+    const lane = ofGroup.get(group) ?? new Lane(run, group);
+    ofGroup.set(group, lane);
+    return lane;
+  });
 }

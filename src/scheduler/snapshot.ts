@@ -246,7 +246,8 @@ function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSn
     group,
     attemptsBefore,
     estimateMs: Math.max(1, spec.estimateMs),
-    holdsUpMs: spec.estimateMs,
+    standing: 0,
+    weight: 0,
     node: number,
     status,
     attempt,
@@ -344,6 +345,7 @@ function restoreRun(state: State, saved: RunSnapshot): void {
     state.closeLanes(run);
     return;
   }
+  run.findFront();
   for (let node = 0; node < run.graph.size; node++) reindexTask(state, run, node);
 }
 

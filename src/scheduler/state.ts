@@ -22,9 +22,10 @@ import {
   SubmitRates,
   startTier,
 } from "../queue/index.ts";
-import { DEFAULT_CONFIG } from "./default-config.ts";
+import { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
-import { Run } from "./run.ts";
+import { Lane } from "./lane.ts";
+import { Run, type Watch } from "./run.ts";
 import { type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -92,6 +93,11 @@ export class State {
   /** By the specification itself, and by those that say the same. */
   readonly #shared = new WeakMap<TaskSpec, SharedSpec>();
   readonly #limitUsers = new Map<string, number>();
+  readonly #watch: Watch = {
+    changed: new Set(),
+    afterMs: DEFAULT_STARVE_NODE_MS,
+    liftAt: Number.POSITIVE_INFINITY,
+  };
   readonly #due = new Timetable((due) => this.#isDelayed(due));
   /** Of tasks of no run. */
   readonly #deadlines = new Timetable((due) => this.#hasDeadline(due));
@@ -139,16 +145,32 @@ export class State {
       for (const group of pool.groups.values()) {
         const entries = [...group.line.entries()];
         group.line = new Line(this.config);
-        for (const entry of entries) group.line.add(entry);
+        for (const entry of entries) if (!(entry instanceof Lane)) group.line.add(entry);
+      }
+    }
+    this.#watch.afterMs = this.config.starveNodeMs ?? DEFAULT_STARVE_NODE_MS;
+    this.#watch.liftAt = 0;
+    for (const run of this.#openRuns()) for (const lane of run.lanes()) lane.rejoin();
+  }
+
+  /** Puts the ready nodes of each run into the order that they have now. It is the same until the next turn. */
+  arrangeRuns(now: number): void {
+    const { changed, afterMs } = this.#watch;
+    for (const run of changed) if (run.outcome === undefined) run.findCritical();
+    changed.clear();
+    if (now < this.#watch.liftAt) return;
+    this.#watch.liftAt = Number.POSITIVE_INFINITY;
+    for (const run of this.#openRuns()) {
+      for (const lane of run.lanes()) {
+        if (lane.size > 0) this.#watch.liftAt = Math.min(this.#watch.liftAt, lane.lift(now, afterMs));
       }
     }
   }
 
   addRun(event: RunSubmitted, number: number, seq: number, now: number): Run {
-    const run = new Run(number, event, seq, now, (of, spec) => {
-      const task = of.graph.specs[spec] as TaskSpec;
-      return this.groupFor(task, of.zone, of.agent);
-    });
+    const groupOf = (run: Run, spec: number) =>
+      this.groupFor(run.graph.specs[spec] as TaskSpec, run.zone, run.agent);
+    const run = new Run(number, event, seq, now, groupOf, this.#watch);
     this.runs.set(number, run);
     this.#numbers.set(run.id, number);
     for (const lane of run.lanes()) lane.group.members++;
@@ -189,7 +211,8 @@ export class State {
       group,
       attemptsBefore: event.attempts,
       estimateMs: Math.max(1, spec.estimateMs),
-      holdsUpMs: spec.estimateMs,
+      standing: 0,
+      weight: 0,
       node: number,
       status: isLater ? Status.delayed : Status.ready,
       attempt: event.attempts,
@@ -293,6 +316,10 @@ export class State {
     const shared = this.#share(wanted);
     shared.users++;
     return { spec: shared.spec, group: this.#groupOf(shared, zone, agent) };
+  }
+
+  *#openRuns(): Generator<Run> {
+    for (const run of this.runs.values()) if (run.outcome === undefined) yield run;
   }
 
   #share(spec: TaskSpec): SharedSpec {

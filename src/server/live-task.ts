@@ -160,7 +160,8 @@ export function tierOf(
     class: 0 as const,
     deadline,
     seq: 0,
-    holdsUpMs: 0,
+    standing: 0,
+    weight: 0,
     node: 0,
   };
   return effectiveTier(entry, Math.max(until, readyAt), config);

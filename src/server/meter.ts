@@ -97,7 +97,7 @@ export class MeteredProjection extends Projection {
     // A later attempt waited for its back-off, or for what the first one did.
     if (attempt - tasks.uncountedOf(node) !== 1) return;
     const waitMs = Math.max(0, beganAt(tasks, report, now) - tasks.readyAtOf(node));
-    const { class: at } = run === NO_RUN ? state.singles.get(node) : state.run(run).laneOf(node);
+    const at = run === NO_RUN ? state.singles.get(node).class : state.run(run).classOf(node);
     this.#instruments?.started(CLASS_NAMES[at], waitMs);
     this.#recent.waited(zone, waitMs);
   }

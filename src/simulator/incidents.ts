@@ -169,6 +169,7 @@ function changed(random: Random, config: SchedulerConfig): SchedulerConfig {
     preferLocality: random.chance(0.5),
     maxQueuePerWorker: random.int(0, 10),
     reserveAfterMs: random.pick([0, 2_000, 3_600_000]),
+    starveNodeMs: random.pick([0, 700, 3_600_000]),
   };
 }
 

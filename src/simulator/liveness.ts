@@ -12,7 +12,7 @@ import {
 } from "./model-tasks.ts";
 import { couldEverRun } from "./oracle.ts";
 import { LONGEST_MS } from "./random-graph.ts";
-import { outranks } from "./ranking.ts";
+import { Ranking } from "./ranking.ts";
 import type { Tally } from "./tally.ts";
 import { demand, Violation } from "./violation.ts";
 
@@ -102,8 +102,9 @@ function isCountExact(model: Model): boolean {
 /** How many ready tasks that could run at all go before it. */
 function checkAhead(model: Model, task: ModelTask, reasons: readonly WaitReason[], now: number): void {
   let truth = 0;
+  const ranking = new Ranking(model, now);
   for (const other of model.offered) {
-    if (other === task || !isDue(other, now) || !outranks(model, other, task, now)) continue;
+    if (other === task || !isDue(other, now) || !ranking.outranks(other, task)) continue;
     if (ableWorkers(model, other).length > 0) truth++;
   }
   const outranked = reasons.find((reason) => reason.code === "Outranked");

@@ -155,7 +155,7 @@ export function tiersBought(boostMicros: number, config: SchedulerConfig): numbe
   return tiers;
 }
 
-function classOf(tier: number, waitsForOthers: boolean): number {
+export function classOf(tier: number, waitsForOthers: boolean): number {
   if (tier <= 1) return 0;
   return tier === 2 || waitsForOthers ? 1 : 2;
 }
@@ -166,7 +166,7 @@ function blank(
   spec: TaskSpec,
   { agent, zone }: { readonly agent: string; readonly zone: string },
 ): Omit<ModelTask, "id" | "publicId" | "seq" | "tier" | "startClass" | "status" | "readyAt" | "since"> {
-  const { executor, cpuMillicores, memoryBytes, capabilities, limits, amounts, priority } = spec;
+  const { executor, cpuMillicores, memoryBytes, capabilities, limits, amounts } = spec;
   const needsKey = JSON.stringify([executor, zone, cpuMillicores, memoryBytes, capabilities]);
   const groupKey = JSON.stringify([needsKey, agent, limits, amounts]);
   const isAlone = run === LOOSE;
@@ -180,7 +180,7 @@ function blank(
     neededBy: [],
     needsKey,
     groupKey,
-    laneKey: isAlone ? `alone ${node}` : JSON.stringify([run.number, groupKey, priority]),
+    laneKey: isAlone ? `alone ${node}` : JSON.stringify([run.number, groupKey]),
     place: JSON.stringify([executor, zone]),
     deadline: -1,
     uncounted: 0,

@@ -4,7 +4,7 @@ import type { Reason } from "../placement/index.ts";
 import type { Model } from "./model.ts";
 import { Admissions } from "./model-admission.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
-import { heads, outranks } from "./ranking.ts";
+import { Ranking } from "./ranking.ts";
 import { demand } from "./violation.ts";
 
 /** Why a worker may not take a task, in the order in which the ledger counts them. */
@@ -204,9 +204,10 @@ function pointsOf(worker: ModelWorker, task: ModelTask): number {
 export function checkOrder(model: Model, task: ModelTask, now: number): void {
   const places = new Map<string, boolean>();
   const admissions = new Admissions(model, now);
-  for (const other of heads(model, now)) {
+  const ranking = new Ranking(model, now);
+  for (const other of ranking.heads()) {
     if (other === task) continue;
-    if (other.laneKey !== task.laneKey && !outranks(model, other, task, now)) continue;
+    if (other.laneKey !== task.laneKey && !ranking.outranks(other, task)) continue;
     if (!admissions.admits(other)) continue;
     let has = places.get(other.needsKey);
     if (has === undefined) {

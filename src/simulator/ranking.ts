@@ -1,26 +1,131 @@
 import type { Model } from "./model.ts";
 import { isDemoted } from "./model-admission.ts";
-import { isDue, type ModelTask } from "./model-tasks.ts";
+import { classOf, isDue, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
 
-/** Which of two that may be handed out goes first at that moment. */
-export function outranks(model: Model, a: ModelTask, b: ModelTask, now: number): boolean {
-  switch (model.settings.order) {
-    case "graph":
-      return byGraph(a, b) < 0;
-    case "hrrn":
-      return (classNow(model, a, now) - classNow(model, b, now) || byRatio(a, b, now) || byAge(a, b)) < 0;
-    case "classic":
-      return (tierNow(model, a, now) - tierNow(model, b, now) || byAge(a, b)) < 0;
+/** Who goes first at one moment, looked up in nothing but the tasks themselves. */
+export class Ranking {
+  readonly #model: Model;
+  readonly #now: number;
+  readonly #offered: readonly ModelTask[];
+  /** The longest chain that remains of a run. */
+  readonly #longest = new Map<ModelRun, number>();
+  /** The most urgent of those that stand together. */
+  readonly #leads = new Map<string, number>();
+
+  constructor(model: Model, now: number) {
+    this.#model = model;
+    this.#now = now;
+    this.#offered = [...model.offered].filter((task) => isDue(task, now));
+    for (const task of this.#offered) {
+      const lead = this.#leads.get(task.laneKey) ?? 4;
+      this.#leads.set(task.laneKey, Math.min(lead, this.#tierOf(task)));
+    }
+  }
+
+  /** What may be handed out next: tasks of no run, and of each run and kind the one that its own order puts first. */
+  heads(): ModelTask[] {
+    return this.#firsts(
+      this.#offered,
+      ({ laneKey }) => laneKey,
+      (a, b) => this.#withinRun(a, b) < 0,
+    );
+  }
+
+  /** Of all that start under the same conditions on the same workers, the first: only it can have a worker kept free. */
+  firstsOfGroups(): ModelTask[] {
+    return this.#firsts(
+      this.heads(),
+      ({ groupKey }) => groupKey,
+      (a, b) => this.outranks(a, b),
+    );
+  }
+
+  /** Which of two that may be handed out goes first. */
+  outranks(a: ModelTask, b: ModelTask): boolean {
+    const model = this.#model;
+    const now = this.#now;
+    switch (model.settings.order) {
+      case "graph":
+        return (runTier(a) - runTier(b) || a.seq - b.seq || this.#withinRun(a, b)) < 0;
+      case "hrrn":
+        return (this.#classOf(a) - this.#classOf(b) || byRatio(a, b, now) || byAge(a, b)) < 0;
+      case "classic":
+        return (this.#agedTierOf(a) - this.#agedTierOf(b) || byAge(a, b)) < 0;
+    }
+  }
+
+  #firsts(
+    tasks: readonly ModelTask[],
+    keyOf: (task: ModelTask) => string,
+    isBefore: (a: ModelTask, b: ModelTask) => boolean,
+  ): ModelTask[] {
+    const firsts = new Map<string, ModelTask>();
+    for (const task of tasks) {
+      const first = firsts.get(keyOf(task));
+      if (!first || isBefore(task, first)) firsts.set(keyOf(task), task);
+    }
+    return [...firsts.values()];
+  }
+
+  /** G-04: starving, critical, priority, risk, work that hangs on it, age, place in the graph. */
+  #withinRun(a: ModelTask, b: ModelTask): number {
+    const marks = (task: ModelTask) => [
+      this.#isStarving(task) ? 0 : 1,
+      this.#isCritical(task) ? 0 : 1,
+      this.#tierOf(task),
+      -["low", "medium", "high", "critical"].indexOf(task.spec.risk),
+      task.spec.estimateMs - 2 * task.holdsUpMs,
+      task.readyAt,
+      task.node,
+    ];
+    const [ofA, ofB] = [marks(a), marks(b)];
+    const at = ofA.findIndex((mark, index) => mark !== ofB[index]);
+    return at === -1 ? 0 : (ofA[at] as number) - (ofB[at] as number);
+  }
+
+  get #starveMs(): number {
+    return this.#model.settings.starveNodeMs ?? 4 * 3_600_000;
+  }
+
+  #isStarving({ readyAt }: ModelTask): boolean {
+    return this.#now - readyAt > 6 * this.#starveMs;
+  }
+
+  /** The priority of a node after its wait; a task of no run has the one that it came with. */
+  #tierOf(task: ModelTask): number {
+    if (task.submission) return task.tier;
+    if (this.#isStarving(task)) return 0;
+    return this.#now - task.readyAt > this.#starveMs ? Math.max(0, task.tier - 1) : task.tier;
+  }
+
+  #isCritical({ run, holdsUpMs }: ModelTask): boolean {
+    let longest = this.#longest.get(run);
+    if (longest === undefined) {
+      longest = Math.max(0, ...run.tasks.filter((task) => !isEnded(task)).map((task) => task.holdsUpMs));
+      this.#longest.set(run, longest);
+    }
+    return holdsUpMs === longest;
+  }
+
+  /** Whoever goes first of those that stand together stands for the most urgent of them. */
+  #standIn(task: ModelTask): ModelTask {
+    if (task.submission) return task;
+    const tier = this.#leads.get(task.laneKey) ?? this.#tierOf(task);
+    return { ...task, tier, startClass: classOf(tier, false) };
+  }
+
+  #classOf(task: ModelTask): number {
+    return classNow(this.#model, this.#standIn(task), this.#now);
+  }
+
+  #agedTierOf(task: ModelTask): number {
+    return tierNow(this.#model, this.#standIn(task), this.#now);
   }
 }
 
-/** Urgency, earlier submission, more work held up, place in the graph. */
-function byGraph(a: ModelTask, b: ModelTask): number {
-  return a.tier - b.tier || a.seq - b.seq || withinRun(a, b);
-}
-
-function withinRun(a: ModelTask, b: ModelTask): number {
-  return b.holdsUpMs - a.holdsUpMs || a.node - b.node;
+/** A run stands among others as urgently as the most urgent of its nodes. */
+function runTier({ run, tier, submission }: ModelTask): number {
+  return submission ? tier : Math.min(...run.tasks.map((task) => task.tier));
 }
 
 /** (wait + estimate) / estimate, higher first, as fractions. */
@@ -62,25 +167,4 @@ export function tierNow(model: Model, task: ModelTask, now: number): number {
   const aged = Math.max(0, task.tier - Math.floor(seen / ageEveryMs));
   const highTime = waited > maxWaitMs || isDeadlineNear(model, task, now);
   return highTime ? Math.min(aged, 1) : aged;
-}
-
-/** What may be handed out next: tasks of no run, and of each run and kind the one that its own order puts first. */
-export function heads(model: Model, now: number): ModelTask[] {
-  const firsts = new Map<string, ModelTask>();
-  for (const task of model.offered) {
-    if (!isDue(task, now)) continue;
-    const first = firsts.get(task.laneKey);
-    if (!first || withinRun(task, first) < 0) firsts.set(task.laneKey, task);
-  }
-  return [...firsts.values()];
-}
-
-/** Of all that start under the same conditions on the same workers, the first: only it can have a worker kept free. */
-export function firstsOfGroups(model: Model, now: number): ModelTask[] {
-  const firsts = new Map<string, ModelTask>();
-  for (const task of heads(model, now)) {
-    const first = firsts.get(task.groupKey);
-    if (!first || outranks(model, task, first, now)) firsts.set(task.groupKey, task);
-  }
-  return [...firsts.values()];
 }

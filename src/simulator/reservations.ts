@@ -3,7 +3,7 @@ import type { Model } from "./model.ts";
 import { Admissions } from "./model-admission.ts";
 import { aboutTask, describeTask, isDue, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { couldEverRun } from "./oracle.ts";
-import { firstsOfGroups, outranks } from "./ranking.ts";
+import { Ranking } from "./ranking.ts";
 import { demand } from "./violation.ts";
 
 /** A worker is kept free only for what has waited long enough, one for each executor and zone. */
@@ -13,12 +13,12 @@ export function checkReservation(model: Model, task: ModelTask, event: Reservati
   demand(isOverdue(model, task, now), "reservation-overdue", broken("has not waited long enough"), about);
   demand(isMixed(model, task), "reservation-needed", broken("nothing else could pass it over"), about);
   demand(!isReservedAt(model, task), "reservation-single", broken("a second one in its place"), about);
-  const isFirst = firstsOfGroups(model, now).includes(task);
+  const ranking = new Ranking(model, now);
+  const isFirst = ranking.firstsOfGroups().includes(task);
   demand(isFirst, "reservation-first", broken("others go first"), about);
   demand(new Admissions(model, now).admits(task), "reservation-admitted", broken("it may not start"), about);
   const better = overdueTasks(model, now).find(
-    (other) =>
-      other.place === task.place && outranks(model, other, task, now) && openingFor(model, other, now),
+    (other) => other.place === task.place && ranking.outranks(other, task) && openingFor(model, other, now),
   );
   demand(
     better === undefined,
@@ -55,7 +55,7 @@ export function checkReservationsMade(model: Model, now: number): void {
 export function nextReservationAt(model: Model, now: number): number {
   let next = Number.POSITIVE_INFINITY;
   const admissions = new Admissions(model, now);
-  for (const task of firstsOfGroups(model, now)) {
+  for (const task of new Ranking(model, now).firstsOfGroups()) {
     const at = task.since + (model.config?.reserveAfterMs ?? 0);
     if (at <= now || at >= next || isReservedAt(model, task) || !isMixed(model, task)) continue;
     if (admissions.admits(task) && openingFor(model, task, now)) next = at;
@@ -66,7 +66,9 @@ export function nextReservationAt(model: Model, now: number): number {
 /** Of those that may start. */
 function overdueTasks(model: Model, now: number): ModelTask[] {
   const admissions = new Admissions(model, now);
-  return firstsOfGroups(model, now).filter((task) => isOverdue(model, task, now) && admissions.admits(task));
+  return new Ranking(model, now)
+    .firstsOfGroups()
+    .filter((task) => isOverdue(model, task, now) && admissions.admits(task));
 }
 
 function isOverdue(model: Model, task: ModelTask, now: number): boolean {

@@ -89,6 +89,7 @@ function randomConfig(random: Random): SchedulerConfig {
     backlogLimit: random.chance(0.25) ? random.int(5, 60) : DEFAULT_CONFIG.backlogLimit,
     rejectThreshold: random.chance(0.4) ? random.pick([0.1, 0.1, 0.25, 0.5, 1]) : null,
     reserveAfterMs: random.pick([0, 200, 2_000, 10_000, 3_600_000]),
+    starveNodeMs: random.pick([0, 150, 2_000, 14_400_000]),
     maxBackoffMs: random.pick([500, 5_000, 60_000]),
     keepLostWorkers: random.chance(0.5) ? random.int(0, 1) : DEFAULT_CONFIG.keepLostWorkers,
     keepEndedRuns: random.chance(0.3) ? random.int(0, 2) : 100,

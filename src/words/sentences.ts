@@ -171,7 +171,7 @@ export function describeWait(reason: WaitReason, now: number): string {
           : ` ${neutralise(reason.reservedWorker)} is kept free for it.`
       }`;
     case "Outranked":
-      return `${countOf(reason.ahead, "ready task")} ${verb(reason.ahead, "goes", "go")} before it, first ${neutralise(reason.next.node ?? reason.next.id)}.`;
+      return `${countOf(reason.ahead, "ready task")} ${verb(reason.ahead, "goes", "go")} before it, first ${neutralise(reason.next.node ?? reason.next.id)}${reason.next.because ? `, ${PRECEDENCE_WORDS[reason.next.because]}` : ""}.`;
     case "Pending":
       return "Nothing holds it up: the next turn places it.";
   }
@@ -180,6 +180,16 @@ export function describeWait(reason: WaitReason, now: number): string {
 function describeExceeded({ limit, needed, max }: RoomBarrier): string {
   return `It counts ${formatCount(needed)} towards the limit ${neutralise(limit)}, which is ${formatCount(max)} in all: raise the limit, or make it need less.`;
 }
+
+const PRECEDENCE_WORDS = {
+  starved: "which has waited too long",
+  "critical-path": "which is on the critical path",
+  priority: "which has a higher priority",
+  risk: "which has a higher risk",
+  "holds-up": "which holds up more work",
+  age: "which has been ready for longer",
+  submitted: "which was submitted before",
+} as const;
 
 const HELD_WORDS = {
   person: "It is held until a person releases it.",
