@@ -27,8 +27,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "a start counts twice under its limits",
     file: "scheduler/apply",
-    find: "limit.start(now);",
-    replace: "{ limit.start(now); limit.start(now); }",
+    find: "limit.start(now, group.amounts[at]);",
+    replace: "limit.start(now, 2 * group.amounts[at]);",
   },
   {
     name: "a deadline counts as passed a millisecond late",
@@ -87,8 +87,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "what an agent submits does not count for its rate",
     seed: 67,
     file: "queue/submit-rates",
-    find: "limit.start(now);",
-    replace: "limit.start(now - 60_000);",
+    find: "limit.start(now, group.amounts[at]);",
+    replace: "limit.start(now - 60_000, group.amounts[at]);",
   },
   {
     name: "a limit that is used up does not wake the scheduler",

@@ -17,8 +17,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a task is ready when one of its needs has completed",
     file: "scheduler/apply",
-    find: "left === 0 &&",
-    replace: "left >= 0 &&",
+    find: "run.unblock(dependent) &&",
+    replace: "(run.unblock(dependent) || true) &&",
   },
   {
     name: "a failed attempt keeps its resources",
@@ -224,8 +224,26 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "what holds up more does not go first",
     file: "scheduler/run",
-    find: "holdsUpMs[b] - holdsUpMs[a]",
-    replace: "holdsUpMs[a] - holdsUpMs[b]",
+    find: "this.graph.weight[b] - this.graph.weight[a] ||",
+    replace: "this.graph.weight[a] - this.graph.weight[b] ||",
+  },
+  {
+    name: "what becomes critical is not noticed",
+    file: "scheduler/run",
+    find: "if (criticalMs === this.#criticalMs)",
+    replace: "if (criticalMs <= this.#criticalMs)",
+  },
+  {
+    name: "what starves is raised like what has waited for a while",
+    file: "scheduler/lane",
+    find: "now - STARVED_AFTER * afterMs, STARVED)",
+    replace: "-1, STARVED)",
+  },
+  {
+    name: "the wait of nodes is not looked at again",
+    file: "scheduler/run",
+    find: "this.#watch.liftAt = Math.min(",
+    replace: "void Math.min(",
   },
   {
     name: "a snapshot forgets where round robin stands",

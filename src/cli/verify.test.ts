@@ -218,7 +218,7 @@ describe("[P-15] --redecide", () => {
     const loop = new Loop({ policyVersion: 7 });
     await writeLedger(loop, join(directory, "other.jsonl"));
     const { stderr } = await runCommand(verifyCommand(), join(directory, "other.jsonl"), "--redecide");
-    expect(stderr).toContain("decided by policy 7, this program has policy 1");
+    expect(stderr).toContain("decided by policy 7, this program has policy 2");
   });
 });
 
