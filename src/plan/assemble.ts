@@ -5,7 +5,7 @@ import { PassedOver } from "./passed-over.ts";
 import type { Plan, Scheduled, Skip } from "./plan.ts";
 import type { Compiled, Problem } from "./problem.ts";
 import type { Activity, Project } from "./project.ts";
-import { readyOrder, reasonsOf } from "./ready-order.ts";
+import { readyOrder } from "./ready-order.ts";
 
 /** What a scheduler came to. */
 export interface Found {
@@ -24,7 +24,6 @@ export function assemble(project: Project, compiled: Compiled, found: Found): Pl
   const idOf = (n: number): string => activityAt(project, problem, n).id;
   const byStart = startOrder(problem, levels, found.starts);
   const order = readyOrder(project, problem, levels);
-  const reasons = reasonsOf(project, problem, levels, order);
   const schedule = scheduleOf(project, problem, found.starts, byStart, new Set(chain));
   const makespan = schedule.reduce((latest, { finish }) => Math.max(latest, finish), 0);
   const { mode, lowerBound, schedules } = found;
@@ -34,7 +33,7 @@ export function assemble(project: Project, compiled: Compiled, found: Found): Pl
     lowerBound,
     gap: lowerBound === 0 ? 0 : (makespan - lowerBound) / lowerBound,
     schedule,
-    order: order.map((n, at) => ({ id: idOf(n), reason: reasons[at] as Plan["order"][number]["reason"] })),
+    order: order.map(({ n, reason }) => ({ id: idOf(n), reason })),
     criticalPath: { ids: chain.map(idOf), length: levels.longest },
     slack: new Map(byStart.map((n) => [idOf(n), slackOf(problem, levels, n)])),
     ready: readyIds(project, compiled),

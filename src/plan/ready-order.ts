@@ -6,15 +6,27 @@ import type { Problem } from "./problem.ts";
 import type { Activity, Project } from "./project.ts";
 
 /** What makes one activity go before another, the first that tells them apart; the smaller value goes first. */
-type Criterion = readonly [code: OrderReason["code"], value: (n: number) => number];
+type Criterion = readonly [code: OrderReason["code"], values: Float64Array];
+
+export interface Ready {
+  readonly n: number;
+  /** Why it stands before the next. */
+  readonly reason: OrderReason;
+}
 
 /** Everything that could start now by what it needs, in the order in which it goes. */
-export function readyOrder(project: Project, problem: Problem, levels: Levels): number[] {
+export function readyOrder(project: Project, problem: Problem, levels: Levels): Ready[] {
+  const criteria = criteriaOf(project, problem, levels);
   const ready: number[] = [];
   for (let n = problem.running; n < problem.size; n++) {
     if (problem.needs.start[n] === problem.needs.start[n + 1]) ready.push(n);
   }
-  return sorted(ready, criteriaOf(project, problem, levels));
+  return sorted(ready, criteria).map((n, at) => {
+    const next = ready[at + 1];
+    const decisive = criteria.find(([, values]) => next !== undefined && values[n] !== values[next]);
+    const code = decisive?.[0] ?? "only";
+    return { n, reason: { code, slack: slackOf(problem, levels, n), holdsUp: holdsUp(problem, levels, n) } };
+  });
 }
 
 /** Everything in the order in which it would go, were it ready. */
@@ -25,40 +37,24 @@ export function wholeOrder(project: Project, problem: Problem, levels: Levels): 
 
 function sorted(nodes: number[], criteria: readonly Criterion[]): number[] {
   return nodes.sort((a, b) => {
-    for (const [, value] of criteria) if (value(a) !== value(b)) return value(a) - value(b);
+    for (const [, values] of criteria) {
+      if (values[a] !== values[b]) return (values[a] as number) - (values[b] as number);
+    }
     return 0;
-  });
-}
-
-/** Why each of them stands before the next. */
-export function reasonsOf(
-  project: Project,
-  problem: Problem,
-  levels: Levels,
-  order: readonly number[],
-): OrderReason[] {
-  const criteria = criteriaOf(project, problem, levels);
-  return order.map((n, at) => {
-    const next = order[at + 1];
-    const decisive = criteria.find(([, value]) => next !== undefined && value(n) !== value(next));
-    return {
-      code: decisive?.[0] ?? "only",
-      slack: slackOf(problem, levels, n),
-      holdsUp: holdsUp(problem, levels, n),
-    };
   });
 }
 
 function criteriaOf({ activities }: Project, problem: Problem, levels: Levels): readonly Criterion[] {
   const { activity } = problem;
-  const at = (n: number): Activity => activities[activity[n] as number] as Activity;
+  const values = (value: (activity: Activity, n: number) => number): Float64Array =>
+    Float64Array.from(activity, (index, n) => value(activities[index] as Activity, n));
   return [
-    ["starved", (n) => (at(n).starved ? 0 : 1)],
-    ["critical-path", (n) => (slackOf(problem, levels, n) === 0 ? 0 : 1)],
-    ["priority", (n) => at(n).priority],
-    ["risk", (n) => -RISKS.indexOf(at(n).risk)],
-    ["holds-up", (n) => -holdsUp(problem, levels, n)],
-    ["age", (n) => -(at(n).readyForMs ?? 0)],
-    ["submitted", (n) => activity[n] as number],
+    ["starved", values(({ starved }) => (starved ? 0 : 1))],
+    ["critical-path", values((_, n) => (slackOf(problem, levels, n) === 0 ? 0 : 1))],
+    ["priority", values(({ priority }) => priority)],
+    ["risk", values(({ risk }) => -RISKS.indexOf(risk))],
+    ["holds-up", values((_, n) => -holdsUp(problem, levels, n))],
+    ["age", values(({ readyForMs = 0 }) => -readyForMs)],
+    ["submitted", Float64Array.from(activity)],
   ];
 }

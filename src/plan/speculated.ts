@@ -38,7 +38,7 @@ export function speculate(
   const free = new Map(Object.entries(capacities));
   for (let n = 0; n < problem.running; n++) take(free, activityAt(project, problem, n), 1);
   const found = new Map<number, Speculated>();
-  for (const n of readyOrder(project, problem, levels)) {
+  for (const { n } of readyOrder(project, problem, levels)) {
     const activity = activityAt(project, problem, n);
     if (timesFree(free, activity.uses) < 1) continue;
     const decision = decide(activity, slackOf(problem, levels, n) === 0, settings, free);
