@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { directoryWith, MAIN, orrery } from "./cli.ts";
+import { directoryWith, MAIN, orrery, startOrrery } from "./cli.ts";
 
 let directory: string;
 
@@ -40,6 +40,21 @@ test("[G-13] the same seed and number of schedules make the same plan, byte for 
   expect(second.stdout).toBe(first.stdout);
   expect(JSON.parse(first.stdout).gap).toBeGreaterThanOrEqual(0);
 });
+
+test("Ctrl-C prints the best plan so far, and ends with 130", async () => {
+  const interrupted = async (afterMs: number) => {
+    const { child, finished } = startOrrery(directory, ["plan", "hard.jsonl", "--effort", "10m", "--json"]);
+    const timer = setTimeout(() => child.kill("SIGINT"), afterMs);
+    return await finished.finally(() => clearTimeout(timer));
+  };
+  // One that has not begun to plan dies of the signal: then more time is given.
+  let ended = await interrupted(1_000);
+  for (const afterMs of [2_000, 5_000, 10_000, 30_000]) {
+    if (ended.signal !== null) ended = await interrupted(afterMs);
+  }
+  expect(ended).toMatchObject({ code: 130, signal: null, stderr: "" });
+  expect(JSON.parse(ended.stdout).schedule).toHaveLength(60);
+}, 120_000);
 
 test("a reader that closes early is no error", async () => {
   const child = spawn(process.execPath, [MAIN, "plan", "large.json", "--schedules", "1", "--json"], {
