@@ -221,3 +221,21 @@ test("config schema prints what is shipped", async () => {
   const shipped = await readFile(new URL("../docs/orrery.schema.json", import.meta.url), "utf8");
   expect((await orrery(await directoryWith({}), "config", "schema")).stdout).toBe(shipped);
 });
+
+test("doctor looks at the store that the file names, and at the file", async () => {
+  const cwd = await directoryWith({
+    "orrery.yaml": "server: {store: memory}",
+    "bad.yaml": "server: {store: 7}",
+  });
+  const checks = async (...args: readonly string[]) => {
+    const env = { DATABASE_URL: undefined, ORRERY_URL: "http://127.0.0.1:1" };
+    const { stdout } = await startOrrery(cwd, ["doctor", "--json", ...args], env).finished;
+    return (JSON.parse(stdout) as { checks: { name: string; result: string; found: string }[] }).checks;
+  };
+  const found = await checks();
+  expect(found).toContainEqual(expect.objectContaining({ name: "settings", result: "pass" }));
+  expect(JSON.stringify(found)).toContain("memory: nothing is kept");
+  expect(await checks("--config", "bad.yaml")).toContainEqual(
+    expect.objectContaining({ name: "settings", result: "fail" }),
+  );
+});

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type Config, problemLine, readConfig } from "../config/index.ts";
 import { inspectDataDir } from "../store/index.ts";
 import { type Check, failure, pass } from "./check.ts";
 import {
@@ -15,6 +16,7 @@ import type { DoctorOptions } from "./doctor.ts";
 import { CheckFailed, UsageError } from "./errors.ts";
 import { printLines, stdoutPalette } from "./output.ts";
 import { printSafeJson, shown } from "./service-text.ts";
+import { assignment } from "./settings.ts";
 
 const USUAL_SERVER = "http://127.0.0.1:2026";
 
@@ -25,13 +27,19 @@ export async function diagnose(options: DoctorOptions): Promise<void> {
   if (!/^https?:$/.test(URL.canParse(server) ? new URL(server).protocol : ""))
     throw new UsageError(`${server} is no URL of a server; one looks like ${USUAL_SERVER}`);
   const address = { url: server, key: options.key, isNamed: Boolean(options.server) };
-  const dataDir = resolve(options.data);
+  const config = readConfig(options.config, process.env, {
+    options: (options.set ?? []).map(assignment),
+    reader: "serve",
+  });
+  const dataDir = resolve(options.data ?? config.settings.server.dataDir);
+  const store = options.store || config.settings.server.store;
   const parts = [
     guarded("node", async () => [
       checkNode(process.versions.node),
       ...checkFirstKey(process.env["ORRERY_API_KEY"]),
+      ...checkSettings(config),
     ]),
-    guarded("store", () => checkStores(options.store || undefined, dataDir)),
+    guarded("store", () => checkStores(store, dataDir)),
     guarded("key file", () => checkKeyFile(dataDir)),
     guarded("server", () => checkServer(address)),
   ];
@@ -40,6 +48,14 @@ export async function diagnose(options: DoctorOptions): Promise<void> {
     checks.push(...(await guarded("port", () => checkLocalPort(server))));
   await print(checks, options.json);
   if (checks.some(({ result }) => result === "fail")) throw new CheckFailed();
+}
+
+/** Of what is wrong with variables, their own checks say more. */
+function checkSettings({ file, problems }: Config): Check[] {
+  if (file === undefined) return [];
+  const wrong = problems.filter(({ where }) => where !== undefined).map(problemLine);
+  if (wrong.length === 0) return [pass("settings", `from ${file}`)];
+  return [failure("settings", wrong.join("; "), "mend the file; orrery config check says the same")];
 }
 
 async function checkStores(store: string | undefined, dataDir: string): Promise<Check[]> {

@@ -1,7 +1,6 @@
 export { settingsTables } from "./documentation.ts";
 export { originText, problemLine } from "./origin.ts";
 export { type GivenOption, unknownVariables } from "./outside.ts";
-export type { SchedulingSettings, SpeculationSettings } from "./planner-settings.ts";
 export { type Config, readConfig } from "./read-config.ts";
 export { configSchema } from "./schema.ts";
 export type { Reader } from "./setting.ts";

@@ -1,9 +1,6 @@
 import type { Risk } from "../plan/index.ts";
-import { setting, type Values } from "./setting.ts";
+import { setting } from "./setting.ts";
 import { choice, duration, list, TRUE_OR_FALSE, whole } from "./value-type.ts";
-
-export type SchedulingSettings = Values<typeof SCHEDULING>;
-export type SpeculationSettings = Values<typeof SPECULATION>;
 
 const readers = ["plan"] as const;
 const isSpecified = true as const;

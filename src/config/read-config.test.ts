@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { directoryWith } from "../../tests/cli.ts";
 import { type Config, problemLine, readConfig } from "./index.ts";
+import { readSettingsFile } from "./settings-file.ts";
+import { ROWS } from "./table.ts";
 
 async function read(text: string, env: Record<string, string> = {}): Promise<Config> {
   return readConfig(`${await directoryWith({ "orrery.yaml": text })}/orrery.yaml`, env);
@@ -217,4 +220,25 @@ test("variables of other programs matter only to who reads them, and what may be
     'DATABASE_URL must be "memory" or a URL that begins with postgres://',
     "ORRERY_API_KEY must be 16 characters or more",
   ]);
+});
+
+test("any text and any value in any place is refused or read, never a crash", () => {
+  const paths = fc.constantFrom(...ROWS.map(({ path }) => path.split(".")), ["resources", "gpu"]);
+  const anyFile = fc.oneof(
+    fc.string(),
+    fc
+      .tuple(paths, fc.jsonValue())
+      .map(([[section = "", key = ""], value]) => JSON.stringify({ [section]: { [key]: value } })),
+    fc.tuple(paths, fc.string()).map(([[section, key], text]) => `${section}:\n  ${key}: ${text}\n`),
+    fc.jsonValue().map((value) => JSON.stringify(value)),
+  );
+  fc.assert(
+    fc.property(anyFile, (text) => {
+      for (const { where, message } of readSettingsFile(text, "c.yaml").problems) {
+        expect(where).toMatch(/^c\.yaml:\d+:\d+$/);
+        expect(message).not.toBe("");
+      }
+    }),
+    { numRuns: 500 },
+  );
 });
