@@ -7,9 +7,9 @@ const LEAST_SHARE = 0.1;
 const MOST_SHARE = 0.5;
 /** Of so many stretches the one that uses most is taken. */
 const STRETCHES = 2;
-/** How many keys are changed, and by how much of the makespan at most. */
-const CHANGED = 0.02;
-const CHANGE = 0.05;
+/** How many keys are changed at most, and by how much of the makespan. */
+const CHANGES = 2;
+const CHANGE = 0.5;
 
 /**
  * Makes keys for a schedule out of two. A stretch of time in which one of them uses much of what there is is taken over
@@ -37,31 +37,25 @@ export class Crossover {
     }
   }
 
-  /** The keys are those of finishes. They are overwritten by the next call. */
-  cross(giver: Schedule, other: Schedule): Float64Array {
+  /** The keys are of starts or of finishes, and overwritten by the next call. */
+  cross(giver: Schedule, other: Schedule, of: "starts" | "finishes"): Float64Array {
     const { size, durations } = this.#problem;
     const length = (LEAST_SHARE + (MOST_SHARE - LEAST_SHARE) * this.#draws.share()) * giver.makespan;
     const from = this.#peak(giver, length);
     const span = Math.max(giver.makespan, other.makespan) + 1;
     for (let n = 0; n < size; n++) {
-      const duration = durations[n] as number;
-      const finish = (giver.starts[n] as number) + duration;
-      if (finish >= from && finish <= from + length) this.keys[n] = finish + span;
+      const add = of === "starts" ? 0 : (durations[n] as number);
+      const given = (giver.starts[n] as number) + add;
+      if (given >= from && given <= from + length) this.keys[n] = given + span;
       else {
-        const otherFinish = (other.starts[n] as number) + duration;
-        this.keys[n] = otherFinish < from ? otherFinish : otherFinish + 2 * span;
+        const key = (other.starts[n] as number) + add;
+        this.keys[n] = key < from ? key : key + 2 * span;
       }
     }
-    this.#changeSome(span);
-    return this.keys;
-  }
-
-  #changeSome(span: number): void {
-    const { size } = this.#problem;
-    // Skips from one to the next, where drawing for each would take longer than all the rest.
-    for (let n = this.#draws.below(2 / CHANGED); n < size; n += 1 + this.#draws.below(2 / CHANGED)) {
-      (this.keys[n] as number) += (2 * this.#draws.share() - 1) * CHANGE * span;
+    for (let left = this.#draws.below(CHANGES + 1); left > 0; left--) {
+      (this.keys[this.#draws.below(size)] as number) += (2 * this.#draws.share() - 1) * CHANGE * span;
     }
+    return this.keys;
   }
 
   /** Where a stretch of this length begins. */

@@ -29,9 +29,9 @@ export class Search {
   readonly #order: KeyOrder;
   readonly #crossover: Crossover;
   readonly #population: Schedule[];
-  /** The last child, and the schedule from the back that it was made of. */
+  /** The last child, and the schedule that it was made of. */
   #child: Schedule;
-  readonly #back: Schedule;
+  readonly #half: Schedule;
 
   /** Starts from a schedule that is known, if there is one: what it finds is then never longer. */
   constructor(problem: Problem, seed: number, known?: Schedule) {
@@ -46,7 +46,7 @@ export class Search {
     this.#crossover = new Crossover(problem, this.#draws);
     this.#population = Array.from({ length: count }, () => emptySchedule(problem));
     this.#child = emptySchedule(problem);
-    this.#back = emptySchedule(problem);
+    this.#half = emptySchedule(problem);
     this.best = emptySchedule(problem);
     this.best.makespan = Number.POSITIVE_INFINITY;
     if (known !== undefined) this.#note(known);
@@ -57,8 +57,8 @@ export class Search {
    * that the caller can look at the best so far, and stop.
    */
   *steps(most: number, bound: number): Generator<void, void> {
-    // A child takes two.
-    const isOver = () => this.schedules + 2 > most || this.best.makespan <= bound;
+    // A child takes two, or three.
+    const isOver = () => this.schedules + 3 > most || this.best.makespan <= bound;
     for (let round = 0; round === 0 || !isOver(); round++) {
       yield* this.#begin(round === 0, isOver);
       let shortest = this.best.makespan;
@@ -93,14 +93,24 @@ export class Search {
     copy(this.best, this.#population[0] as Schedule);
   }
 
+  /** Half of the children are made from the front and pushed to the end, half from the back and pushed to the front. */
   *#breed(at: number): Generator<void, void> {
     const parent = this.#population[at] as Schedule;
     const other = this.#population[this.#draws.below(this.#population.length)] as Schedule;
-    const keys =
-      this.#draws.share() < 0.5 ? this.#crossover.cross(parent, other) : this.#crossover.cross(other, parent);
-    yield* this.#made.fromBack(keys, parent.makespan, this.#back);
-    yield* this.#made.fromFront(this.#back.starts, this.#child);
-    this.schedules++;
+    const [giver, taker] = this.#draws.share() < 0.5 ? [parent, other] : [other, parent];
+    if (this.#draws.share() < 0.5) {
+      yield* this.#made.fromBack(
+        this.#crossover.cross(giver, taker, "finishes"),
+        parent.makespan,
+        this.#half,
+      );
+      this.schedules++;
+      yield* this.#made.fromFront(this.#half.starts, this.#child);
+    } else {
+      yield* this.#made.fromFront(this.#crossover.cross(giver, taker, "starts"), this.#half);
+      this.#note(this.#half);
+      yield* this.#pushed(this.#half, this.#child);
+    }
     this.#note(this.#child);
     if (
       this.#child.makespan <= parent.makespan &&
@@ -110,6 +120,17 @@ export class Search {
       this.#child = parent;
     }
     yield;
+  }
+
+  /** Pushes a schedule to its end; if that made it the shortest of all, back again: it should not start late. */
+  *#pushed(schedule: Schedule, into: Schedule): Generator<void, void> {
+    const { size, durations } = this.#problem;
+    const { keys } = this.#crossover;
+    for (let n = 0; n < size; n++) keys[n] = (schedule.starts[n] as number) + (durations[n] as number);
+    yield* this.#made.fromBack(keys, schedule.makespan, into);
+    if (into.makespan >= this.best.makespan) return;
+    this.schedules++;
+    yield* this.#made.fromFront(into.starts, into);
   }
 
   #note(schedule: Schedule): void {
