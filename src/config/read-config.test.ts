@@ -222,6 +222,21 @@ test("variables of other programs matter only to who reads them, and what may be
   ]);
 });
 
+test("a list keeps all of its entries in their order, from a file, a variable or an option", () => {
+  const waits = [5000, 100, 100, 60_000];
+  const given = readSettingsFile("webhooks: {waits: [5, 100ms, 0.1, 1m]}", "c.yaml").given.get(
+    "webhooks.waits",
+  );
+  expect(given?.value).toEqual(waits);
+  const text = "5,100ms, 0.1,1m";
+  const options = [{ path: "webhooks.waits", option: "--webhook-waits", value: text }];
+  for (const config of [
+    readConfig(undefined, { ORRERY_WEBHOOKS_WAITS: text }),
+    readConfig(undefined, {}, { options }),
+  ])
+    expect([config.problems, config.settings.webhooks.waitsMs]).toEqual([[], waits]);
+});
+
 test("any text and any value in any place is refused or read, never a crash", () => {
   const paths = fc.constantFrom(...ROWS.map(({ path }) => path.split(".")), ["resources", "gpu"]);
   const anyFile = fc.oneof(

@@ -199,7 +199,7 @@ export function list<Value>(
       const parsed = value.map((item, at) =>
         of.parse(item, (refusal, ...within) => refuse(refusal, at, ...within)),
       );
-      return parsed.includes(undefined) ? undefined : [...new Set(parsed as Value[])];
+      return parsed.includes(undefined) ? undefined : (parsed as Value[]);
     },
     write: (values) => values.map(of.write),
     fromText: (text) =>
