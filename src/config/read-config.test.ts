@@ -218,7 +218,7 @@ test("variables of other programs matter only to who reads them, and what may be
   expect(readConfig(undefined, env, { reader: "worker" }).problems).toEqual([]);
   expect(readConfig(undefined, env, { reader: "serve" }).problems.map(problemLine)).toEqual([
     'DATABASE_URL must be "memory" or a URL that begins with postgres://',
-    "ORRERY_API_KEY must be 16 characters or more",
+    "ORRERY_API_KEY must be 16 characters or more, without line breaks",
   ]);
 });
 

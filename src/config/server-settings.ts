@@ -58,7 +58,7 @@ export const SERVER = {
   }),
   apiKey: setting({
     key: "api_key",
-    type: optional(text("16 characters or more", (key) => key.length < 16)),
+    type: optional(text("16 characters or more, without line breaks", (key) => key.length < 16)),
     default: undefined,
     defaultWords: "none: one is made and shown",
     about: "The first admin key; better in the environment, where no one sees it",
