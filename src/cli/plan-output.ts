@@ -20,7 +20,8 @@ export async function printPlan(file: string, options: PlanOptions, command: Com
   const given = givenAmounts(options);
   check(options, given);
   const settings = settingsOf(command, "plan");
-  const project = raiseStarving(await readPlanFile(file), settings.scheduling.starvationThresholdMs);
+  const starvationMs = settings.scheduling.starvationThresholdMs;
+  const project = raiseStarving(await readPlanFile(file), starvationMs);
   warnOfUnused(project, given);
   const planner = new Planner({
     mode: options.mode,
@@ -28,6 +29,7 @@ export async function printPlan(file: string, options: PlanOptions, command: Com
     effortMs: options.effort ?? EFFORT_MS,
     schedules: options.schedules,
     speculation: settings.speculation,
+    starvationMs,
   });
   const stop = (): void => planner.stop();
   process.once("SIGINT", stop);

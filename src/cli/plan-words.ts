@@ -36,7 +36,7 @@ export function describeOrder({ order }: Plan, at: number, unit: Unit): string {
     case "risk":
       return "has a higher risk than the next";
     case "holds-up":
-      return `holds up most of those that remain, ${behind}`;
+      return `holds up most of the rest, ${behind}`;
     case "age":
       return "has been ready for longer";
     case "submitted":

@@ -64,7 +64,7 @@ describe("the example of the specification", () => {
 
            ready  starts  why
         1  #3        now  on the critical path, 12 h
-        2  #1        now  holds up most of those that remain, 8 h
+        2  #1        now  holds up most of the rest, 8 h
         3  #7        now  the last, holds up 2 h
 
                     0         2h         4h         6h        8h         10h

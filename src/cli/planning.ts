@@ -4,11 +4,14 @@ import {
   assemble,
   compile,
   type Found,
+  type Levels,
   levelsOf,
   lowerBound,
+  Online,
   ParallelScheduler,
   type Problem,
   type Project,
+  type Schedule,
   Search,
   speculate,
   wholeOrder,
@@ -25,10 +28,13 @@ export interface PlanningOptions {
   readonly effortMs: number;
   readonly schedules: number | undefined;
   readonly speculation: SpeculationSettings;
+  readonly starvationMs: number;
 }
 
 /** How long others, such as signals, may have to wait. */
 const TURN_MS = 50;
+/** A search begins with what the live scheduler would do, where that takes a moment only. */
+const MOST_ONLINE_FIRST = 5_000;
 
 /** Makes plans, until it is told to stop: then the best so far is the plan. */
 export class Planner {
@@ -53,33 +59,49 @@ export class Planner {
     this.#status.show(() => `planning ${countOf(original.activities.length, "node")}`);
     const { project, speculated } = speculate(original, capacities, this.#options.speculation);
     const compiled = compile(project, capacities);
-    const found = await this.#search(project, compiled.problem, startedMs).finally(() =>
-      this.#status.clear(),
-    );
+    const found = await this.#find(project, compiled.problem, startedMs).finally(() => this.#status.clear());
     const plan = assemble(project, compiled, found);
     return { project, plan, capacities, speculated, seed: this.#options.seed };
   }
 
-  async #search(project: Project, problem: Problem, startedMs: number): Promise<Found> {
-    const { mode, effortMs, schedules = Number.POSITIVE_INFINITY } = this.#options;
-    const deadlineMs = schedules < Number.POSITIVE_INFINITY ? Number.POSITIVE_INFINITY : startedMs + effortMs;
+  async #find(project: Project, problem: Problem, startedMs: number): Promise<Found> {
+    const { mode, seed, effortMs, schedules } = this.#options;
+    const deadlineMs = schedules === undefined ? startedMs + effortMs : Number.POSITIVE_INFINITY;
     const levels = levelsOf(problem);
     const bound = lowerBound(problem, levels);
-    const online = new ParallelScheduler(problem);
-    online.schedule(wholeOrder(project, problem, levels));
-    const found = { mode, starts: online.starts, lowerBound: bound, schedules: 1 };
-    if (mode === "online") return found;
-    const search = new Search(problem, this.#options.seed, online);
-    let turnMs = startedMs;
-    for (const _ of search.steps(schedules, bound)) {
+    const first = await this.#first(project, problem, levels);
+    if (mode === "online") return { mode, starts: first.starts, lowerBound: bound, schedules: 1 };
+    const search = new Search(problem, seed, first);
+    const tell = (): string => statusOf(project, search.best.makespan, bound, search.schedules);
+    await this.#pump(search.steps(schedules ?? Number.POSITIVE_INFINITY, bound), deadlineMs, tell);
+    return { mode, starts: search.best.starts, lowerBound: bound, schedules: search.schedules };
+  }
+
+  /** What the live scheduler would do; where nobody asked for that and it would take long, something close to it. */
+  async #first(project: Project, problem: Problem, levels: Levels): Promise<Schedule> {
+    const { mode, starvationMs } = this.#options;
+    if (mode === "online" || problem.size <= MOST_ONLINE_FIRST) {
+      const online = new Online(project, problem);
+      const tell = (): string => `planning: ${formatTicks(online.makespan, project.unit)} so far`;
+      if (await this.#pump(online.steps(starvationMs), Number.POSITIVE_INFINITY, tell)) return online;
+    }
+    const close = new ParallelScheduler(problem);
+    close.schedule(wholeOrder(project, problem, levels));
+    return close;
+  }
+
+  /** Lets others have their turn meanwhile. False if it was stopped before it ended. */
+  async #pump(steps: Generator<void, void>, deadlineMs: number, tell: () => string): Promise<boolean> {
+    let turnMs = performance.now();
+    for (const _ of steps) {
       const nowMs = performance.now();
-      if (this.#isStopped || nowMs >= deadlineMs) break;
+      if (this.#isStopped || nowMs >= deadlineMs) return false;
       if (nowMs - turnMs < TURN_MS) continue;
-      this.#status.show(() => statusOf(project, search.best.makespan, bound, search.schedules));
+      this.#status.show(tell);
       await setImmediate();
       turnMs = performance.now();
     }
-    return { ...found, starts: search.best.starts, schedules: search.schedules };
+    return true;
   }
 }
 

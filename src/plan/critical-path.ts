@@ -8,6 +8,11 @@ export function holdsUp({ durations }: Problem, { tails }: Levels, n: number): n
   return (durations[n] as number) + (tails[n] as number);
 }
 
+/** What orders those that are equally urgent, as in the live scheduler: twice the chain behind it, and its own time. */
+export function weightOf({ durations }: Problem, { tails }: Levels, n: number): number {
+  return (durations[n] as number) + 2 * (tails[n] as number);
+}
+
 /** By how much it can be late without making the longest chain longer. */
 export function slackOf(problem: Problem, levels: Levels, n: number): number {
   return levels.longest - (levels.heads[n] as number) - holdsUp(problem, levels, n);

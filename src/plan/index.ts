@@ -1,8 +1,9 @@
 export { RISKS, type Risk } from "../graph/index.ts";
 export { assemble, type Found } from "./assemble.ts";
 export { Search } from "./improve.ts";
-export { levelsOf } from "./levels.ts";
+export { type Levels, levelsOf } from "./levels.ts";
 export { lowerBound } from "./lower-bound.ts";
+export { Online } from "./online.ts";
 export { ParallelScheduler } from "./parallel.ts";
 export type { Plan, Scheduled, Skip } from "./plan.ts";
 export { compile, type Problem } from "./problem.ts";

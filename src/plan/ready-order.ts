@@ -1,5 +1,5 @@
 import { RISKS } from "../graph/index.ts";
-import { holdsUp, slackOf } from "./critical-path.ts";
+import { holdsUp, slackOf, weightOf } from "./critical-path.ts";
 import type { Levels } from "./levels.ts";
 import type { OrderReason } from "./plan.ts";
 import type { Problem } from "./problem.ts";
@@ -53,7 +53,7 @@ function criteriaOf({ activities }: Project, problem: Problem, levels: Levels): 
     ["critical-path", values((_, n) => (slackOf(problem, levels, n) === 0 ? 0 : 1))],
     ["priority", values(({ priority }) => priority)],
     ["risk", values(({ risk }) => -RISKS.indexOf(risk))],
-    ["holds-up", values((_, n) => -holdsUp(problem, levels, n))],
+    ["holds-up", values((_, n) => -weightOf(problem, levels, n))],
     ["age", values(({ readyForMs = 0 }) => -readyForMs)],
     ["submitted", Float64Array.from(activity)],
   ];

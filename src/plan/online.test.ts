@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { anActivity, anyProject, aProject, CAPACITIES, faultsOf } from "../../tests/any-project.ts";
+import { hasSharedData, sharedFile, sharedFiles } from "../../tests/shared-data.ts";
+import { readProject } from "../sources/index.ts";
+import { type Activity, assemble, compile, Online, type Project } from "./index.ts";
+
+const HOUR = 3_600_000;
+
+function onlineStarts(project: Project, capacities = project.capacities): Map<string, number> {
+  const { problem } = compile(project, capacities);
+  const online = new Online(project, problem);
+  for (const _ of online.steps(4 * HOUR));
+  return new Map(
+    Array.from(problem.activity, (index, n) => [project.activities[index]?.id ?? "", online.starts[n] ?? -1]),
+  );
+}
+
+function inHours(...activities: readonly Activity[]): Project {
+  return { ...aProject(activities), unit: { name: "hours", ticks: HOUR } };
+}
+
+describe("online", () => {
+  test("everything that can be planned has a start that breaks no rule, also beside what runs already", () => {
+    fc.assert(
+      fc.property(anyProject(14), (project) => {
+        const starts = onlineStarts(project);
+        const planned = compile(project, CAPACITIES).problem.size;
+        expect(starts.size).toBe(planned);
+        expect(faultsOf(project, CAPACITIES, starts)).toEqual([]);
+      }),
+      { seed: 1, numRuns: 400 },
+    );
+  });
+
+  test("[G-04] what is first in the order of a plan starts now, if it fits at all", () => {
+    fc.assert(
+      fc.property(anyProject(14), (project) => {
+        const compiled = compile(project, CAPACITIES);
+        const online = new Online(project, compiled.problem);
+        for (const _ of online.steps(4 * HOUR));
+        const found = { mode: "online", starts: online.starts, lowerBound: 0, schedules: 1 } as const;
+        const { order, skipped, makespan } = assemble(project, compiled, found);
+        expect(makespan).toBe(online.makespan);
+        const isFull = project.activities.some(({ state }) => state.is === "running");
+        if (order[0] && !isFull) expect(skipped.has(order[0].id)).toBe(false);
+      }),
+      { seed: 2, numRuns: 400 },
+    );
+  });
+
+  test("[G-04] what is critical is so by what remains, not by what was planned at first", () => {
+    const project = aProject([
+      anActivity("long", { duration: 9, uses: { slots: 3 } }),
+      anActivity("urgent", { duration: 1, priority: 0, uses: { slots: 3 } }),
+      anActivity("second", { duration: 5, priority: 4, uses: { slots: 3 } }),
+    ]);
+    expect([...onlineStarts(project)]).toEqual([
+      ["long", 0],
+      ["urgent", 14],
+      ["second", 9],
+    ]);
+  });
+
+  test("[G-09] what has waited for a day goes before the critical path", () => {
+    const stream = Array.from({ length: 12 }, (_, at) =>
+      anActivity(`s${at}`, { duration: 4 * HOUR, needs: at === 0 ? [] : [`s${at - 1}`], uses: { slots: 3 } }),
+    );
+    const project = inHours(
+      ...stream,
+      anActivity("old", { duration: HOUR, priority: 4, uses: { slots: 3 } }),
+    );
+    expect(onlineStarts(project).get("old")).toBe(28 * HOUR);
+  });
+
+  test.runIf(hasSharedData)("[G-13] is on average at most 4.6 % above the optimum of PSPLIB's j30", () => {
+    const bounds = new TextDecoder().decode(sharedFile("psplib/bounds.csv")).split("\n");
+    const optimumOf = new Map(
+      bounds.map((line) => line.split(",")).map(([, name, , best]) => [name, Number(best)]),
+    );
+    const gaps = sharedFiles("psplib/j30").map((path) => {
+      const result = readProject(sharedFile(path), path, { now: 0 });
+      if (!result.ok) throw new Error(`${path} cannot be read`);
+      const { problem } = compile(result.project, result.project.capacities);
+      const online = new Online(result.project, problem);
+      for (const _ of online.steps(4 * HOUR));
+      return online.makespan / (optimumOf.get(result.project.name) ?? 0) - 1;
+    });
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(0);
+    expect(gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length).toBeLessThan(0.046);
+  });
+});
