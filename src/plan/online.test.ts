@@ -78,7 +78,9 @@ describe("online", () => {
     const optimumOf = new Map(
       bounds.map((line) => line.split(",")).map(([, name, , best]) => [name, Number(best)]),
     );
-    const gaps = sharedFiles("psplib/j30").map((path) => {
+    // A third of them, of every kind: there are ten of each in a row.
+    const paths = sharedFiles("psplib/j30").filter((_, at) => at % 3 === 0);
+    const gaps = paths.map((path) => {
       const result = readProject(sharedFile(path), path, { now: 0 });
       if (!result.ok) throw new Error(`${path} cannot be read`);
       const { problem } = compile(result.project, result.project.capacities);
