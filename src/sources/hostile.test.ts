@@ -53,14 +53,14 @@ const files: readonly (readonly [what: string, bytes: Buffer])[] = [
   [
     "many who wait for many",
     lines(
-      20_000,
+      8_000,
       (at) => `{"id":"c${at}","dependencies":[${on("parent-child", "p")},${on("waits-for", "p")}]}`,
     ),
   ],
   [
     "a chain of parents",
     lines(
-      40_000,
+      10_000,
       (at) => `{"id":"c${at}","dependencies":[${on("parent-child", `c${at + 1}`)},${on("blocks", "c7")}]}`,
     ),
   ],
@@ -79,6 +79,14 @@ test.each(files)("%s takes a time that grows with the size, in any format", (_wh
     const { cpuMs } = cpuTimed(() => readProject(bytes, `hostile.${ending}`, { now: 0 }));
     expect(cpuMs, ending).toBeLessThan(MAX_CPU_MS);
   }
+});
+
+test("what is nested deeper than anybody nests is refused with its line", () => {
+  const text = `{"x":"[[\\"",\n"y":${"[".repeat(2_000)}`;
+  const result = readProject(Buffer.from(text), "deep.json", { now: 0 });
+  expect(result.ok ? [] : result.problems).toMatchObject([
+    { line: 2, message: expect.stringContaining("1000 deep") },
+  ]);
 });
 
 test("a file that is too large for any text is refused", () => {

@@ -37,6 +37,25 @@ export function* items(text: string, at: number): Generator<number> {
   }
 }
 
+/**
+ * Where a text that may be JSON, or nearly so, has more lists and maps in one another than that. A parser holds memory
+ * for each of them, far more than the text takes.
+ */
+export function findTooDeep(text: string, maxDepth: number): number | undefined {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) {
+      at = endOfString(text, at) - 1;
+      if (at < 0) return undefined;
+    } else if (unit === OPEN_MAP || unit === OPEN_LIST) {
+      depth += 1;
+      if (depth > maxDepth) return at;
+    } else if (unit === CLOSE_MAP || unit === CLOSE_LIST) depth -= 1;
+  }
+  return undefined;
+}
+
 /** The offset of the first character that is no blank. */
 export function startOfValue(text: string): number {
   return skipBetween(text, 0);
@@ -60,10 +79,12 @@ function endOfValue(text: string, start: number): number {
   return at;
 }
 
+/** 0 where it does not end. */
 function endOfString(text: string, start: number): number {
   let at = start;
   for (;;) {
     at = text.indexOf('"', at + 1);
+    if (at === -1) return 0;
     let slash = at;
     while (text[slash - 1] === "\\") slash -= 1;
     if ((at - slash) % 2 === 0) return at + 1;

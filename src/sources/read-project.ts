@@ -1,5 +1,6 @@
 import { readBeads } from "./beads/read-beads.ts";
 import { readGraph } from "./graph-file.ts";
+import { findTooDeep } from "./json-spans.ts";
 import { isMapping } from "./json-values.ts";
 import { readPsplib } from "./psplib.ts";
 import { type ReadOptions, type ReadResult, refusal } from "./result.ts";
@@ -13,6 +14,7 @@ const KNOWN =
 const UNKNOWN = refusal(1, `this is no file that a plan can be made for; known are ${KNOWN}`);
 
 const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_DEPTH = 1_000;
 /** Enough for the head of any format. */
 const HEAD_BYTES = 64 * 1024;
 
@@ -65,6 +67,12 @@ function formatByContent(bytes: Uint8Array): Format | undefined {
 /** A graph file may be JSON too, and says best what is wrong with JSON that is none of these. */
 function readJson(bytes: Uint8Array, fileName: string, options: ReadOptions): ReadResult {
   const text = new TextDecoder().decode(bytes);
+  const deepAt = findTooDeep(text, MAX_DEPTH);
+  if (deepAt !== undefined)
+    return refusal(
+      lineAt(text, deepAt),
+      `maps and lists are nested more than ${MAX_DEPTH} deep; flatten them`,
+    );
   const root = parse(text);
   if (isMapping(root) && !Object.hasOwn(root, "nodes")) {
     if (Object.hasOwn(root, "workflow")) return readWfFormat(text, root, fileName);
@@ -72,6 +80,12 @@ function readJson(bytes: Uint8Array, fileName: string, options: ReadOptions): Re
   }
   if (root === undefined && isIssue(parse(firstLine(text)))) return readBeads(bytes, fileName, options);
   return root === undefined && formatByName(fileName) !== "json" ? UNKNOWN : readGraph(bytes, fileName);
+}
+
+function lineAt(text: string, offset: number): number {
+  let line = 1;
+  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) line += 1;
+  return line;
 }
 
 function isIssue(value: unknown): boolean {

@@ -1,11 +1,14 @@
-import type { Activity, Finding } from "../plan/index.ts";
+import type { Activity } from "../plan/index.ts";
 import { shown } from "../protocol/index.ts";
+import { Findings } from "./findings.ts";
 import { lineOfItems } from "./item-lines.ts";
 import { type Mapping, mappingOf, nameOf } from "./json-values.ts";
-import { baseName, MAX_AMOUNT, MAX_TICKS, PLAIN, Problems, type ReadResult } from "./result.ts";
+import { baseName, MAX_AMOUNT, MAX_TICKS, PLAIN, Problems, type ReadResult, refusal } from "./result.ts";
 
 /** How long a task counts that nobody measured, so that a workflow without measurements is planned by its steps. */
 const UNMEASURED_MS = 1_000;
+
+const MAX_TASKS = 1_000_000;
 
 /**
  * Workflows in WfFormat (wfcommons). From 1.5 on the graph (`specification`) and the measurements (`execution`) are
@@ -13,15 +16,14 @@ const UNMEASURED_MS = 1_000;
  */
 export function readWfFormat(text: string, root: Mapping, fileName: string): ReadResult {
   const list = taskList(mappingOf(root["workflow"]));
-  const problems = new Problems();
-  if (!list) {
-    problems.add(1, "workflow must have specification.tasks, tasks or jobs, a list");
-    return problems.result();
-  }
+  if (!list) return refusal(1, "workflow must have specification.tasks, tasks or jobs, a list");
+  if (list.tasks.length > MAX_TASKS)
+    return refusal(1, `the workflow has ${list.tasks.length} tasks; at most ${MAX_TASKS} can be read`);
   const lineOf = lineOfItems(text, list.path);
+  const problems = new Problems();
   const tasks = readTasks(list.tasks, lineOf, problems);
   if (!problems.isEmpty) return problems.result();
-  const findings: Finding[] = [];
+  const findings = new Findings();
   const needs = new Needs(tasks, findings);
   const measured = measurements(mappingOf(root["workflow"]));
   const activities = tasks.map((task) => ({
@@ -31,10 +33,9 @@ export function readWfFormat(text: string, root: Mapping, fileName: string): Rea
     ...costs({ ...task.map, ...measured.get(task.id) }, task, findings),
     ...PLAIN,
   }));
-  findings.sort((a, b) => a.line - b.line);
   const name = nameOf(root["name"]) ?? baseName(fileName);
   const unit = { name: "seconds", ticks: 1_000 } as const;
-  return { ok: true, project: { name, unit, activities, capacities: {}, findings } };
+  return { ok: true, project: { name, unit, activities, capacities: {}, findings: findings.list() } };
 }
 
 interface Task {
@@ -87,9 +88,9 @@ function readTasks(
 class Needs {
   readonly #ids = new Map<string, string>();
   readonly #needs = new Map<string, Set<string>>();
-  readonly #findings: Finding[];
+  readonly #findings: Findings;
 
-  constructor(tasks: readonly Task[], findings: Finding[]) {
+  constructor(tasks: readonly Task[], findings: Findings) {
     this.#findings = findings;
     // A name that several tasks have means none of them, unless it is an id too.
     for (const { id, name } of tasks) this.#ids.set(name, this.#ids.has(name) ? "" : id);
@@ -122,7 +123,7 @@ class Needs {
   }
 
   #find({ id, line }: Task, code: string, message: string): void {
-    this.#findings.push({ line, id, code, message });
+    this.#findings.add(line, code, message, id);
   }
 }
 
@@ -132,7 +133,7 @@ function measurements(workflow: Mapping): ReadonlyMap<string, Mapping> {
   return new Map(maps.flatMap((map) => (typeof map["id"] === "string" ? [[map["id"], map]] : [])));
 }
 
-function costs(map: Mapping, task: Task, findings: Finding[]): Pick<Activity, "duration" | "uses"> {
+function costs(map: Mapping, task: Task, findings: Findings): Pick<Activity, "duration" | "uses"> {
   const { id, line } = task;
   const seconds = map["runtimeInSeconds"] ?? map["runtime"];
   const cores = map["coreCount"] ?? map["cores"];
@@ -140,14 +141,14 @@ function costs(map: Mapping, task: Task, findings: Finding[]): Pick<Activity, "d
   if (!(duration >= 0 && duration <= MAX_TICKS)) {
     const got = seconds === undefined ? "is missing" : `must be a number from 0 on, not ${shown(seconds)}`;
     const message = `runtimeInSeconds ${got}; it counts as ${UNMEASURED_MS / 1_000} s`;
-    findings.push({ line, id, code: "no-runtime", message });
+    findings.add(line, "no-runtime", message, id);
     duration = UNMEASURED_MS;
   }
   const cpu = typeof cores === "number" ? Math.ceil(cores) : Number.NaN;
   if (cpu > 0 && cpu <= MAX_AMOUNT) return { duration, uses: { slots: 1, cpu } };
   if (cores !== undefined) {
     const message = `coreCount must be a number above 0, not ${shown(cores)}; it is ignored`;
-    findings.push({ line, id, code: "bad-cores", message });
+    findings.add(line, "bad-cores", message, id);
   }
   return { duration, uses: { slots: 1 } };
 }

@@ -12,7 +12,7 @@ export interface Waits {
  * Children wait for all that their parents wait for, and whoever waits for children names them all: few lines can say
  * far more than can be listed. No file that people use comes near this; what would go beyond is held.
  */
-const MAX_LISTED = 4_000_000;
+const MAX_LISTED = 2_000_000;
 
 /**
  * Whom each issue waits for.
