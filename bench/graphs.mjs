@@ -39,10 +39,13 @@ export const NO_OP = {
   priority: 2,
   capabilities: [],
   limits: [],
+  amounts: [],
   maxAttempts: 1,
   backoffMs: 0,
   timeoutMs: 0,
   held: false,
+  risk: "medium",
+  speculate: false,
 };
 
 /**

@@ -28,6 +28,7 @@ export function taskOf(number) {
     memoryBytes: 0,
     capabilities: [],
     limits: [],
+    amounts: [],
     maxAttempts: 3,
     backoffMs: 1_000,
     timeoutMs: 0,
