@@ -1,4 +1,4 @@
-// npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]
+// npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM] [--set DIR] [--bounds CSV] [--schedules N]
 //
 // Exits with 0 also when a goal is missed, which the results say; with 1 when something is wrong rather than
 // slow; with 2 when it was asked for what there is not.
@@ -7,13 +7,14 @@ import { parseArgs } from "node:util";
 import { backlog } from "./backlog.mjs";
 import { decisions } from "./decisions.mjs";
 import { durability } from "./durability.mjs";
+import { plan } from "./plan.mjs";
 import { queue } from "./queue.mjs";
 import { asJson, asText } from "./report.mjs";
 import { soak } from "./soak.mjs";
 import { start } from "./start.mjs";
 
 /** @type {readonly import("./report.mjs").Bench[]} */
-const BENCHES = [decisions, queue, backlog, start, durability, soak];
+const BENCHES = [decisions, queue, backlog, start, durability, soak, plan];
 
 const USAGE = [
   "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",
@@ -27,6 +28,8 @@ const USAGE = [
   "  --rounds N  so many rounds, 1 to 100",
   "  --only SYSTEM",
   `              this one alone, or several: ${BENCHES.flatMap(({ systems = [] }) => systems).join(", ")}`,
+  "  --set DIR, --bounds CSV, --schedules N",
+  "              for plan: which instances, their best known makespans, and how many schedules instead of 1 s",
   "",
 ].join("\n");
 
@@ -66,12 +69,15 @@ function parse() {
         help: { type: "boolean", short: "h", default: false },
         rounds: { type: "string" },
         only: { type: "string", multiple: true, default: [] },
+        set: { type: "string" },
+        bounds: { type: "string" },
+        schedules: { type: "string" },
       },
     });
     const [name, ...more] = positionals;
-    const { rounds, only, ...flags } = values;
+    const { rounds, schedules, only, ...flags } = values;
     const benches = BENCHES.filter((bench) => name === "all" || bench.name === name);
-    const request = { benches, ...flags, only, ...(rounds !== undefined && { rounds: Number(rounds) }) };
+    const request = { benches, ...flags, only, ...numbersOf({ rounds, schedules }) };
     if (flags.help) return request;
     if (name === undefined || more.length > 0) return "Name one benchmark, or all.";
     if (benches.length === 0) return `There is no benchmark ${name}.`;
@@ -81,10 +87,22 @@ function parse() {
   }
 }
 
-/** @param {{ benches: readonly import("./report.mjs").Bench[], only: readonly string[], rounds?: number }} request */
-function whatIsWrong({ benches, only, rounds = 1 }) {
+/** @param {Readonly<Record<string, string | undefined>>} given */
+function numbersOf(given) {
+  /** @type {{ rounds?: number, schedules?: number }} */
+  const numbers = {};
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) Object.assign(numbers, { [name]: Number(value) });
+  return numbers;
+}
+
+/**
+ * @param {{ benches: readonly import("./report.mjs").Bench[], only: readonly string[], rounds?: number, schedules?: number }} request
+ */
+function whatIsWrong({ benches, only, rounds = 1, schedules = 1 }) {
   const unknown = only.find((one) => !benches.some(({ systems = [] }) => systems.includes(one)));
   if (unknown !== undefined) return `--only ${unknown}: the benchmark compares no such system.`;
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) return "--rounds is a number from 1 to 100.";
+  if (!Number.isSafeInteger(schedules) || schedules < 1) return "--schedules is a whole number from 1 on.";
   return undefined;
 }

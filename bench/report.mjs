@@ -31,6 +31,9 @@ import { cpus, loadavg, totalmem } from "node:os";
  * @property {boolean} full The largest sizes too.
  * @property {number} [rounds] Instead of as many as the benchmark makes by itself.
  * @property {readonly string[]} only Of the systems; none: all.
+ * @property {string} [set] A directory of instances to plan.
+ * @property {string} [bounds] Their best known makespans.
+ * @property {number} [schedules] So many for each, instead of as many as there is time for.
  * @property {(line: string) => void} say
  */
 

@@ -54,10 +54,31 @@ test("a benchmark that there is not is refused with a list of those that there a
   );
 });
 
+test("a small run of the benchmark of plans says how far they are from the optimum, and checks each of them", {
+  timeout: 180_000,
+}, async () => {
+  const { code, stdout, stderr } = await bench(["plan", "--quick", "--schedules", "200", "--json"]);
+  expect(stderr).not.toContain("FAILED");
+  expect(code).toBe(0);
+  const { results, skipped } = JSON.parse(stdout);
+  if (skipped) return expect(stderr).toContain("SKIPPED");
+  const measured = (metric: string) =>
+    results.find((row: { metric: string }) => row.metric === metric)?.value;
+  expect(measured("checked")).toBe(24);
+  expect(measured("above the best known")).toBeGreaterThan(0);
+});
+
+test("where there are no instances to plan, that is said loudly", async () => {
+  const { code, stdout, stderr } = await bench(["plan", "--json", "--set", "no-such-directory"]);
+  expect([code, JSON.parse(stdout).results]).toEqual([0, []]);
+  expect(stderr).toContain("plan: SKIPPED: no-such-directory is missing");
+});
+
 test("systems and rounds that there are not are refused", async () => {
   for (const [args, why] of [
     [["queue", "--only", "nonsense"], "--only nonsense: the benchmark compares no such system."],
     [["queue", "--rounds", "x"], "--rounds is a number from 1 to 100."],
+    [["plan", "--schedules", "0"], "--schedules is a whole number from 1 on."],
   ] as const) {
     const { code, stdout, stderr } = await bench(args);
     expect([code, stdout, stderr.split("\n")[0]]).toEqual([2, "", why]);
