@@ -8,7 +8,7 @@ import { stimulusOf } from "./stimuli.ts";
 import type { Traces } from "./traces.ts";
 
 /** While one slice is decided and one is committed, the next is made ready. */
-const SLICE = 500;
+const SLICE = 1_000;
 const SLICES_AHEAD = 3;
 /** How many repetitions are looked up at once. */
 const AT_ONCE = 32;
