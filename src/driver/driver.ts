@@ -342,7 +342,10 @@ export class Driver implements AsyncDisposable {
         this.#committedSeq = block.seq + block.count - 1;
         onCommitted(events, now);
       }
-      for (const [at, waiting] of taken.entries()) waiting.request.answer(waiting.at, replies[at] as Reply);
+      for (let at = 0; at < taken.length; at++) {
+        const waiting = taken[at] as Waiting;
+        waiting.request.answer(waiting.at, replies[at] as Reply);
+      }
       this.#releaseHeld();
       if (snapshot) this.#snapshots.save(snapshot);
     } catch (error) {

@@ -119,10 +119,17 @@ function encodeAssigned(event: TaskAssigned): string {
 
 function encodeSubmitted(event: TaskSubmitted): string {
   const { id, agent, zone, spec, requestState, boostMicros, deadline, runAt, requestHash, attempts } = event;
-  const names = `${JSON.stringify(id)},${JSON.stringify(agent)},${JSON.stringify(zone)}`;
+  const names = `${quoted(id)},${quoted(agent)},${quoted(zone)}`;
   const times = `${boostMicros},${deadline},${runAt}`;
   const requeued = event.requeued === undefined ? "" : `,${event.requeued}`;
-  return `["TaskSubmitted",${names},${encodeSpec(spec)},"${requestState}",${times},${JSON.stringify(requestHash)},${attempts}${requeued}]`;
+  return `["TaskSubmitted",${names},${encodeSpec(spec)},"${requestState}",${times},${quoted(requestHash)},${attempts}${requeued}]`;
+}
+
+const PLAIN = /^[\w.:-]*$/;
+
+/** Names and hashes have nothing to escape, and to see that takes less than to look for it. */
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 const SPEC_TEXTS = new WeakMap<WireSpec, string>();
@@ -139,7 +146,7 @@ function encodeSpec(spec: WireSpec): string {
 
 function encodeFinished(event: AttemptFinished): string {
   const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros } = event;
-  const hash = resultHash === "" ? '""' : JSON.stringify(resultHash);
+  const hash = quoted(resultHash);
   const cost = costMicros === undefined ? "" : `,${costMicros}`;
   return `["AttemptFinished",${run},${node},${attempt},${startedAt},${hash},${resultBytes}${cost}]`;
 }

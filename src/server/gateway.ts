@@ -191,14 +191,16 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const acks = new Array<Ack>(reports.length).fill(UNKNOWN);
     const stimuli: ReturnType<typeof reportStimulus>[] = [];
     const places: number[] = [];
-    for (const [at, report] of reports.entries()) {
+    for (let at = 0; at < reports.length; at++) {
+      const report = reports[at] as Report;
       const task = this.#placed.known(report.task);
       if (!task || !this.#mayReport(session, task, report.attempt)) continue;
       stimuli.push(reportStimulus(task, report, now, maxResultBytes));
       places.push(at);
     }
     const answers = await driver.submitAll(stimuli);
-    for (const [index, at] of places.entries()) acks[at] = ackOf(answers[index] as Answer);
+    for (let index = 0; index < places.length; index++)
+      acks[places[index] as number] = ackOf(answers[index] as Answer);
     for (const { accepted } of acks) if (!accepted) this.#options.onFenced?.();
     return acks;
   }

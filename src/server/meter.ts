@@ -3,7 +3,7 @@ import type { AttemptStarted, LedgerEvent, Report } from "../ledger/index.ts";
 import { NO_RUN, REJECTIONS } from "../placement/index.ts";
 import { CLASS_NAMES } from "../queue/index.ts";
 import { type State, Status, type Tasks } from "../scheduler/index.ts";
-import type { ServiceStore } from "../store/index.ts";
+import type { RowChanges, ServiceStore } from "../store/index.ts";
 import type { Instruments } from "./http/metrics.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 
@@ -20,6 +20,8 @@ const RESULTS = {
 export class MeteredProjection extends Projection {
   readonly #instruments: Instruments | undefined;
   readonly #recent: RecentActivity;
+  /** Whether something was noted in this turn. */
+  #hasBegun = false;
 
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
@@ -33,8 +35,15 @@ export class MeteredProjection extends Projection {
   }
 
   override note(state: State, event: LedgerEvent, now: number, attached: unknown): void {
+    if (!this.#hasBegun) this.#recent.tick();
+    this.#hasBegun = true;
     this.#measure(state, event, now);
     super.note(state, event, now, attached);
+  }
+
+  override take(): RowChanges {
+    this.#hasBegun = false;
+    return super.take();
   }
 
   #measure(state: State, event: LedgerEvent, now: number): void {
@@ -50,8 +59,7 @@ export class MeteredProjection extends Projection {
         break;
       case "TaskAssigned":
         this.#instruments?.assigned(event.reason.type);
-        for (const [at, count] of event.rejected.entries())
-          if (count > 0) this.#instruments?.rejected(REJECTIONS[at] as string, count);
+        if (this.#instruments) this.#rejected(this.#instruments, event.rejected);
         break;
       case "WorkerLost":
         this.#instruments?.workerLost(event.code);
@@ -77,6 +85,11 @@ export class MeteredProjection extends Projection {
         break;
       default:
     }
+  }
+
+  #rejected(instruments: Instruments, counts: readonly number[]): void {
+    for (const [at, count] of counts.entries())
+      if (count > 0) instruments.rejected(REJECTIONS[at] as string, count);
   }
 
   #submitted(zone: string, count: number): void {

@@ -4,7 +4,10 @@ import { RecentActivity } from "./recent-activity.ts";
 test("rates are over the last ten whole seconds", () => {
   let now = 5_000;
   const recent = new RecentActivity(() => now);
-  for (; now < 25_000; now += 100) recent.note("a", "submitted");
+  for (; now < 25_000; now += 100) {
+    recent.tick();
+    recent.note("a", "submitted");
+  }
   expect(recent.of("a")).toMatchObject({ submittedPerSecond: 10, startedPerSecond: 0 });
   now += 5_000;
   expect(recent.of("a").submittedPerSecond).toBe(5);
@@ -21,6 +24,7 @@ test("waits are those of the last minute, by zone", () => {
   expect(recent.of("a").waitMs).toEqual({ p50: 50, p95: 95 });
   expect(recent.of("b").waitMs).toBeUndefined();
   now += 40_000;
+  recent.tick();
   recent.waited("a", 7);
   now += 30_000;
   expect(recent.of("a").waitMs).toEqual({ p50: 7, p95: 7 });

@@ -21,17 +21,28 @@ const MAX_ZONES = 256;
 
 export type Happening = "submitted" | "started" | "ended";
 
-/** Follows what happens, on a clock of its own that never jumps. */
+/**
+ * Follows what happens, on a clock of its own that never jumps. What is noted happened when it was last told the time: to
+ * ask the clock for each task would cost more than to count it.
+ */
 export class RecentActivity {
-  readonly #nowMs: () => number;
+  readonly #clock: () => number;
+  readonly #nowMs = () => this.#toldMs;
+  #toldMs: number;
   readonly #zones = new Map<string, ZoneActivity>();
   readonly #commits: Samples;
   /** Most of what happens happens where the last thing did. */
   #last: { readonly name: string; readonly activity: ZoneActivity } | undefined;
 
-  constructor(nowMs: () => number = () => performance.now()) {
-    this.#nowMs = nowMs;
-    this.#commits = new Samples(nowMs);
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+    this.#toldMs = clock();
+    this.#commits = new Samples(this.#nowMs);
+  }
+
+  /** Tells it the time. */
+  tick(): void {
+    this.#toldMs = this.#clock();
   }
 
   note(zone: string, what: Happening, count = 1): void {
@@ -43,15 +54,18 @@ export class RecentActivity {
   }
 
   committed(ms: number): void {
+    this.tick();
     this.#commits.add(ms);
   }
 
   of(zone: string): Activity {
+    this.tick();
     return (this.#zones.get(zone) ?? new ZoneActivity(this.#nowMs)).toActivity();
   }
 
   /** Of all zones: they share the ledger. */
   commitMs(): Quantiles | undefined {
+    this.tick();
     return this.#commits.quantiles();
   }
 

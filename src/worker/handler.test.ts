@@ -21,7 +21,7 @@ async function run(handler: Handler, payload: unknown, timeoutMs = 0): Promise<R
     warn() {},
   });
   const sinceMs = performance.now();
-  const report = await attempt.run(handler);
+  const report = await new Promise<Report>((resolve) => attempt.run(handler, resolve));
   return { report, lines, elapsedMs: performance.now() - sinceMs };
 }
 

@@ -61,20 +61,18 @@ export class TaskAttempt {
     return this.#abort.signal;
   }
 
-  /** Never rejects. */
-  run(handler: Handler): Promise<Report> {
+  /** Tells once how it ended. */
+  run(handler: Handler, onEnd: (report: Report) => void): void {
     this.startedAt = Date.now();
     this.#endsByForce = handler.endsByForce;
     const { timeout_ms } = this.assignment;
     if (timeout_ms > 0)
       this.#limit = setTimeout(() => this.#stop("timed_out"), Math.min(timeout_ms, MAX_TIMER_MS));
-    return new Promise((resolve) => {
-      this.#onEnd = resolve;
-      this.#work(handler).then(
-        (result) => this.#end(() => this.#finished(jsonResult(result))),
-        (error: unknown) => this.#end(() => this.#failed(error)),
-      );
-    });
+    this.#onEnd = onEnd;
+    this.#work(handler).then(
+      (result) => this.#end(() => this.#finished(jsonResult(result))),
+      (error: unknown) => this.#end(() => this.#failed(error)),
+    );
   }
 
   #work(handler: Handler): Promise<unknown> {

@@ -235,7 +235,7 @@ export class Worker {
     this.#running.add(attempt);
     observe?.({ type: "started", assignment });
     const sinceMs = performance.now();
-    void attempt.run(handler).then((report) => {
+    attempt.run(handler, (report) => {
       this.#running.delete(attempt);
       // After leaving there is nobody to report to, and what was stopped for that reason was not cancelled.
       if (this.#over.signal.aborted) return;
