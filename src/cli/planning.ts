@@ -59,43 +59,58 @@ export class Planner {
     this.#status.show(() => `planning ${countOf(original.activities.length, "node")}`);
     const { project, speculated } = speculate(original, capacities, this.#options.speculation);
     const compiled = compile(project, capacities);
-    const found = await this.#find(project, compiled.problem, startedMs).finally(() => this.#status.clear());
+    // To say what a plan comes to takes about as long as this did.
+    const searchMs = Math.max(
+      this.#options.effortMs / 2,
+      this.#options.effortMs - (performance.now() - startedMs),
+    );
+    const found = await this.#find(project, compiled.problem, startedMs + searchMs).finally(() =>
+      this.#status.clear(),
+    );
     const plan = assemble(project, compiled, found);
     return { project, plan, capacities, speculated, seed: this.#options.seed };
   }
 
-  async #find(project: Project, problem: Problem, startedMs: number): Promise<Found> {
-    const { mode, seed, effortMs, schedules } = this.#options;
-    const deadlineMs = schedules === undefined ? startedMs + effortMs : Number.POSITIVE_INFINITY;
+  async #find(project: Project, problem: Problem, deadlineMs: number): Promise<Found> {
+    const { mode, seed, schedules } = this.#options;
     const levels = levelsOf(problem);
     const bound = lowerBound(problem, levels);
-    const first = await this.#first(project, problem, levels);
-    if (mode === "online") return { mode, starts: first.starts, lowerBound: bound, schedules: 1 };
-    const search = new Search(problem, seed, first);
-    const tell = (): string => statusOf(project, search.best.makespan, bound, search.schedules);
-    await this.#pump(search.steps(schedules ?? Number.POSITIVE_INFINITY, bound), deadlineMs, tell);
+    if (mode === "online") {
+      const { starts } = await this.#online(project, problem, levels);
+      return { mode, starts, lowerBound: bound, schedules: 1 };
+    }
+    const isQuick = problem.size <= MOST_ONLINE_FIRST;
+    const known = isQuick ? await this.#online(project, problem, levels) : undefined;
+    const search = new Search(problem, seed, known);
+    await this.#pump(search.steps(schedules ?? Number.POSITIVE_INFINITY, bound), {
+      // There must be one to end with.
+      mayStop: () => Number.isFinite(search.best.makespan),
+      deadlineMs: schedules === undefined ? deadlineMs : Number.POSITIVE_INFINITY,
+      tell: () => statusOf(project, search.best.makespan, bound, search.schedules),
+    });
     return { mode, starts: search.best.starts, lowerBound: bound, schedules: search.schedules };
   }
 
-  /** What the live scheduler would do; where nobody asked for that and it would take long, something close to it. */
-  async #first(project: Project, problem: Problem, levels: Levels): Promise<Schedule> {
-    const { mode, starvationMs } = this.#options;
-    if (mode === "online" || problem.size <= MOST_ONLINE_FIRST) {
-      const online = new Online(project, problem);
-      const tell = (): string => `planning: ${formatTicks(online.makespan, project.unit)} so far`;
-      if (await this.#pump(online.steps(starvationMs), Number.POSITIVE_INFINITY, tell)) return online;
-    }
+  /** What the live scheduler would do; where it was stopped before that was known, something close to it. */
+  async #online(project: Project, problem: Problem, levels: Levels): Promise<Schedule> {
+    const online = new Online(project, problem);
+    const isKnown = await this.#pump(online.steps(this.#options.starvationMs), {
+      mayStop: () => true,
+      deadlineMs: Number.POSITIVE_INFINITY,
+      tell: () => `planning: ${formatTicks(online.makespan, project.unit)} so far`,
+    });
+    if (isKnown) return online;
     const close = new ParallelScheduler(problem);
     close.schedule(wholeOrder(project, problem, levels));
     return close;
   }
 
   /** Lets others have their turn meanwhile. False if it was stopped before it ended. */
-  async #pump(steps: Generator<void, void>, deadlineMs: number, tell: () => string): Promise<boolean> {
+  async #pump(steps: Generator<void, void>, { mayStop, deadlineMs, tell }: Pumping): Promise<boolean> {
     let turnMs = performance.now();
     for (const _ of steps) {
       const nowMs = performance.now();
-      if (this.#isStopped || nowMs >= deadlineMs) return false;
+      if ((this.#isStopped || nowMs >= deadlineMs) && mayStop()) return false;
       if (nowMs - turnMs < TURN_MS) continue;
       this.#status.show(tell);
       await setImmediate();
@@ -105,7 +120,14 @@ export class Planner {
   }
 }
 
+interface Pumping {
+  readonly mayStop: () => boolean;
+  readonly deadlineMs: number;
+  readonly tell: () => string;
+}
+
 function statusOf({ unit }: Project, best: number, bound: number, tried: number): string {
-  const times = `best ${formatTicks(best, unit)}, lower bound ${formatTicks(bound, unit)}`;
+  const shortest = Number.isFinite(best) ? formatTicks(best, unit) : "none yet";
+  const times = `best ${shortest}, lower bound ${formatTicks(bound, unit)}`;
   return `planning: ${times}, ${countOf(tried, "schedule")} tried`;
 }

@@ -52,7 +52,9 @@ export class Run implements Tasks {
   /** Where a ready node is in the heaps of its lane; -1 for others. */
   readonly places: Int32Array;
   readonly ages: Int32Array;
+  /** By specification, and each once: many specifications share few. */
   readonly #lanes: readonly Lane[];
+  readonly #distinctLanes: ReadonlySet<Lane>;
   readonly #watch: Watch;
   /** What has not ended and waits for no other node. The longest chain that remains begins with one of these. */
   readonly #front: IndexHeap;
@@ -97,6 +99,7 @@ export class Run implements Tasks {
     this.places = new Int32Array(size).fill(-1);
     this.ages = new Int32Array(size).fill(-1);
     this.#lanes = lanesOf(this, groupOf);
+    this.#distinctLanes = new Set(this.#lanes);
     this.#watch = watch;
     const { holdsUpMs } = this.graph;
     this.#frontPlaces = new Int32Array(size).fill(-1);
@@ -132,7 +135,7 @@ export class Run implements Tasks {
   }
 
   lanes(): ReadonlySet<Lane> {
-    return new Set(this.#lanes);
+    return this.#distinctLanes;
   }
 
   /** The class that a node starts in. */
