@@ -219,6 +219,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
   TasksSkipped: fc.record({ ...kind("TasksSkipped"), ...ofNode, nodes: fc.array(anyIndex) }),
   CancelSignalled: fc.record({ ...kind("CancelSignalled"), ...ofAttempt }),
   ReservationMade: fc.record({ ...kind("ReservationMade"), ...ofNode, worker: anyIndex, freeAt: anyTime }),
+  RoomReserved: fc.record({ ...kind("RoomReserved"), ...ofNode }),
   RunEnded: fc.record({
     ...kind("RunEnded"),
     run: anyIndex,

@@ -241,8 +241,31 @@ export function tellGolden(parts) {
   teller.turn(5, { kind: "CancelRequested", run, node });
   teller.turn(5, { kind: "AttemptCancelled", ...teller.attempt("chain", "c1") });
   teller.turn(5, { kind: "CancelRequested", run: teller.attempt(runId, emoji).run, node: -1 });
+  tellAmounts(teller);
   tellQueue(teller);
   return teller.told();
+}
+
+/**
+ * Amounts of a limit, risks, and room that is kept for what small tasks went ahead of.
+ *
+ * @param {Teller} teller
+ */
+function tellAmounts(teller) {
+  const zone = "amounts";
+  const uses = (/** @type {number} */ tokens) => ({ limits: ["tokens"], amounts: [tokens], estimateMs: 100 });
+  teller.configure({ resources: { tokens: 10 }, starveNodeMs: 400 });
+  teller.turn(5, joins("amounts-1", { zone, slots: 9 }));
+  const small = ["k1", "k2", "k3"].map((id) => aNode(id, { ...uses(4), risk: "high" }));
+  teller.turn(5, teller.submission("small", small, { zone }));
+  teller.turn(5, teller.submission("big", [aNode("big", { ...uses(9), speculate: true })], { zone }));
+  teller.turn(5, teller.finished("small", "k1"));
+  teller.turn(600);
+  teller.turn(5, teller.finished("small", "k2"), teller.submission("late", [aNode("k4", uses(1))], { zone }));
+  teller.turn(5, teller.finished("small", "k3"));
+  teller.turn(5, teller.finished("big", "big"));
+  teller.turn(5, teller.finished("late", "k4"));
+  teller.configure({ resources: {} });
 }
 
 /**

@@ -189,6 +189,8 @@ function describeHappening(happening: Happening, answer: Explanation): string {
         : `to be tried again, due ${since(answer, happening.dueAt)}`;
     case "reserved":
       return `${neutralise(happening.worker)} is kept free for it`;
+    case "room-reserved":
+      return "room is kept for it under its limits";
     case "cancel-requested":
       return "its cancellation was requested";
     case "cancel-signalled":

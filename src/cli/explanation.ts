@@ -91,6 +91,7 @@ export type Happening = { readonly seq: number; readonly at: number } & (
   | { readonly type: "ended"; readonly outcome: AttemptOutcome; readonly error: Failure["error"] }
   | { readonly type: "retried"; readonly dueAt: number }
   | { readonly type: "reserved"; readonly worker: string }
+  | { readonly type: "room-reserved" }
   | { readonly type: "cancel-signalled" | "cancel-requested" }
   | { readonly type: "failed" }
   | { readonly type: "cancelled"; readonly because: CancelCause }
@@ -242,6 +243,9 @@ class Watch {
         break;
       case "ReservationMade":
         this.#happen({ type: "reserved", seq, at, worker: state.worker(event.worker).id });
+        break;
+      case "RoomReserved":
+        this.#happen({ type: "room-reserved", seq, at });
         break;
       case "CancelRequested":
         this.#happen({ type: "cancel-requested", seq, at });

@@ -57,6 +57,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   TasksSkipped: ["run", "node", "nodes"],
   CancelSignalled: ["run", "node", "attempt"],
   ReservationMade: ["run", "node", "worker", "freeAt"],
+  RoomReserved: ["run", "node"],
   RunEnded: ["run", "outcome"],
 };
 
@@ -68,6 +69,7 @@ const DECISIONS: ReadonlySet<EventKind> = new Set<EventKind>([
   "TasksSkipped",
   "CancelSignalled",
   "ReservationMade",
+  "RoomReserved",
   "RunEnded",
 ]);
 

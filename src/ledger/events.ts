@@ -44,6 +44,7 @@ export type Decision =
   | TasksSkipped
   | CancelSignalled
   | ReservationMade
+  | RoomReserved
   | RunEnded;
 
 /** Names the rules that decided. `apply` reads every version; `--redecide` is promised for the same one. */
@@ -63,6 +64,8 @@ export interface SchedulerConfig extends PlacementConfig, QueueConfig {
    * hours.
    */
   readonly starveNodeMs?: number;
+  /** How much of a limit may run at once in each zone, where nobody has set it: by name. */
+  readonly resources?: Readonly<Record<string, number>>;
   readonly maxBackoffMs: number;
   /** By how much a wait before a retry may be longer than it would be, so that not all come at once. */
   readonly jitterPermille: number;
@@ -296,6 +299,13 @@ export interface TasksSkipped {
 
 export interface CancelSignalled extends OfAttempt {
   readonly kind: "CancelSignalled";
+}
+
+/** So much of its limits is kept for the task as it needs: what needs less no longer goes ahead of it. */
+export interface RoomReserved {
+  readonly kind: "RoomReserved";
+  readonly run: number;
+  readonly node: number;
 }
 
 export interface ReservationMade {

@@ -65,6 +65,7 @@ const EVENT_KINDS = [
   "CancelRequested",
   "CancelSignalled",
   "ReservationMade",
+  "RoomReserved",
   "RunSubmitted",
   "RunEnded",
   "EventsMissed",

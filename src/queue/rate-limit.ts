@@ -29,6 +29,8 @@ export interface LimitSnapshot extends LimitConfig {
  */
 export class Limit {
   #concurrency: number | null = null;
+  /** What holds where nobody has set a concurrency; null: no limit. It follows from the configuration. */
+  byDefault: number | null = null;
   #rateCount: number | null = null;
   #periodMs = 1;
   #running = 0;
@@ -41,7 +43,7 @@ export class Limit {
 
   /** What may run at once; without a limit no number is too large. */
   get max(): number {
-    return this.#concurrency ?? Number.POSITIVE_INFINITY;
+    return this.#concurrency ?? this.byDefault ?? Number.POSITIVE_INFINITY;
   }
 
   get isConfigured(): boolean {
@@ -66,7 +68,7 @@ export class Limit {
   }
 
   hasRoom(amount: number): boolean {
-    return this.#concurrency === null || this.#running + amount <= this.#concurrency;
+    return this.#running + amount <= this.max;
   }
 
   /** When a rate that is used up admits again; undefined while it does not stand in the way. */

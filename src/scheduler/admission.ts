@@ -1,6 +1,8 @@
+import type { TaskKey } from "../placement/index.ts";
 import type { Limit } from "../queue/index.ts";
 import type { Group } from "./group.ts";
 import { placeKey } from "./group.ts";
+import { keepRoom, keptOf } from "./room.ts";
 import type { State } from "./state.ts";
 
 /** What keeps a whole group from starting anything, whatever the workers could take. */
@@ -18,23 +20,34 @@ export interface RoomBarrier {
   readonly max: number;
   /** What the task would add. */
   readonly needed: number;
+  /** What is kept for another task, which has waited for too long. */
+  readonly kept: number;
 }
 
 /**
- * The one place that lets tasks start: pauses, the share of the agent, and the limits that the submission named.
+ * The one place that lets tasks start: pauses, the share of the agent, and the limits that the submission named. What is
+ * kept of these is for the task with the key alone.
  * Asking changes nothing; starts and ends are counted where they are applied.
  */
-export function isAdmitted(state: State, group: Group, now: number): boolean {
-  if (state.paused.size > 0 && isPaused(state, group)) return false;
-  if (!state.shares.admit(group.zone, group.shareKey)) return false;
+export function isAdmitted(state: State, group: Group, now: number, key?: TaskKey): boolean {
+  if (!mayRun(state, group)) return false;
   for (let at = 0; at < group.limits.length; at++) {
-    if (!(group.limits[at] as Limit).admits(now, group.amounts[at] as number)) return false;
+    const limit = group.limits[at] as Limit;
+    const kept = state.kept.size > 0 ? keptOf(state, group, limit, key) : 0;
+    if (!limit.admits(now, (group.amounts[at] as number) + kept)) return false;
   }
   return true;
 }
 
+/** Whether neither a pause nor the share of its agent stands in its way. */
+export function mayRun(state: State, group: Group): boolean {
+  if (state.paused.size > 0 && isPaused(state, group)) return false;
+  return state.shares.admit(group.zone, group.shareKey);
+}
+
 /** The same, said in full. */
-export function barriers(state: State, group: Group, now: number): Barrier[] {
+export function barriers(state: State, group: Group, now: number, key?: TaskKey): Barrier[] {
+  keepRoom(state);
   const found: Barrier[] = [];
   const { zone } = group;
   const { executor } = group.pool.demand.needs;
@@ -49,9 +62,10 @@ export function barriers(state: State, group: Group, now: number): Barrier[] {
     const nextAt = limit.nextAt(now);
     if (nextAt !== undefined) found.push({ by: "rate", limit: name, nextAt });
     const needed = group.amounts[at] as number;
-    if (limit.hasRoom(needed)) continue;
+    const kept = keptOf(state, group, limit, key);
+    if (limit.hasRoom(needed + kept)) continue;
     const { running, max } = limit;
-    found.push({ by: "concurrency", limit: name, running, max, needed });
+    found.push({ by: "concurrency", limit: name, running, max, needed, kept });
   }
   return found;
 }

@@ -100,6 +100,9 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "CancelSignalled":
       state.tasks(event.run).move(event.node, Status.cancelling, state.seq, now);
       break;
+    case "RoomReserved":
+      state.roomFor.set(state.tasks(event.run).zoneOf(event.node), taskKey(event.run, event.node));
+      break;
     case "ReservationMade":
       state.fleet.reserve(state.worker(event.worker), taskKey(event.run, event.node));
       break;
@@ -153,12 +156,14 @@ function submitTask(state: State, event: TaskSubmitted, now: number): void {
   else state.delay(state.singles, single.number, single.since);
 }
 
-/** A worker that was kept free for what is paused would stand idle for as long as that lasts. */
+/** A worker or room that was kept for what is paused would stand idle for as long as that lasts. */
 function pause(state: State, { zone, executor }: QueuePaused): void {
   state.paused.add(placeKey(zone, executor));
-  for (const key of [...state.fleet.reservations.keys()]) {
-    const { needs } = state.tasks(runOfKey(key)).groupOf(nodeOfKey(key)).pool.demand;
-    if (needs.zone === zone && (executor === "" || needs.executor === executor)) state.fleet.unreserve(key);
+  for (const key of [...state.fleet.reservations.keys(), ...state.roomFor.values()]) {
+    const tasks = state.tasks(runOfKey(key));
+    const { needs } = tasks.groupOf(nodeOfKey(key)).pool.demand;
+    if (needs.zone === zone && (executor === "" || needs.executor === executor))
+      state.unreserve(tasks, nodeOfKey(key));
   }
 }
 
@@ -188,7 +193,7 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   const worker = state.worker(event.worker);
   const group = tasks.groupOf(node);
   tasks.withdraw(node);
-  state.fleet.unreserve(key);
+  state.unreserve(tasks, node);
   tasks.move(node, Status.assigned, state.seq, now);
   tasks.assignTo(node, event.attempt, event.worker);
   state.backlog--;
@@ -285,7 +290,7 @@ function leave(state: State, tasks: Tasks, node: number, to: Status, now: number
   const from = tasks.statusOf(node);
   if (from !== Status.settling && from !== Status.settlingCancel) state.backlog--;
   if (from === Status.ready || from === Status.delayed) tasks.withdraw(node);
-  state.fleet.unreserve(taskKey(tasks.number, node));
+  state.unreserve(tasks, node);
   tasks.move(node, to, state.seq, now);
   countEnded(state, tasks, node, to);
   if (tasks.number === NO_RUN) endSingle(state, node, false);

@@ -11,10 +11,11 @@ import {
   taskKey,
 } from "../placement/index.ts";
 import { type Entry, goesBefore } from "../queue/index.ts";
-import { isAdmitted, isDemoted, nextAdmissionAt } from "./admission.ts";
+import { isAdmitted, isDemoted, mayRun, nextAdmissionAt } from "./admission.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { localityOf } from "./locality.ts";
+import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -33,6 +34,7 @@ export type Emit = (event: LedgerEvent) => void;
 export function dispatch(state: State, now: number, emit: Emit): void {
   state.offerDue(now);
   state.arrangeRuns(now);
+  keepRoom(state);
   const { fleet } = state;
   for (let relief = -1; relief !== fleet.relief; ) {
     relief = fleet.relief;
@@ -40,13 +42,15 @@ export function dispatch(state: State, now: number, emit: Emit): void {
     placeGroups(state, now, emit);
   }
   makeReservations(state, now, emit);
+  reserveRoom(state, now, emit);
 }
 
 function placeReserved(state: State, now: number, emit: Emit): void {
-  for (const key of [...state.fleet.reservations.keys()].sort((a, b) => a - b)) {
+  const keys = new Set([...state.fleet.reservations.keys(), ...state.roomFor.values()]);
+  for (const key of [...keys].sort((a, b) => a - b)) {
     const tasks = state.tasks(runOfKey(key));
     const group = tasks.groupOf(nodeOfKey(key));
-    if (isAdmitted(state, group, now)) tryPlace(state, group.pool, tasks, nodeOfKey(key), emit);
+    if (isAdmitted(state, group, now, key)) tryPlace(state, group.pool, tasks, nodeOfKey(key), emit);
   }
 }
 
@@ -193,6 +197,45 @@ function overdueAt(state: State, first: Entry): number {
   return tasksOf(state, first).sinceOf(first.node) + state.config.reserveAfterMs;
 }
 
+/** Keep room under its limits for what smaller tasks went ahead of for too long: for one task of each zone. */
+function reserveRoom(state: State, now: number, emit: Emit): void {
+  const offers: Offer[] = [];
+  for (const group of limitedGroups(state, now)) {
+    const offer = offerOf(state, group, now);
+    if (now >= roomOverdueAt(state, offer.first) && mayHaveRoomKept(state, group)) offers.push(offer);
+  }
+  offers.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1));
+  for (const { group, first } of offers) {
+    if (state.roomFor.has(group.zone)) continue;
+    emit({ kind: "RoomReserved", run: tasksOf(state, first).number, node: first.node });
+  }
+}
+
+/** Groups that only too little room under their limits keeps from starting, where none is kept for a task yet. */
+function* limitedGroups(state: State, now: number): Generator<Group> {
+  for (const pool of state.pools.values()) {
+    for (const group of pool.groups.values()) {
+      if (group.limits.length === 0 || group.line.size === 0 || state.roomFor.has(group.zone)) continue;
+      if (mayRun(state, group) && lacksOnlyRoom(group, now)) yield group;
+    }
+  }
+}
+
+function mayHaveRoomKept(state: State, group: Group): boolean {
+  return (
+    fitsAtAll(group) &&
+    isPassedOver(state, group) &&
+    hasWorker(state, group.pool) &&
+    !meetsReserved(state, group)
+  );
+}
+
+/** What takes long to run may wait as long: to keep room idle for it at once would cost more than it gains. */
+function roomOverdueAt(state: State, first: Entry): number {
+  const waitMs = Math.max(state.config.reserveAfterMs, first.estimateMs);
+  return tasksOf(state, first).sinceOf(first.node) + waitMs;
+}
+
 function placeOf(state: State, key: TaskKey): string {
   return state.tasks(runOfKey(key)).groupOf(nodeOfKey(key)).pool.place;
 }
@@ -216,6 +259,10 @@ export function nextWakeAt(state: State, after: number = state.now): number | un
       const at = overdueAt(state, offerOf(state, group, after).first);
       if (at > after) wake = Math.min(wake, at);
     }
+  }
+  for (const group of limitedGroups(state, after)) {
+    const at = roomOverdueAt(state, offerOf(state, group, after).first);
+    if (at > after) wake = Math.min(wake, at);
   }
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;
 }

@@ -70,7 +70,7 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   const serving = servingWorkers(state, group.pool.demand.needs);
   const able = ableWorkers(state, group.pool.demand.needs);
   const rejected = countRejections(state, tasks, node);
-  const stopped = barriers(state, group, now);
+  const stopped = barriers(state, group, now, taskKey(tasks.number, node));
   const exceeds = exceededOf(stopped);
   if (able.length === 0 || exceeds) {
     reasons.push({ code: "Unsatisfiable", workers: serving.length, rejected, ...(exceeds && { exceeds }) });

@@ -152,6 +152,7 @@ const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
   CancelSignalled: "cancel/placed",
   TasksSkipped: "dependencies/failed",
   ReservationMade: "place/reserve",
+  RoomReserved: "admit/reserve",
   RunEnded: "run/end",
   ReportRefused: "attempts/fence",
   SubmissionsRefused: "admission/refuse",

@@ -91,7 +91,7 @@ export class Run implements Tasks {
     this.lastSeq = new Float64Array(size).fill(seq);
     this.resultBytes = new Float64Array(size);
     this.tier = this.graph.specs.reduce<Priority>(
-      (least, { priority }) => (priority < least ? priority : least),
+      (least, { priority }) => Math.min(least, priority) as Priority,
       4,
     );
     this.standing = new Uint8Array(size);

@@ -43,6 +43,8 @@ export interface Snapshot {
   readonly costs: readonly (readonly [key: string, cost: CostWindowSnapshot])[];
   readonly limits: readonly (readonly [key: string, limit: LimitSnapshot])[];
   readonly paused: readonly string[];
+  /** By zone the task that room is kept for; left out where there is none. */
+  readonly roomFor?: readonly (readonly [zone: string, key: TaskKey])[];
   /** Left out where nobody has a rate. */
   readonly rates?: SubmitRatesSnapshot;
   readonly totals: readonly (readonly [zone: string, totals: ZoneTotals])[];
@@ -141,6 +143,7 @@ export function takeSnapshot(state: State): Snapshot {
       .filter(([, limit]) => limit.isConfigured || limit.running > 0)
       .map(([key, limit]) => [key, limit.toSnapshot()] as const),
     paused: [...state.paused].sort(compareText),
+    ...(state.roomFor.size > 0 && { roomFor: sortedByKey(state.roomFor) }),
     totals: sortedByKey(state.totals).map(([zone, totals]) => [zone, { ...totals }] as const),
   };
 }
@@ -179,7 +182,8 @@ export function restore(snapshot: Snapshot): State {
   state.rates.restore(snapshot.rates);
   state.credits = Credits.restore(snapshot.credits);
   for (const [key, cost] of snapshot.costs) state.costs.set(key, CostWindow.restore(cost));
-  for (const [key, limit] of snapshot.limits) state.limits.set(key, Limit.restore(limit));
+  for (const [key, limit] of snapshot.limits) state.adoptLimit(key, Limit.restore(limit));
+  for (const [zone, key] of snapshot.roomFor ?? []) state.roomFor.set(zone, key);
   for (const key of snapshot.paused) state.paused.add(key);
   for (const [zone, totals] of snapshot.totals) state.totals.set(zone, { ...totals });
   for (const saved of snapshot.runs) restoreRun(state, saved);

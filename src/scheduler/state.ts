@@ -8,6 +8,7 @@ import {
   NO_RUN,
   nodeOfKey,
   runOfKey,
+  type TaskKey,
   taskKey,
   type Worker,
 } from "../placement/index.ts";
@@ -25,6 +26,7 @@ import {
 import { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Lane } from "./lane.ts";
+import type { Kept } from "./room.ts";
 import { Run, type Watch } from "./run.ts";
 import { type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
@@ -77,6 +79,9 @@ export class State {
   readonly costs: Map<string, CostWindow> = new Map();
   /** By zone and name: those that were set, and those that some group names. */
   readonly limits: Map<string, Limit> = new Map();
+  /** By zone, the task that room is kept for under its limits; and of these, those for whom it is in this turn. */
+  readonly roomFor: Map<string, TaskKey> = new Map();
+  readonly kept: Map<string, Kept> = new Map();
   /** Executors of a zone, and with "" whole zones. */
   readonly paused: Set<string> = new Set();
   readonly totals: Map<string, ZoneTotals> = new Map();
@@ -148,6 +153,7 @@ export class State {
         for (const entry of entries) if (!(entry instanceof Lane)) group.line.add(entry);
       }
     }
+    for (const [key, limit] of this.limits) this.adoptLimit(key, limit);
     this.#watch.afterMs = this.config.starveNodeMs ?? DEFAULT_STARVE_NODE_MS;
     this.#watch.liftAt = 0;
     for (const run of this.#openRuns()) for (const lane of run.lanes()) lane.rejoin();
@@ -276,6 +282,17 @@ export class State {
     return due && this.singles.all.get(nodeOfKey(due.key));
   }
 
+  /** Neither a worker nor room under its limits is kept for it any more. */
+  unreserve(tasks: Tasks, node: number): void {
+    const key = taskKey(tasks.number, node);
+    this.fleet.unreserve(key);
+    if (this.roomFor.size === 0) return;
+    const zone = tasks.zoneOf(node);
+    if (this.roomFor.get(zone) !== key) return;
+    this.roomFor.delete(zone);
+    this.kept.delete(zone);
+  }
+
   totalsOf(zone: string): ZoneTotals {
     let totals = this.totals.get(zone);
     if (!totals) {
@@ -290,9 +307,15 @@ export class State {
     let limit = this.limits.get(key);
     if (!limit) {
       limit = new Limit();
-      this.limits.set(key, limit);
+      this.adoptLimit(key, limit);
     }
     return limit;
+  }
+
+  adoptLimit(key: string, limit: Limit): void {
+    const [, name] = JSON.parse(key) as [zone: string, name: string];
+    limit.byDefault = this.config.resources?.[name] ?? null;
+    this.limits.set(key, limit);
   }
 
   groupFor(task: TaskSpec, zone: string, agent: string): Group {

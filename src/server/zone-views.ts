@@ -70,11 +70,11 @@ export function limitsOf(state: State, zone: string): LimitView[] {
 }
 
 export function limitView(state: State, zone: string, name: string): LimitView {
-  const limit = state.limits.get(zonedKey(zone, name))?.toSnapshot();
-  const { concurrency = null, rateCount = null, ratePeriodMs = 0, running = 0 } = limit ?? {};
+  const limit = state.limits.get(zonedKey(zone, name));
+  const { concurrency = null, rateCount = null, ratePeriodMs = 0, running = 0 } = limit?.toSnapshot() ?? {};
   return {
     name,
-    concurrency,
+    concurrency: concurrency ?? state.config.resources?.[name] ?? null,
     rate: rateCount === null ? null : { count: rateCount, periodMs: ratePeriodMs },
     running,
   };

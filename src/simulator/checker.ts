@@ -111,7 +111,7 @@ export class Checker {
     while (at < events.length) {
       const event = events[at] as LedgerEvent;
       demand(
-        event.kind === "TaskAssigned" || event.kind === "ReservationMade" || isExpiry(event),
+        isOfDispatch(event) || isExpiry(event),
         "nothing-from-nowhere",
         () => `${event.kind} was recorded without a cause`,
       );
@@ -147,7 +147,11 @@ function sorted(expected: LedgerEvent, like: LedgerEvent): unknown {
 
 /** A decision that follows from a stimulus; the others come at the end of the turn. */
 function isConsequence(event: LedgerEvent): boolean {
-  return isDecision(event) && event.kind !== "TaskAssigned" && event.kind !== "ReservationMade";
+  return isDecision(event) && !isOfDispatch(event);
+}
+
+function isOfDispatch({ kind }: LedgerEvent): boolean {
+  return kind === "TaskAssigned" || kind === "ReservationMade" || kind === "RoomReserved";
 }
 
 function isExpiry(event: LedgerEvent): boolean {

@@ -33,6 +33,17 @@ export function compareStates(model: Model, state: State): void {
   for (const run of model.runs.values()) compareRun(state, run);
   for (const task of model.singles.values()) compareSingle(state, task);
   compareCounts(model, state);
+  compareRooms(model, state);
+}
+
+function compareRooms(model: Model, state: State): void {
+  const kept = [...state.roomFor].map(([zone, key]) => `${zone} ${key}`).sort();
+  const truth = [...model.roomFor].map(([zone, task]) => `${zone} ${keyOf(task)}`).sort();
+  demand(
+    kept.join() === truth.join(),
+    "room-kept",
+    () => `room is kept for ${kept.join()}, should be for ${truth.join()}`,
+  );
 }
 
 function compareWorker(state: State, worker: ModelWorker): void {

@@ -12,6 +12,7 @@ import {
 } from "./model-tasks.ts";
 import { placeFor } from "./oracle.ts";
 import { checkReservationsMade, nextReservationAt } from "./reservations.ts";
+import { checkRoomsReserved, nextRoomAt } from "./rooms.ts";
 import { isToStopAll } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
@@ -21,6 +22,7 @@ export function checkDuties(model: Model, now: number): void {
   for (const task of model.singles.values()) checkSingle(task, now);
   checkWorkConserving(model, now);
   checkReservationsMade(model, now);
+  checkRoomsReserved(model, now);
 }
 
 function checkRun(run: ModelRun): void {
@@ -83,6 +85,7 @@ function checkWorkConserving(model: Model, now: number): void {
 export function checkWake(model: Model, now: number, wakeAt: number | undefined): void {
   const latest = Math.min(
     nextReservationAt(model, now),
+    nextRoomAt(model, now),
     ...[...model.offered].map((task) => dueAt(model, task, now)),
   );
   const wake = wakeAt ?? Number.POSITIVE_INFINITY;

@@ -5,6 +5,7 @@ import { barriersOf, lastOfStep, setLimit } from "./model-admission.ts";
 import { adjustRate, noteSubmission, setAgentRate } from "./model-rates.ts";
 import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { checkReservation } from "./reservations.ts";
+import { checkRoomReserved } from "./rooms.ts";
 import {
   assignTask,
   cancelTask,
@@ -101,6 +102,10 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "CancelSignalled":
       signalTask(model.taskAt(event), event.attempt);
       break;
+    case "RoomReserved":
+      checkRoomReserved(model, model.taskAt(event), now);
+      model.roomFor.set(model.taskAt(event).zone, model.taskAt(event));
+      break;
     case "ReservationMade":
       checkReservation(model, model.taskAt(event), event, now);
       model.workerAt(event.worker).reservedFor = model.taskAt(event);
@@ -134,11 +139,14 @@ function submit(model: Model, event: RunSubmitted, now: number): void {
   for (const task of run.tasks) offerIfReady(model, task, now);
 }
 
-/** No worker is kept free for what is paused. */
+/** Nothing is kept for what is paused. */
 function dropPaused(model: Model): void {
   for (const worker of model.workers) {
     const { reservedFor } = worker;
     if (reservedFor && barriersOf(model, reservedFor, model.now).has("pause")) worker.reservedFor = undefined;
+  }
+  for (const [zone, task] of [...model.roomFor]) {
+    if (barriersOf(model, task, model.now).has("pause")) model.roomFor.delete(zone);
   }
 }
 

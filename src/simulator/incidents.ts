@@ -1,7 +1,7 @@
 import type { Input, SchedulerConfig } from "../ledger/index.ts";
 import { STRATEGIES } from "../placement/index.ts";
 import type { Random } from "./random.ts";
-import { ZONES } from "./random-graph.ts";
+import { LIMITS, ZONES } from "./random-graph.ts";
 import { AGENTS, randomLimit, randomQueue, randomQueueConfig } from "./random-tasks.ts";
 import type { Fate } from "./sim-store.ts";
 
@@ -169,6 +169,7 @@ function changed(random: Random, config: SchedulerConfig): SchedulerConfig {
     preferLocality: random.chance(0.5),
     maxQueuePerWorker: random.int(0, 10),
     reserveAfterMs: random.pick([0, 2_000, 3_600_000]),
+    ...(random.chance(0.5) && { resources: { [random.pick(LIMITS)]: random.int(1, 5) } }),
     starveNodeMs: random.pick([0, 700, 3_600_000]),
   };
 }

@@ -1,4 +1,5 @@
 import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
+import { couldEverRun } from "./able-workers.ts";
 import type { Model } from "./model.ts";
 import { barriersOf, isTooLarge } from "./model-admission.ts";
 import {
@@ -10,7 +11,6 @@ import {
   type ModelTask,
   type ModelWorker,
 } from "./model-tasks.ts";
-import { couldEverRun } from "./oracle.ts";
 import { LONGEST_MS } from "./random-graph.ts";
 import { Ranking } from "./ranking.ts";
 import type { Tally } from "./tally.ts";
@@ -41,14 +41,14 @@ export function isSettled(model: Model): boolean {
   return [...model.singles.values()].every((task) => isStuck(model, task));
 }
 
-/** Waits for a person, for a worker that does not exist, or for a task that does. */
+/** Waits for a person, for a worker that does not exist, for more than a limit allows, or for a task that does. */
 function isStuck(model: Model, task: ModelTask): boolean {
   if (!isWaiting(task)) return false;
   return isHopeless(model, task) || task.needs.some((need) => isStuck(model, need));
 }
 
 function isHopeless(model: Model, task: ModelTask): boolean {
-  return task.status === "held" || ableWorkers(model, task).length === 0;
+  return task.status === "held" || ableWorkers(model, task).length === 0 || isTooLarge(model, task);
 }
 
 function ableWorkers(model: Model, task: ModelTask): ModelWorker[] {

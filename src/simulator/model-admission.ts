@@ -1,4 +1,5 @@
 import type { LimitConfigured } from "../ledger/index.ts";
+import { hasOpenWorker } from "./able-workers.ts";
 import { type Model, type ModelLimit, ofZone } from "./model.ts";
 import type { ModelTask } from "./model-tasks.ts";
 
@@ -13,12 +14,18 @@ export function barriersOf(model: Model, task: ModelTask, now: number): Set<Barr
   if (max !== null && runningOf(model, zone, agent) >= max) found.add("share");
   for (const name of spec.limits) {
     const limit = model.limits.get(ofZone(zone, name));
-    if (!limit) continue;
-    const wanted = runningUnder(model, zone, name) + amountOf(task, name);
-    if (limit.concurrency !== null && wanted > limit.concurrency) found.add("room");
-    if (limit.rateCount !== null && !hasRate(limit, now)) found.add("rate");
+    const wanted = runningUnder(model, zone, name) + amountOf(task, name) + keptFrom(model, task, name);
+    if (wanted > mostOf(model, zone, name)) found.add("room");
+    if (limit && limit.rateCount !== null && !hasRate(limit, now)) found.add("rate");
   }
   return found;
+}
+
+/** What another task that has waited too long has kept of a limit, if it could start at all. */
+function keptFrom(model: Model, task: ModelTask, name: string): number {
+  const waiting = model.roomFor.get(task.zone);
+  if (!waiting || waiting === task || !fitsAtAll(model, waiting) || !hasOpenWorker(model, waiting)) return 0;
+  return amountOf(waiting, name);
 }
 
 /** Asks once for all tasks that start under the same conditions. */
@@ -33,6 +40,8 @@ export class Admissions {
   }
 
   admits(task: ModelTask): boolean {
+    if (this.#model.roomFor.get(task.zone) === task)
+      return barriersOf(this.#model, task, this.#now).size === 0;
     let admits = this.#known.get(task.groupKey);
     if (admits === undefined) {
       admits = barriersOf(this.#model, task, this.#now).size === 0;
@@ -62,16 +71,26 @@ export function runningUnder(model: Model, zone: string, name: string): number {
   return running;
 }
 
+export function fitsAtAll(model: Model, task: ModelTask): boolean {
+  return task.spec.limits.every((name) => amountOf(task, name) <= mostOf(model, task.zone, name));
+}
+
 /** Whether it counts more towards a limit than there is of it, though there is some. */
 export function isTooLarge(model: Model, task: ModelTask): boolean {
   return task.spec.limits.some((name) => {
-    const most = model.limits.get(ofZone(task.zone, name))?.concurrency ?? 0;
+    const most = mostOf(model, task.zone, name);
     return most > 0 && amountOf(task, name) > most;
   });
 }
 
+/** What may run at once under a limit: what it was set to, else what the configuration says for all zones. */
+export function mostOf(model: Model, zone: string, name: string): number {
+  const set = model.limits.get(ofZone(zone, name))?.concurrency ?? null;
+  return set ?? model.settings.resources?.[name] ?? Number.POSITIVE_INFINITY;
+}
+
 /** What a task counts towards a limit. */
-function amountOf({ spec }: ModelTask, name: string): number {
+export function amountOf({ spec }: ModelTask, name: string): number {
   const at = spec.limits.indexOf(name);
   return at === -1 ? 0 : (spec.amounts[at] ?? 1);
 }

@@ -46,6 +46,8 @@ export class Model {
   readonly agentRates: Map<string, { readonly count: number; readonly periodMs: number } | null> = new Map();
   /** What agents with a rate have submitted, by zone and name. */
   readonly submissions: Map<string, ModelLimit> = new Map();
+  /** By zone, the task that room is kept for under its limits. */
+  readonly roomFor: Map<string, ModelTask> = new Map();
   /** By zone and executor, "" for all. */
   readonly paused: Set<string> = new Set();
   /** What each agent owns, by zone and name. */

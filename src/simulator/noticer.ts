@@ -105,6 +105,9 @@ export class Noticer {
       case "ReservationMade":
         tally.count("reservation made");
         break;
+      case "RoomReserved":
+        tally.count("room reserved");
+        break;
       case "RunEnded":
         if (this.#model.ended.length >= (this.#model.config?.keepEndedRuns ?? 0))
           tally.count("run forgotten");

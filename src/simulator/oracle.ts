@@ -42,17 +42,6 @@ function obstacleOf(model: Model, worker: ModelWorker, task: ModelTask): Obstacl
   return undefined;
 }
 
-export function couldEverRun(worker: ModelWorker, task: ModelTask): boolean {
-  const { spec } = worker;
-  return (
-    spec.executors.includes(task.spec.executor) &&
-    (spec.zone === task.zone || spec.zones.includes(task.zone)) &&
-    task.spec.capabilities.every((capability) => spec.capabilities.includes(capability)) &&
-    spec.cpuMillicores >= task.spec.cpuMillicores &&
-    spec.memoryBytes >= task.spec.memoryBytes
-  );
-}
-
 /** Some worker that could take the task now. */
 export function placeFor(model: Model, task: ModelTask): ModelWorker | undefined {
   return model.workers.find((worker) => obstacleOf(model, worker, task) === undefined);

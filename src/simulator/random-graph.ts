@@ -98,7 +98,7 @@ export function randomSpec(random: Random): TaskSpec {
     timeoutMs: timed ? random.pick([500, 3_000, 9_000]) : 0,
     held: false,
     limits,
-    amounts: random.chance(0.4) ? limits.map(() => random.int(1, 4)) : [],
+    amounts: random.chance(0.6) ? limits.map(() => random.int(1, 4)) : [],
     risk: random.pick(RISKS),
     speculate: false,
   };

@@ -1,8 +1,8 @@
 import type { ReservationMade } from "../ledger/index.ts";
+import { couldEverRun } from "./able-workers.ts";
 import type { Model } from "./model.ts";
 import { Admissions } from "./model-admission.ts";
 import { aboutTask, describeTask, isDue, type ModelTask, type ModelWorker } from "./model-tasks.ts";
-import { couldEverRun } from "./oracle.ts";
 import { Ranking } from "./ranking.ts";
 import { demand } from "./violation.ts";
 

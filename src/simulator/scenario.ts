@@ -6,6 +6,7 @@ import type { Random } from "./random.ts";
 import {
   CAPABILITIES,
   EXECUTORS,
+  LIMITS,
   MOST_CPU,
   MOST_MEMORY,
   randomGraph,
@@ -89,6 +90,7 @@ function randomConfig(random: Random): SchedulerConfig {
     backlogLimit: random.chance(0.25) ? random.int(5, 60) : DEFAULT_CONFIG.backlogLimit,
     rejectThreshold: random.chance(0.4) ? random.pick([0.1, 0.1, 0.25, 0.5, 1]) : null,
     reserveAfterMs: random.pick([0, 200, 2_000, 10_000, 3_600_000]),
+    ...(random.chance(0.4) && { resources: { [random.pick(LIMITS)]: random.int(1, 6) } }),
     starveNodeMs: random.pick([0, 150, 2_000, 14_400_000]),
     maxBackoffMs: random.pick([500, 5_000, 60_000]),
     keepLostWorkers: random.chance(0.5) ? random.int(0, 1) : DEFAULT_CONFIG.keepLostWorkers,

@@ -50,6 +50,7 @@ export const BRANCHES = [
   "run cancelled",
   "rest cancelled after a failure",
   "reservation made",
+  "room reserved",
   "reservation used",
   "reservation dropped",
   "passed over",

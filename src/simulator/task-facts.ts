@@ -132,9 +132,10 @@ export function assignTask(model: Model, event: TaskAssigned, now: number): void
   );
   checkAssignment(model, task, event);
   const reserved = model.workers.find(({ reservedFor }) => reservedFor === task);
-  if (reserved) {
-    reserved.reservedFor = undefined;
-  } else checkOrder(model, task, now);
+  const hasRoomKept = model.roomFor.get(task.zone) === task;
+  if (!reserved && !hasRoomKept) checkOrder(model, task, now);
+  if (reserved) reserved.reservedFor = undefined;
+  if (hasRoomKept) model.roomFor.delete(task.zone);
   const worker = model.workerAt(event.worker);
   model.offered.delete(task);
   noteStart(model, task, now);
@@ -245,6 +246,7 @@ export function skipTasks(model: Model, event: TasksSkipped): void {
 function withdraw(model: Model, task: ModelTask): void {
   model.offered.delete(task);
   for (const worker of model.workers) if (worker.reservedFor === task) worker.reservedFor = undefined;
+  if (model.roomFor.get(task.zone) === task) model.roomFor.delete(task.zone);
 }
 
 export function signalTask(task: ModelTask, attempt: number): void {

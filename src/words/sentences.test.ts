@@ -85,7 +85,7 @@ describe("every code has its words:", () => {
         code: "Admission",
         barriers: [
           { by: "fair-share", running: 10, max: 10 },
-          { by: "concurrency", limit: "openai", running: 1, max: 1, needed: 1 },
+          { by: "concurrency", limit: "openai", running: 1, max: 1, needed: 1, kept: 0 },
           { by: "rate", limit: "gpt", nextAt: 2_500 },
         ],
       },

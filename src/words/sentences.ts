@@ -207,7 +207,7 @@ function describeBarrier(
     case "fair-share":
       return `Its agent already runs ${barrier.running} of ${barrier.max} tasks.`;
     case "concurrency":
-      return `The limit ${neutralise(barrier.limit)} is reached: ${formatCount(barrier.running)} of ${formatCount(barrier.max)} in use${barrier.needed > 1 ? `, and it needs ${formatCount(barrier.needed)}` : ""}.`;
+      return `The limit ${neutralise(barrier.limit)} is reached: ${formatCount(barrier.running)} of ${formatCount(barrier.max)} in use${barrier.needed > 1 ? `, and it needs ${formatCount(barrier.needed)}` : ""}${barrier.kept > 0 ? `; ${formatCount(barrier.kept)} are kept for a task that has waited for longer` : ""}.`;
     case "rate":
       return `The rate of ${neutralise(barrier.limit)} is used up for ${formatMs(Math.max(0, barrier.nextAt - now))}.`;
   }
