@@ -149,8 +149,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "the reservation of a cancelled task stays",
     seed: 8,
     file: "scheduler/apply",
-    find: "state.fleet.unreserve(taskKey(tasks.number, node));",
-    replace: "",
+    find: "state.unreserve(tasks, node);\n    tasks.move(node, to,",
+    replace: "tasks.move(node, to,",
   },
   {
     name: "a retry is offered before it is due",
@@ -226,6 +226,12 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     file: "scheduler/run",
     find: "this.graph.weight[b] - this.graph.weight[a] ||",
     replace: "this.graph.weight[a] - this.graph.weight[b] ||",
+  },
+  {
+    name: "what is kept of a limit is given to others",
+    file: "scheduler/room",
+    find: "if (!kept || kept.key === key)",
+    replace: "if (kept)",
   },
   {
     name: "what becomes critical is not noticed",

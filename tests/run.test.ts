@@ -366,3 +366,24 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test("[G-05] [G-10] a run keeps to the tokens and resources of orrery.yaml, and refuses what exceeds them", async () => {
+  const cwd = await directoryWith({
+    "orrery.yaml": "scheduling: {max_concurrent_tokens: 100}\nresources: {licence: 1}\n",
+    "g.yaml": `
+nodes:
+  a: {run: "mkdir busy && sleep 0.2 && rmdir busy", tokens: 60}
+  b: {run: "mkdir busy && sleep 0.2 && rmdir busy", limits: {licence: 1, tokens: 41}}
+  c: {run: "sleep 0.1", limits: {licence: 1}, tokens: 0}
+`,
+    "h.yaml": 'nodes:\n  a: {run: "true", tokens: 101}\n  b: {run: "true", limits: {licence: 2}}\n',
+  });
+  const { code, stdout } = await orrery(cwd, "run", "g.yaml", "--json");
+  expect([code, statuses(stdout)]).toEqual([0, { a: "completed", b: "completed", c: "completed" }]);
+  const refused = await orrery(cwd, "run", "h.yaml");
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain(
+    'h.yaml:2: node "a": it needs 101 of tokens and there are 100; lower it, or raise scheduling.max_concurrent_tokens',
+  );
+  expect(refused.stderr).toContain('h.yaml:3: node "b": it needs 2 of licence and there are 1');
+});

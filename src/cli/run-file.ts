@@ -16,6 +16,7 @@ import { CheckFailed, UsageError } from "./errors.ts";
 import { readGraphText } from "./graph-text.ts";
 import type { RunOptions } from "./run.ts";
 import { RunView } from "./run-view.ts";
+import { budgetsOf } from "./settings.ts";
 import { neutralise } from "./terminal-text.ts";
 
 /** How long a cancelled command may take before it is killed. */
@@ -33,7 +34,8 @@ export async function runFile(file: string, options: RunOptions, settings: Setti
   const { graph } = await readGraphText(file);
   const specs = graph.nodes.map((node) => node.spec);
   const workers = localWorkers(thisMachine(), settings.run.workers, specs);
-  refuseImpossible(file, graph, workers);
+  const budgets = budgetsOf(settings);
+  refuseImpossible(file, graph, workers, budgets.resources);
   const ledger = options.ledger ?? join(".orrery", `${fileNameOf(graph.name)}.jsonl`);
   if (!options.resume) await setAside(ledger);
   else if (!existsSync(ledger)) say(`there is no ledger ${ledger} yet: everything is run`);
@@ -49,6 +51,7 @@ export async function runFile(file: string, options: RunOptions, settings: Setti
       strategy,
       preferLocality,
       reserveAfterMs,
+      ...budgets,
       maxBackoffMs: settings.queue.maxBackoffMs,
       seed: options.seed ?? 0,
       // A local worker has no queue: a task that waits in one could have run on the next worker that is free.
@@ -84,11 +87,16 @@ export async function runFile(file: string, options: RunOptions, settings: Setti
 }
 
 /** What no worker here could ever run is said before anything is started. */
-function refuseImpossible(file: string, graph: GraphFile, specs: readonly WorkerSpec[]): void {
+function refuseImpossible(
+  file: string,
+  graph: GraphFile,
+  specs: readonly WorkerSpec[],
+  resources: Readonly<Record<string, number>>,
+): void {
   const workers = specs.map((spec, number) => new Worker(number, spec));
   const problems: string[] = [];
   for (const node of graph.nodes) {
-    const problem = impossibility(node, workers);
+    const problem = impossibility(node, workers) ?? exceeded(node, resources);
     if (problem) problems.push(`${file}:${node.line}: node ${JSON.stringify(node.spec.id)}: ${problem}`);
   }
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
@@ -108,6 +116,17 @@ function impossibility({ spec, work }: FileNode, workers: readonly Worker[]): st
   const share = workers.length === 1 ? "this machine has" : `each of ${workers.length} workers has`;
   const fix = workers.length === 1 ? `lower ${field}` : `lower ${field}, or --workers`;
   return `it needs ${needed} and ${share} ${has}; ${fix}`;
+}
+
+function exceeded({ spec }: FileNode, resources: Readonly<Record<string, number>>): string | undefined {
+  const { limits, amounts } = spec.task;
+  for (const [at, name] of limits.entries()) {
+    const [needed, most] = [amounts[at] ?? 1, resources[name]];
+    if (most === undefined || needed <= most) continue;
+    const setting = name === "tokens" ? "scheduling.max_concurrent_tokens" : `resources.${name}`;
+    return `it needs ${needed} of ${name} and there are ${most}; lower it, or raise ${setting} in orrery.yaml`;
+  }
+  return undefined;
 }
 
 function newRunId(graph: GraphFile, seed: number | undefined, earlier: number): string {

@@ -7,6 +7,7 @@ import { CliError } from "./errors.ts";
 import { printJson, printLines } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
 import { untilSignal } from "./server-signals.ts";
+import { budgetsOf } from "./settings.ts";
 import { telemetryFor } from "./telemetry.ts";
 
 /** Serves until it is told to stop: the first signal closes in order, the second ends at once. */
@@ -42,7 +43,7 @@ export async function runServer(options: ServeOptions, settings: Settings): Prom
 }
 
 async function start(
-  { queue, placement, server, webhooks }: Settings,
+  { scheduling, resources, queue, placement, server, webhooks }: Settings,
   log: Log,
   onFailed: (error: Error) => void,
 ): Promise<RunningServer> {
@@ -61,7 +62,8 @@ async function start(
       apiKey,
       version: ownVersion(),
       settings: {
-        config: { ...placement, ...withoutUnused(queue) },
+        config: { ...placement, ...withoutUnused(queue), ...budgetsOf({ scheduling, resources }) },
+        lookEveryMs: scheduling.schedulingIntervalMs,
         leaseMs,
         graceMs,
         maxResultBytes,

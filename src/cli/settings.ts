@@ -8,6 +8,7 @@ import {
   readConfig,
   type Settings,
 } from "../config/index.ts";
+import type { SchedulerConfig } from "../ledger/index.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
 import type { SettingsOptions } from "./settings-options.ts";
 
@@ -16,6 +17,17 @@ export function settingsOf(command: Command, reader: Reader, also: readonly Give
   const { config, set = [] } = command.opts<SettingsOptions>();
   const options = [...givenOptions(command, reader), ...also, ...set.map(assignment)];
   return used(readConfig(config, process.env, { options, reader })).settings;
+}
+
+/** How much may run at once, and when a node that waits is raised, in the words of the scheduler. */
+export function budgetsOf({
+  scheduling,
+  resources,
+}: Pick<Settings, "scheduling" | "resources">): Required<
+  Pick<SchedulerConfig, "resources" | "starveNodeMs">
+> {
+  const { maxConcurrentTokens: tokens, starvationThresholdMs: starveNodeMs } = scheduling;
+  return { resources: { tokens, ...resources }, starveNodeMs };
 }
 
 /** With problems there is nothing to use. */

@@ -3,6 +3,7 @@ import { setting } from "./setting.ts";
 import { choice, duration, list, TRUE_OR_FALSE, whole } from "./value-type.ts";
 
 const readers = ["plan"] as const;
+const everywhere = ["plan", "serve", "run"] as const;
 const isSpecified = true as const;
 
 /** A tag for each: `speculate:primary`, `alt1`, `alt2` and so on. */
@@ -25,7 +26,7 @@ export const SCHEDULING = {
     type: whole(1),
     default: 500_000,
     about: "How many tokens the running ones may hold together",
-    readers,
+    readers: everywhere,
     isSpecified,
   }),
   schedulingIntervalMs: setting({
@@ -33,7 +34,7 @@ export const SCHEDULING = {
     type: duration({ leastMs: 100, mostMs: 86_400_000, isNamed: true }),
     default: 30_000,
     about: "How often the ready set is looked at again, at the latest; every event does so at once",
-    readers,
+    readers: ["plan", "serve"],
     isSpecified,
   }),
   starvationThresholdMs: setting({
@@ -41,7 +42,7 @@ export const SCHEDULING = {
     type: duration({ leastMs: 1, plain: "hours", isNamed: true }),
     default: 4 * 3_600_000,
     about: "What is ready for longer rises by one priority; after six times as long it goes first",
-    readers,
+    readers: everywhere,
     isSpecified,
   }),
 };

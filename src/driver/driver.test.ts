@@ -402,3 +402,20 @@ test("a turn takes no more than a block should hold, and what repeats a key by t
   expect(same.filter((answer) => "repeats" in answer)).toHaveLength(19_999);
   expect(driver.state.singles.all.size).toBe(101);
 });
+
+test("[G-11] a turn is made at least so often, though nothing happens", async () => {
+  const delays: number[] = [];
+  const turns: (() => void)[] = [];
+  const wake = (delayMs: number, turn: () => void) => {
+    delays.push(delayMs);
+    turns.push(turn);
+    return () => {};
+  };
+  let now = 1_000;
+  await using _ = await openDriver(new MemoryStore(), { clock: () => now, wake, lookEveryMs: 30_000 });
+  await settled();
+  now += delays.at(-1) ?? 0;
+  turns.at(-1)?.();
+  await settled();
+  expect(delays).toEqual([30_000, 30_000]);
+});

@@ -25,6 +25,8 @@ export interface DriverOptions {
   readonly clock: () => number;
   /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
   readonly wake?: (delayMs: number, turn: () => void) => () => void;
+  /** A turn is made at least so often, whatever happens; by default only when time could decide something. */
+  readonly lookEveryMs?: number;
   /** What a turn recorded that is about to be committed: what it will need may be got ready meanwhile. */
   readonly onDecided?: () => void;
   /** What a committed turn recorded: from here on it may have effects. The state may be a turn ahead of it. */
@@ -378,12 +380,16 @@ export class Driver implements AsyncDisposable {
 
   #armTimer(): void {
     this.#cancelWake();
-    const wakeAt = this.#closed ? undefined : nextWakeAt(this.#state, this.#turnAt);
-    if (wakeAt === undefined) return;
+    if (this.#closed) return;
+    const { lookEveryMs = NEVER } = this.#options;
+    const wakeAt = Math.min(nextWakeAt(this.#state, this.#turnAt) ?? NEVER, this.#turnAt + lookEveryMs);
+    if (wakeAt === NEVER) return;
     const delayMs = Math.min(Math.max(wakeAt - this.#time(), 1), MAX_TIMER_MS);
     this.#cancelWake = (this.#options.wake ?? wakeByTimer)(delayMs, () => this.#turn());
   }
 }
+
+const NEVER = Number.POSITIVE_INFINITY;
 
 function wakeByTimer(delayMs: number, turn: () => void): () => void {
   const timer = setTimeout(turn, delayMs);

@@ -31,6 +31,8 @@ export interface ServiceSettings {
   /** Per attempt. */
   readonly maxLogBytes: number;
   readonly retention: Retention;
+  /** What waits is looked at again at least so often. */
+  readonly lookEveryMs: number;
   readonly webhooks: Partial<WebhookSettings>;
   /** How many of the latest events, and of the tasks placed last, are kept at hand; up to twice as many take memory. */
   readonly remembered: number;
@@ -45,6 +47,7 @@ export const STANDARD_SETTINGS: ServiceSettings = {
   maxResultBytes: 1024 * 1024,
   maxLogBytes: 1024 * 1024,
   retention: { endedTasksMs: null, logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS },
+  lookEveryMs: 30_000,
   webhooks: {},
   remembered: 50_000,
 };
@@ -102,6 +105,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     store,
     ...(term && { epoch: term.epoch, follower: term.follower }),
     config: { ...SERVICE_CONFIG, ...settings.config },
+    lookEveryMs: settings.lookEveryMs,
     clock,
     recorder: projection,
     onFailed,
