@@ -37,6 +37,9 @@ test("a graph file gives its nodes with estimates, limits and holds", () => {
 
 test("a graph file is recognised by what it says, and refused in its own words", () => {
   expect(read(YAML, "press").ok).toBe(true);
+  expect(read(`# for the press\n---\n${YAML}`, "press").ok).toBe(true);
+  const prose = read(`# A readme\n\nWrite\n${YAML}`, "README.md");
+  expect(prose.ok ? [] : prose.problems).toMatchObject([{ message: expect.stringContaining("known are") }]);
   expect(read('{"nodes": {"a": {"run": "true"}}}', "press").ok).toBe(true);
   const result = read('{"nodes": {"a": {"run": 7}}}', "press.json");
   expect(result.ok ? [] : result.problems).toMatchObject([{ line: 1, path: "nodes.a.run" }]);

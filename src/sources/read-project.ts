@@ -59,7 +59,7 @@ function formatByContent(bytes: Uint8Array): Format | undefined {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES));
   if (/^PRECEDENCE RELATIONS:/m.test(head)) return "psplib";
   if (/^\s*\{/.test(head)) return "json";
-  if (/^nodes[ \t]*:/m.test(head)) return "graph";
+  if (/^(?:[ \t]*(?:#.*)?\r?\n|---\r?\n)*(?:nodes|defaults|name)[ \t]*:/.test(head)) return "graph";
   if (/^\s*\d+[ \t]*\r?\n\s*\d+[ \t]+\d+[ \t]+\d+/.test(head)) return "stg";
   return undefined;
 }
