@@ -139,7 +139,7 @@ function range(/** @type {number} */ from, /** @type {number} */ to) {
 }
 
 /** Numbers from least to most, both included, that a seed repeats (mulberry32). */
-export function randomOf(/** @type {number} */ seed) {
+function randomOf(/** @type {number} */ seed) {
   let state = seed | 0;
   return (/** @type {number} */ least, /** @type {number} */ most) => {
     state = (state + 0x6d2b79f5) | 0;

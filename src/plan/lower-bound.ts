@@ -1,3 +1,4 @@
+import { KeyOrder } from "./key-order.ts";
 import { type Levels, levelsOf } from "./levels.ts";
 import type { Problem } from "./problem.ts";
 
@@ -6,51 +7,43 @@ const ALL_PAIRS = 3_000;
 
 /** A makespan that no schedule can go below. */
 export function lowerBound(problem: Problem, levels: Levels = levelsOf(problem)): number {
+  const sorted = new KeyOrder(problem.size);
+  const byTail = sorted.sort(levels.tails).toReversed();
+  const byHead = sorted.sort(levels.heads).toReversed();
   let bound = levels.longest;
   for (let r = 0; r < problem.resources.length; r++) {
-    bound = Math.max(bound, energyBound(problem, levels, r));
+    const isUser = usersOf(problem, r);
+    bound = Math.max(bound, energyBound(problem, levels, r, byHead.filter(isUser), byTail.filter(isUser)));
   }
   return bound;
 }
 
 /**
  * What a resource has to give takes time: all that can only start after a head, and behind which a tail remains, takes
- * head + work / capacity + tail.
+ * head + work / capacity + tail. Who comes latest, or has most behind it, comes first in the orders.
  */
-function energyBound(problem: Problem, { heads, tails }: Levels, resource: number): number {
+function energyBound(
+  problem: Problem,
+  { heads, tails }: Levels,
+  resource: number,
+  byHead: Uint32Array,
+  byTail: Uint32Array,
+): number {
   const capacity = problem.capacities[resource] as number;
-  const users = usersOf(problem, resource);
-  const byTail = users.toSorted((a, b) => (tails[b] as number) - (tails[a] as number));
-  const byHead = [...new Set(users.map((n) => heads[n] as number))].sort((a, b) => b - a);
-  const sparse = users.length > ALL_PAIRS;
   let bound = 0;
-  for (const head of sparse ? [0] : byHead) {
+  let behind = 0;
+  for (const n of byHead) {
+    behind += workOf(problem, resource, n);
+    bound = Math.max(bound, (heads[n] as number) + Math.ceil(behind / capacity));
+  }
+  const firsts = byTail.length > ALL_PAIRS ? [0] : new Set(Array.from(byHead, (n) => heads[n] as number));
+  for (const head of firsts) {
     let work = 0;
     for (const n of byTail) {
       if ((heads[n] as number) < head) continue;
       work += workOf(problem, resource, n);
       bound = Math.max(bound, head + Math.ceil(work / capacity) + (tails[n] as number));
     }
-  }
-  if (sparse) bound = Math.max(bound, headBound(problem, heads, resource, users));
-  return bound;
-}
-
-/** The same with all heads, but without tails. */
-function headBound(
-  problem: Problem,
-  heads: Float64Array,
-  resource: number,
-  users: readonly number[],
-): number {
-  let bound = 0;
-  let work = 0;
-  for (const n of users.toSorted((a, b) => (heads[b] as number) - (heads[a] as number))) {
-    work += workOf(problem, resource, n);
-    bound = Math.max(
-      bound,
-      (heads[n] as number) + Math.ceil(work / (problem.capacities[resource] as number)),
-    );
   }
   return bound;
 }
@@ -59,15 +52,15 @@ function workOf({ durations, demands, resources }: Problem, resource: number, n:
   return (durations[n] as number) * (demands[n * resources.length + resource] as number);
 }
 
-/** Who uses a resource. What runs already counts only if there is enough for all of it: otherwise it takes more than there is. */
-function usersOf(problem: Problem, resource: number): number[] {
-  const { size, running, capacities, demands, resources } = problem;
+/**
+ * Whether an activity's work counts. What runs already does only if there is enough for all of it: otherwise it takes
+ * more than there is.
+ */
+function usersOf(problem: Problem, resource: number): (n: number) => boolean {
+  const { running, capacities, demands, resources } = problem;
   const demandOf = (n: number) => demands[n * resources.length + resource] as number;
   let taken = 0;
   for (let n = 0; n < running; n++) taken += demandOf(n);
-  const users: number[] = [];
-  for (let n = taken > (capacities[resource] as number) ? running : 0; n < size; n++) {
-    if (demandOf(n) > 0 && (problem.durations[n] as number) > 0) users.push(n);
-  }
-  return users;
+  const first = taken > (capacities[resource] as number) ? running : 0;
+  return (n) => n >= first && workOf(problem, resource, n) > 0;
 }

@@ -41,56 +41,78 @@ export interface Compiled {
 /** Resources that have no capacity are not limited. */
 export function compile(project: Project, capacities: Readonly<Record<string, number>>): Compiled {
   const { activities } = project;
-  const { needs, dangling } = openNeeds(activities);
-  const cycles = findCycles(needs);
-  const skips = skipsByThemselves(activities, capacities);
-  for (const [index, list] of needs.entries()) if (list.includes(index)) cycles.push([index]);
+  const { lists, dangling } = openNeeds(activities);
+  const needs = flattened(lists);
+  const neededBy = reversed(needs);
+  const cycles = cyclesOf(lists, needs, neededBy);
   const idOf = (index: number) => (activities[index] as Activity).id;
-  const named = cycles.sort((a, b) => (a[0] as number) - (b[0] as number)).map((cycle) => cycle.map(idOf));
+  const named = cycles.map((cycle) => cycle.map(idOf));
+  const skips = skipsByThemselves(activities, capacities);
   for (const [at, cycle] of cycles.entries()) {
     for (const index of cycle) skips.set(index, { code: "Cycle", cycle: named[at] as string[] });
   }
-  const order = plannableOrder(activities, needs, skips);
-  const inOrder = new Uint8Array(activities.length);
-  for (const index of order) inOrder[index] = 1;
+  const order = plannableOrder(activities, needs, neededBy, skips);
+  const placeOf = new Int32Array(activities.length).fill(-1);
+  for (const [at, index] of order.entries()) placeOf[index] = at;
   const skipped = new Map<string, Skip>();
   for (const [index, { id, state }] of activities.entries()) {
-    if (state.is === "done" || inOrder[index] === 1) continue;
-    const waitsFor = () => (needs[index] as number[]).filter((need) => inOrder[need] === 0).map(idOf);
+    if (state.is === "done" || placeOf[index] !== -1) continue;
+    const waitsFor = () =>
+      (lists[index] as readonly number[]).filter((need) => placeOf[need] === -1).map(idOf);
     skipped.set(id, skips.get(index) ?? { code: "Dependencies", waitsFor: waitsFor() });
   }
-  return { problem: problemOf(activities, order, needs, capacities), skipped, cycles: named, dangling };
+  const problem = problemOf(activities, order, moved(needs, order, placeOf), capacities);
+  return { problem, skipped, cycles: named, dangling };
 }
 
+const NONE: readonly number[] = [];
+
 /** For each activity the indexes of those that it still waits for, each once. */
-function openNeeds(activities: readonly Activity[]): Pick<Compiled, "dangling"> & { needs: number[][] } {
+function openNeeds(
+  activities: readonly Activity[],
+): Pick<Compiled, "dangling"> & { lists: readonly (readonly number[])[] } {
   const indexOf = new Map<string, number>();
   for (const [index, { id }] of activities.entries()) indexOf.set(id, index);
   const dangling: { id: string; needs: string }[] = [];
-  const needs = activities.map(({ id, needs: ids, state }) => {
-    const found = new Set<number>();
-    for (const need of ids) {
+  const lists = activities.map(({ id, needs, state }) => {
+    if (needs.length === 0) return NONE;
+    const found: number[] = [];
+    for (const need of needs) {
       const index = indexOf.get(need);
       if (index === undefined) dangling.push({ id, needs: need });
-      else if (activities[index]?.state.is !== "done") found.add(index);
+      else if (activities[index]?.state.is !== "done") found.push(index);
     }
     // What runs or is done waits for nothing any more.
-    return state.is === "running" || state.is === "done" ? [] : [...found];
+    if (state.is === "running" || state.is === "done") return NONE;
+    return found.length > 1 ? [...new Set(found)] : found;
   });
-  return { needs, dangling };
+  return { lists, dangling };
+}
+
+/** By the first of each, which most projects have none of. */
+function cyclesOf(
+  lists: readonly (readonly number[])[],
+  needs: Neighbours,
+  neededBy: Neighbours,
+): number[][] {
+  if (topological(needs, neededBy, () => true).length === lists.length) return [];
+  const cycles = findCycles(lists);
+  for (const [index, list] of lists.entries()) if (list.includes(index)) cycles.push([index]);
+  return cycles.sort((a, b) => (a[0] as number) - (b[0] as number));
 }
 
 function skipsByThemselves(
   activities: readonly Activity[],
   capacities: Readonly<Record<string, number>>,
 ): Map<number, Skip> {
+  const limited = Object.entries(capacities);
   const skips = new Map<number, Skip>();
   for (const [index, { state, uses }] of activities.entries()) {
     if (state.is === "held") {
       skips.set(index, { code: "Held", because: state.code, detail: state.detail });
     } else if (state.is === "open") {
-      for (const [resource, needed] of Object.entries(uses)) {
-        const capacity = capacities[resource] ?? Number.POSITIVE_INFINITY;
+      for (const [resource, capacity] of limited) {
+        const needed = uses[resource] ?? 0;
         if (needed > capacity) skips.set(index, { code: "Unsatisfiable", resource, needed, capacity });
       }
     }
@@ -101,23 +123,30 @@ function skipsByThemselves(
 /** Running ones first; then every activity that can be planned, after all that it needs. */
 function plannableOrder(
   activities: readonly Activity[],
-  needs: readonly (readonly number[])[],
+  needs: Neighbours,
+  neededBy: Neighbours,
   skips: ReadonlyMap<number, Skip>,
-): number[] {
-  const dependents: number[][] = activities.map(() => []);
-  const pending = new Uint32Array(activities.length);
-  for (const [index, list] of needs.entries()) {
-    pending[index] = list.length;
-    for (const need of list) dependents[need]?.push(index);
-  }
+): readonly number[] {
+  const is = (index: number) => (activities[index] as Activity).state.is;
+  const order = topological(needs, neededBy, (index) => is(index) !== "done" && !skips.has(index));
+  const running = order.filter((index) => is(index) === "running");
+  return running.length === 0 ? order : [...running, ...order.filter((index) => is(index) === "open")];
+}
+
+/** Of those that may go, every one after all that it needs; none behind one that may not go or that is in a cycle. */
+function topological(needs: Neighbours, neededBy: Neighbours, mayGo: (index: number) => boolean): number[] {
+  const size = needs.start.length - 1;
+  const pending = new Uint32Array(size);
   const order: number[] = [];
-  const running = activities.flatMap(({ state }, index) => (state.is === "running" ? [index] : []));
-  const open = activities.flatMap(({ state }, index) => (state.is === "open" ? [index] : []));
-  for (const index of running) order.push(index);
-  for (const index of open) if (pending[index] === 0 && !skips.has(index)) order.push(index);
+  for (let index = 0; index < size; index++) {
+    pending[index] = (needs.start[index + 1] as number) - (needs.start[index] as number);
+    if (pending[index] === 0 && mayGo(index)) order.push(index);
+  }
   for (let at = 0; at < order.length; at++) {
-    for (const dependent of dependents[order[at] as number] as number[]) {
-      if (--(pending[dependent] as number) === 0 && !skips.has(dependent)) order.push(dependent);
+    const index = order[at] as number;
+    for (let edge = neededBy.start[index] as number; edge < (neededBy.start[index + 1] as number); edge++) {
+      const dependent = neededBy.targets[edge] as number;
+      if (--(pending[dependent] as number) === 0 && mayGo(dependent)) order.push(dependent);
     }
   }
   return order;
@@ -126,7 +155,7 @@ function plannableOrder(
 function problemOf(
   activities: readonly Activity[],
   order: readonly number[],
-  needs: readonly (readonly number[])[],
+  needs: Neighbours,
   limits: Readonly<Record<string, number>>,
 ): Problem {
   const planned = order.map((index) => activities[index] as Activity);
@@ -135,13 +164,6 @@ function problemOf(
   for (const [at, { uses }] of planned.entries()) {
     for (const [r, name] of resources.entries()) demands[at * resources.length + r] = uses[name] ?? 0;
   }
-  const placeOf = new Int32Array(activities.length).fill(-1);
-  for (const [at, index] of order.entries()) placeOf[index] = at;
-  const lists = order.map((index) =>
-    (needs[index] as readonly number[]).map((need) => placeOf[need] as number),
-  );
-  const neededBy: number[][] = order.map(() => []);
-  for (const [at, list] of lists.entries()) for (const need of list) neededBy[need]?.push(at);
   return {
     size: order.length,
     running: planned.filter(({ state }) => state.is === "running").length,
@@ -150,8 +172,8 @@ function problemOf(
     resources,
     capacities: Float64Array.from(resources, (name) => limits[name] as number),
     demands,
-    needs: flattened(lists),
-    neededBy: flattened(neededBy),
+    needs,
+    neededBy: reversed(needs),
   };
 }
 
@@ -160,11 +182,10 @@ function scarceResources(
   planned: readonly Activity[],
   limits: Readonly<Record<string, number>>,
 ): readonly string[] {
-  const wanted = new Map<string, number>();
-  for (const { uses } of planned) {
-    for (const [name, amount] of Object.entries(uses)) wanted.set(name, (wanted.get(name) ?? 0) + amount);
-  }
-  return [...wanted].flatMap(([name, amount]) => (amount > (limits[name] ?? Infinity) ? [name] : []));
+  return Object.entries(limits).flatMap(([name, limit]) => {
+    const wanted = planned.reduce((sum, { uses }) => sum + (uses[name] ?? 0), 0);
+    return wanted > limit ? [name] : [];
+  });
 }
 
 function flattened(lists: readonly (readonly number[])[]): Neighbours {
@@ -173,4 +194,38 @@ function flattened(lists: readonly (readonly number[])[]): Neighbours {
   const targets = new Uint32Array(start[lists.length] as number);
   for (const [at, list] of lists.entries()) targets.set(list, start[at]);
   return { start, targets };
+}
+
+/** The same for those of an order only, by their places in it. All that they need is in it too. */
+function moved({ start, targets }: Neighbours, order: readonly number[], placeOf: Int32Array): Neighbours {
+  const movedStart = new Uint32Array(order.length + 1);
+  for (const [at, index] of order.entries()) {
+    const count = (start[index + 1] as number) - (start[index] as number);
+    movedStart[at + 1] = (movedStart[at] as number) + count;
+  }
+  const movedTargets = new Uint32Array(movedStart[order.length] as number);
+  let filled = 0;
+  for (const index of order) {
+    for (let edge = start[index] as number; edge < (start[index + 1] as number); edge++) {
+      movedTargets[filled++] = placeOf[targets[edge] as number] as number;
+    }
+  }
+  return { start: movedStart, targets: movedTargets };
+}
+
+function reversed({ start, targets }: Neighbours): Neighbours {
+  const size = start.length - 1;
+  const back = new Uint32Array(size + 1);
+  for (const target of targets) (back[target + 1] as number)++;
+  for (let at = 0; at < size; at++) (back[at + 1] as number) += back[at] as number;
+  const next = back.slice(0, size);
+  const sources = new Uint32Array(targets.length);
+  for (let at = 0; at < size; at++) {
+    for (let edge = start[at] as number; edge < (start[at + 1] as number); edge++) {
+      const target = targets[edge] as number;
+      sources[next[target] as number] = at;
+      (next[target] as number)++;
+    }
+  }
+  return { start: back, targets: sources };
 }

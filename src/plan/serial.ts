@@ -13,7 +13,7 @@ export interface Direction {
   readonly usesStart: Uint32Array;
   readonly usesResource: Uint32Array;
   readonly usesAmount: Float64Array;
-  /** The least that any activity that takes time uses of each resource. */
+  /** The least that any activity that takes time and does not run yet uses of each resource. */
   readonly least: Float64Array;
 }
 
@@ -21,7 +21,7 @@ export function directionsOf(problem: Problem): {
   readonly forward: Direction;
   readonly backward: Direction;
 } {
-  const { size, durations, capacities, demands } = problem;
+  const { size, running, durations, capacities, demands } = problem;
   const resources = capacities.length;
   const usesStart = new Uint32Array(size + 1);
   for (let n = 0; n < size; n++) {
@@ -35,7 +35,7 @@ export function directionsOf(problem: Problem): {
   for (let n = 0, at = 0; n < size; n++) {
     for (let r = 0; r < resources; r++) {
       const amount = demands[n * resources + r] as number;
-      if ((durations[n] as number) > 0) least[r] = Math.min(least[r] as number, amount);
+      if (n >= running && (durations[n] as number) > 0) least[r] = Math.min(least[r] as number, amount);
       if (amount === 0) continue;
       usesResource[at] = r;
       usesAmount[at++] = amount;
@@ -68,8 +68,11 @@ export class SerialScheduler {
   readonly #free: Float64Array;
   #segments = 0;
   #looked = 0;
-  /** No activity that takes time can start before this segment. */
-  #open = 0;
+  /**
+   * For each segment itself, or where it is full (nothing that takes time could run in it) a later one such that all
+   * between them are full too: what would be looked at in vain is passed over at once.
+   */
+  readonly #beyond: Uint32Array;
 
   constructor(direction: Direction) {
     const { size, capacities } = direction;
@@ -80,6 +83,7 @@ export class SerialScheduler {
     this.#endsAt = new Uint32Array(size);
     this.#time = new Float64Array(segments);
     this.#next = new Uint32Array(segments);
+    this.#beyond = new Uint32Array(segments);
     this.#free = new Float64Array(segments * Math.max(1, capacities.length));
     this.clear();
   }
@@ -88,8 +92,8 @@ export class SerialScheduler {
     this.#time[0] = 0;
     this.#next[0] = END;
     this.#free.set(this.#direction.capacities);
+    this.#beyond[0] = 0;
     this.#segments = 1;
-    this.#open = 0;
     this.makespan = 0;
   }
 
@@ -104,7 +108,7 @@ export class SerialScheduler {
     for (; at < size && this.#looked < enough; at++) {
       const activity = order[at] as number;
       const duration = durations[activity] as number;
-      const segment = this.#firstFit(activity, this.#readySegment(activity, before, duration > 0), duration);
+      const segment = this.#firstFit(activity, this.#readySegment(activity, before), duration);
       this.#occupy(activity, segment, duration);
     }
     return at;
@@ -115,10 +119,10 @@ export class SerialScheduler {
     this.#occupy(activity, this.#segmentAt(0, start), this.#direction.durations[activity] as number);
   }
 
-  #readySegment(activity: number, before: Neighbours, takesTime: boolean): number {
+  #readySegment(activity: number, before: Neighbours): number {
     const time = this.#time;
-    let segment = takesTime ? this.#open : 0;
-    let ready = time[segment] as number;
+    let segment = 0;
+    let ready = 0;
     const end = before.start[activity + 1] as number;
     for (let edge = before.start[activity] as number; edge < end; edge++) {
       const candidate = this.#endsAt[before.targets[edge] as number] as number;
@@ -139,22 +143,38 @@ export class SerialScheduler {
     const resources = capacities.length;
     const firstUse = usesStart[activity] as number;
     const endOfUses = usesStart[activity + 1] as number;
-    let start = from;
-    let looked = 1;
+    let start = duration > 0 ? this.#beyondFull(from) : from;
     let finish = (time[start] as number) + duration;
-    for (let at = start; at !== END && (time[at] as number) < finish; at = next[at] as number) {
+    let looked = 1;
+    let at = start;
+    while (at !== END && (time[at] as number) < finish) {
+      const here = at * resources;
+      let use = firstUse;
+      while (
+        use < endOfUses &&
+        (free[here + (usesResource[use] as number)] as number) >= (usesAmount[use] as number)
+      )
+        use++;
+      at = next[at] as number;
       looked++;
-      for (let use = firstUse; use < endOfUses; use++) {
-        const left = free[at * resources + (usesResource[use] as number)] as number;
-        if (left < (usesAmount[use] as number)) {
-          start = next[at] as number;
-          finish = (time[start] as number) + duration;
-          break;
-        }
-      }
+      if (use === endOfUses) continue;
+      start = this.#beyondFull(at);
+      finish = (time[start] as number) + duration;
+      at = start;
     }
     this.#looked += looked;
     return start;
+  }
+
+  #beyondFull(segment: number): number {
+    const beyond = this.#beyond;
+    let at = segment;
+    for (let next = beyond[at] as number; next !== at; next = beyond[at] as number) {
+      // Halves the way for whoever comes next.
+      beyond[at] = beyond[next] as number;
+      at = next;
+    }
+    return at;
   }
 
   #occupy(activity: number, segment: number, duration: number): void {
@@ -173,7 +193,9 @@ export class SerialScheduler {
     this.starts[activity] = start;
     this.#endsAt[activity] = end;
     if (finish > this.makespan) this.makespan = finish;
-    if (duration > 0) while (this.#isFull(this.#open)) this.#open = this.#next[this.#open] as number;
+    for (let at = segment; at !== end; at = this.#next[at] as number) {
+      if (this.#beyond[at] === at && this.#isFull(at)) this.#beyond[at] = this.#next[at] as number;
+    }
   }
 
   /** The segment that begins at a time, which is split off if there is none. */
@@ -193,6 +215,7 @@ export class SerialScheduler {
     times[added] = time;
     next[added] = next[at] as number;
     next[at] = added;
+    this.#beyond[added] = added;
     for (let r = 0; r < resources; r++) {
       this.#free[added * resources + r] = this.#free[at * resources + r] as number;
     }
