@@ -5,7 +5,7 @@ import { crc32, hash32, mix32, sha256Hex } from "./index.ts";
 
 const SEED = { seed: 1, numRuns: 1_000 };
 const anyText = fc.oneof(
-  fc.string(),
+  fc.string({ maxLength: 200 }),
   fc.string({ unit: "binary" }),
   fc.string({ unit: fc.constantFrom("a", "é", "\u{1f600}", "\ud800", "\udfff", "\0") }),
 );
@@ -18,8 +18,9 @@ test("crc32 gives the check value of the standard", () => {
 test("crc32 is zlib's of the UTF-8 bytes, whatever the text and whatever it continues", () => {
   fc.assert(
     fc.property(anyText, fc.nat(0xffff_ffff), (text, previous) => {
-      expect(crc32(text)).toBe(zlibCrc32(text));
-      expect(crc32(text, previous)).toBe(zlibCrc32(text, previous));
+      const bytes = Buffer.from(text);
+      expect(crc32(text)).toBe(zlibCrc32(bytes));
+      expect(crc32(text, previous)).toBe(zlibCrc32(bytes, previous));
     }),
     SEED,
   );

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { crc32 as crc32OfZlib } from "node:zlib";
 
 export function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");
@@ -10,25 +11,22 @@ const CRC_TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value >>> 0;
 });
 
+const SHORT = 80;
+
 /**
  * CRC-32 (the one of zlib) of a text's UTF-8 bytes, continued from `previous`.
  *
- * Written out because it runs once per event on some sixty characters: a call into zlib with a string
- * costs more than this loop.
+ * Written out for the short texts of most events: up to some eighty characters a call into zlib costs more than this
+ * loop.
  */
 export function crc32(text: string, previous = 0): number {
+  if (text.length > SHORT) return crc32OfZlib(text, previous);
   let crc = ~previous;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    if (unit > 127) return crc32OfBytes(new TextEncoder().encode(text), previous);
+    if (unit > 127) return crc32OfZlib(text, previous);
     crc = (CRC_TABLE[(crc ^ unit) & 255] as number) ^ (crc >>> 8);
   }
-  return ~crc >>> 0;
-}
-
-function crc32OfBytes(bytes: Uint8Array, previous: number): number {
-  let crc = ~previous;
-  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 255] as number) ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 

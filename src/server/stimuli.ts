@@ -58,6 +58,7 @@ export function stimulusOf(
 
 /** What many submissions have in common, so that it is written out once. */
 interface Terms {
+  readonly task: TaskSpec;
   readonly spec: WireSpec;
   readonly settings: string;
 }
@@ -66,12 +67,44 @@ const MAX_TERMS = 10_000;
 /** Longer ones, with many names, are hardly said again, and would take more memory than they save time. */
 const MAX_TERMS_KEY = 1_000;
 const TERMS = new Map<string, Terms>();
+/** The last few that name nothing: most submissions say the same again, and to see that takes less than to make a key. */
+const LATEST: Terms[] = [];
+const MAX_LATEST = 8;
 
 function sharedTerms(submission: TaskSubmission): Terms {
+  if (namesSomething(submission)) return termsByKey(submission);
+  for (const terms of LATEST) if (isAsked(terms.task, submission)) return terms;
+  const terms = termsByKey(submission);
+  if (LATEST.length === MAX_LATEST) LATEST.shift();
+  LATEST.push(terms);
+  return terms;
+}
+
+function namesSomething({ capabilities, limits, amounts }: TaskSubmission): boolean {
+  return capabilities.length + limits.length + amounts.length > 0;
+}
+
+/** Of tasks that name nothing. */
+function isAsked(task: TaskSpec, submission: TaskSubmission): boolean {
+  return (
+    task.estimateMs === submission.estimateMs &&
+    task.priority === submission.priority &&
+    task.type === submission.type &&
+    task.executor === submission.executor &&
+    task.cpuMillicores === submission.cpuMillicores &&
+    task.memoryBytes === submission.memoryBytes &&
+    task.maxAttempts === submission.maxAttempts &&
+    task.backoffMs === submission.backoffMs &&
+    task.timeoutMs === submission.timeoutMs
+  );
+}
+
+function termsByKey(submission: TaskSubmission): Terms {
   const key = termsKey(submission);
   const known = TERMS.get(key);
   if (known) return known;
-  const terms = { spec: specOf(submission), settings: JSON.stringify(settingsOf(submission)) };
+  const task = specOf(submission);
+  const terms = { task, spec: wireSpec(task), settings: JSON.stringify(settingsOf(submission)) };
   if (key.length > MAX_TERMS_KEY) return terms;
   if (TERMS.size >= MAX_TERMS) TERMS.clear();
   TERMS.set(key, terms);
@@ -87,10 +120,10 @@ function termsKey(submission: TaskSubmission): string {
   return `${cpuMillicores},${memoryBytes},${estimateMs},${priority},${maxAttempts},${backoffMs},${timeoutMs},${type.length},${executor.length},${type}${executor}${names}`;
 }
 
-function specOf(submission: TaskSubmission): WireSpec {
+function specOf(submission: TaskSubmission): TaskSpec {
   const { type, executor, cpuMillicores, memoryBytes, estimateMs, priority } = submission;
   const { maxAttempts, backoffMs, timeoutMs, capabilities, limits, amounts } = submission;
-  return wireSpec({
+  return {
     type,
     executor,
     cpuMillicores,
@@ -105,7 +138,7 @@ function specOf(submission: TaskSubmission): WireSpec {
     limits,
     amounts,
     ...NEVER_SPECULATED,
-  });
+  };
 }
 
 /** What a row keeps so that the task can be put back into the queue. */

@@ -32,8 +32,13 @@ export class Submissions {
     this.#task = task;
   }
 
-  async submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
-    if (submissions.length <= SLICE) return await this.#submitSlice(caller, submissions);
+  submit(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
+    return submissions.length <= SLICE
+      ? this.#submitSlice(caller, submissions)
+      : this.#submitMany(caller, submissions);
+  }
+
+  async #submitMany(caller: Caller, submissions: readonly TaskSubmission[]): Promise<readonly Submitted[]> {
     const slices: Promise<readonly Submitted[]>[] = [];
     for (let from = 0; from < submissions.length; from += SLICE) {
       await slices.at(-SLICES_AHEAD);
