@@ -31,6 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "graph",
     "placement",
     "scheduler",
+    "plan",
     "telemetry",
     "store",
     "driver",

@@ -50,14 +50,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "ties between workers fall to the one that registered first",
-    seed: 4,
+    seed: 1,
     file: "placement/worker",
     find: "return compareText(a.id, b.id);",
     replace: "return a.number - b.number;",
   },
   {
     name: "ids are compared by locale",
-    seed: 4,
+    seed: 1,
     file: "core/ids",
     find: "return a < b ? -1 : a > b ? 1 : 0;",
     replace: "return a.localeCompare(b);",
@@ -101,7 +101,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an overloaded worker that is relieved is not looked at again",
-    seed: 9,
+    seed: 11,
     file: "placement/fleet",
     find: "if (wasOverloaded)",
     replace: "if (!wasOverloaded && wasOverloaded)",
@@ -216,13 +216,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "results that a worker lost in a restart count as held by it",
-    seed: 15,
+    seed: 9,
     file: "scheduler/locality",
     find: "run.lastSeq[input] < holder.registeredSeq",
     replace: "run.lastSeq[input] < 0",
   },
   {
     name: "what holds up more does not go first",
+    seed: 4,
     file: "scheduler/run",
     find: "this.graph.weight[b] - this.graph.weight[a] ||",
     replace: "this.graph.weight[a] - this.graph.weight[b] ||",
@@ -241,12 +242,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what starves is raised like what has waited for a while",
+    seed: 8,
     file: "scheduler/lane",
     find: "now - STARVED_AFTER * afterMs, STARVED)",
     replace: "-1, STARVED)",
   },
   {
     name: "the wait of nodes is not looked at again",
+    seed: 8,
     file: "scheduler/run",
     find: "this.#watch.liftAt = Math.min(",
     replace: "void Math.min(",
@@ -273,7 +276,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is settling is told to stop",
-    seed: 35,
+    seed: 45,
     file: "scheduler/step",
     find: "else if (isPlaced(run.statusOf(node)))",
     replace: "else if (!isEnded(run.statusOf(node)))",
@@ -283,6 +286,12 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     file: "scheduler/dispatch",
     find: "if (at > after)",
     replace: "if (at > state.now)",
+  },
+  {
+    name: "the scheduler is not woken to keep room",
+    file: "scheduler/dispatch",
+    find: "Math.min(wake, overdue)",
+    replace: "Math.min(wake, Number.POSITIVE_INFINITY)",
   },
   {
     name: "the scheduler is not woken to keep a worker free",

@@ -19,6 +19,7 @@ import type {
   RunBody,
   RunCancelled,
   RunPage,
+  RunPlanAnswer,
   RunSummary,
   StepDownAnswer,
   TaskAnswer,
@@ -209,6 +210,11 @@ export class OrreryClient {
 
   cancelRun(id: string, options: CallOptions = {}): Promise<RunCancelled> {
     return this.#connection.send(repeatablePost(path`runs/${id}/cancel`, undefined, options));
+  }
+
+  /** What happened to its nodes, and when what remains should start and end. */
+  runPlan(id: string, options: CallOptions = {}): Promise<RunPlanAnswer> {
+    return this.#connection.send(get(path`runs/${id}/plan`, options));
   }
 
   /** The run once it has ended. */

@@ -1,6 +1,16 @@
 import { type Static, Type } from "typebox";
 import type { LedgerEvent } from "../ledger/index.ts";
-import { Count, CountsByStatus, Name, NextCursor, OrNull, Time, TimeOrNull } from "./api-parts.ts";
+import {
+  Count,
+  CountsByStatus,
+  Name,
+  NextCursor,
+  OrNull,
+  TaskStatus,
+  Time,
+  TimeOrNull,
+  Uuid,
+} from "./api-parts.ts";
 
 /** Ids are shared by all zones: one that can be guessed could be taken away, or tell that it is taken. */
 export const NewRunId = Type.String({
@@ -40,6 +50,30 @@ export const RunSummary = Type.Object(summary, { title: "RunSummary" });
 
 export type RunAnswer = Static<typeof RunAnswer>;
 export const RunAnswer = Type.Object({ ...summary, counts: CountsByStatus }, { title: "Run" });
+
+export type RunPlanAnswer = Static<typeof RunPlanAnswer>;
+export const RunPlanAnswer = Type.Object(
+  {
+    run_id: Type.String(),
+    planned_at: Time("When this was found out."),
+    expected_end: TimeOrNull("When the last node should end; null for a run that has ended."),
+    earliest_end: TimeOrNull("No order of what remains ends before this."),
+    nodes: Type.Array(
+      Type.Object({
+        node: Type.String(),
+        task_id: Uuid,
+        status: TaskStatus,
+        started_at: TimeOrNull("When its last attempt started."),
+        ended_at: TimeOrNull("When it ended, however it did."),
+        expected_start: TimeOrNull("When it should start; null where it has started or nobody can say."),
+        expected_end: TimeOrNull("When it should end."),
+        critical: Type.Boolean({ description: "A delay of it delays the end of the run." }),
+        skipped: OrNull(Type.String({ description: "Why it is in no plan." })),
+      }),
+    ),
+  },
+  { title: "RunPlan" },
+);
 
 export type RunPage = Static<typeof RunPage>;
 export const RunPage = Type.Object({ runs: Type.Array(RunSummary), next: NextCursor });

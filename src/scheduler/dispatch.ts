@@ -261,8 +261,8 @@ export function nextWakeAt(state: State, after: number = state.now): number | un
     }
   }
   for (const group of limitedGroups(state, after)) {
-    const at = roomOverdueAt(state, offerOf(state, group, after).first);
-    if (at > after) wake = Math.min(wake, at);
+    const overdue = roomOverdueAt(state, offerOf(state, group, after).first);
+    if (overdue > after) wake = Math.min(wake, overdue);
   }
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;
 }

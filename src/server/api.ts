@@ -16,6 +16,7 @@ import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskR
 import type { TraceContext } from "../telemetry/index.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
+import type { Forecast } from "./run-plan.ts";
 
 /**
  * What the service does for those who may ask, in the scheduler's own units; the routes turn it into HTTP, and
@@ -45,6 +46,8 @@ export interface Api {
 
   submitRun(caller: Caller, run: RunSubmission): Promise<RunView | Refusal>;
   run(caller: Caller, id: string): Promise<RunView | undefined>;
+  /** What happened to its nodes, and when what remains should start and end. */
+  runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined>;
   runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>>;
   cancelRun(caller: Caller, id: string): Promise<boolean>;
 
@@ -242,6 +245,13 @@ export interface RunSubmission {
 export interface RunView extends RunRow {
   /** Nodes by status; undefined once the run is no longer in the state and its nodes have to be listed instead. */
   readonly counts: Readonly<Record<RowStatus, number>>;
+}
+
+export interface RunPlanView {
+  readonly now: number;
+  readonly rows: readonly TaskLine[];
+  /** Undefined for a run that has ended. */
+  readonly forecast: Forecast | undefined;
 }
 
 export interface WorkerView {

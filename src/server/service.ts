@@ -25,6 +25,7 @@ import type {
   Overview,
   Page,
   Refusal,
+  RunPlanView,
   RunSubmission,
   RunView,
   StreamEvent,
@@ -43,6 +44,7 @@ import { overviewOf } from "./overview.ts";
 import { Paced } from "./paced.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
+import { forecast, remainingOf } from "./run-plan.ts";
 import { agentConfigured, payloadOf, requeueOf, typed } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
@@ -220,6 +222,18 @@ export class Service implements Api {
     const row = await this.#store.run(id);
     if (!row || !isVisible(caller, row)) return undefined;
     return { ...row, counts: live ?? (await this.#countRows(row)) };
+  }
+
+  async runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined> {
+    const row = await this.#store.run(id);
+    if (!row || !isVisible(caller, row)) return undefined;
+    const now = this.#driver.now();
+    const remaining = await this.#driver.read((state) => {
+      const run = state.runById(id);
+      return run && run.outcome === undefined ? remainingOf(state, run, now) : undefined;
+    });
+    const rows = await this.#store.tasks({ zone: row.zone, runId: id }, undefined, row.nodes);
+    return { now, rows, forecast: remaining && (await forecast(remaining)) };
   }
 
   async runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>> {

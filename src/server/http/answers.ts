@@ -1,9 +1,9 @@
 import type { FastifyReply } from "fastify";
 import { invariant } from "../../core/index.ts";
-import type { RunAnswer, RunSummary, TaskSummary } from "../../protocol/api-schemas.ts";
+import type { RunAnswer, RunPlanAnswer, RunSummary, TaskSummary } from "../../protocol/api-schemas.ts";
 import { CLASS_NAMES, REQUEST_STATES, TIER_NAMES } from "../../queue/index.ts";
 import type { RunRow } from "../../store/index.ts";
-import type { RunView, TaskLineView, TaskView } from "../api.ts";
+import type { RunPlanView, RunView, TaskLineView, TaskView } from "../api.ts";
 import { microsText } from "./amounts.ts";
 import { instantOrNull, instantText } from "./instants.ts";
 
@@ -68,6 +68,30 @@ export function runSummary(run: RunRow): RunSummary {
 
 export function runAnswer(run: RunView): RunAnswer {
   return { ...runSummary(run), counts: { ...run.counts } };
+}
+
+export function runPlanAnswer(id: string, { now, rows, forecast }: RunPlanView): RunPlanAnswer {
+  return {
+    run_id: id,
+    planned_at: instantText(now),
+    expected_end: instantOrNull(forecast?.end ?? -1),
+    earliest_end: instantOrNull(forecast?.earliestEnd ?? -1),
+    nodes: rows.map((row) => {
+      const expected = forecast?.nodes.get(row.run?.node ?? "");
+      const isOpen = row.status === "queued";
+      return {
+        node: row.run?.node ?? "",
+        task_id: row.id,
+        status: row.status,
+        started_at: instantOrNull(row.startedAt),
+        ended_at: instantOrNull(row.endedAt),
+        expected_start: instantOrNull((isOpen ? expected?.start : undefined) ?? -1),
+        expected_end: instantOrNull(expected?.end ?? -1),
+        critical: expected?.isCritical ?? false,
+        skipped: forecast?.skipped.get(row.run?.node ?? "") ?? null,
+      };
+    }),
+  };
 }
 
 /** "", which stands for none, is null on the wire. */

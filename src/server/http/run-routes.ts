@@ -8,10 +8,11 @@ import {
   RunBody,
   RunCancelled,
   RunPage,
+  RunPlanAnswer,
 } from "../../protocol/api-schemas.ts";
 import { type GraphFile, readGraphFile } from "../../protocol/index.ts";
 import type { RunSubmission } from "../api.ts";
-import { runAnswer, runSummary } from "./answers.ts";
+import { runAnswer, runPlanAnswer, runSummary } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { unsupported } from "./body-parsers.ts";
 import { jsonReader } from "./json-body.ts";
@@ -79,6 +80,28 @@ export function runRoutes(app: App, { api, cursors }: Edge): void {
       const run = isName(id) ? await api.run(callerOf(request), id) : undefined;
       if (!run) throw notFound("run");
       return runAnswer(run);
+    },
+  );
+
+  app.get(
+    "/runs/:id/plan",
+    {
+      config: { scopes: ["read"] },
+      schema: {
+        summary: "Get a run's plan",
+        description:
+          "What happened to each node, and when what remains should start and end: if it takes as long as it was " +
+          "estimated, on the workers that are there, beside what they have now.",
+        tags: ["runs"],
+        params: RunId,
+        response: answers({ 200: RunPlanAnswer }),
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const plan = isName(id) ? await api.runPlan(callerOf(request), id) : undefined;
+      if (!plan) throw notFound("run");
+      return runPlanAnswer(id, plan);
     },
   );
 

@@ -36,6 +36,21 @@ describe("a run is submitted", () => {
     expect((await served.call("GET", String(headers["location"]))).body).toEqual(body);
   });
 
+  test("and its plan says what stands in its way", async () => {
+    const { body: run } = await post({ graph });
+    const { status, body } = await served.call("GET", `${API}/runs/${run.id}/plan`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ run_id: run.id, earliest_end: body.planned_at });
+    const nodes = new Map((body.nodes as { node: string }[]).map((node) => [node.node, node]));
+    expect(nodes.get("fetch")).toMatchObject({
+      status: "queued",
+      skipped: "Unsatisfiable",
+      expected_start: null,
+    });
+    expect(nodes.get("clean")).toMatchObject({ skipped: "Unsatisfiable", critical: false });
+    expect((await served.call("GET", `${API}/runs/${ID.replace("0195", "0199")}/plan`)).status).toBe(404);
+  });
+
   test("as a graph file of JSON", async () => {
     expect((await post({ name: "mine", ...graph })).body).toMatchObject({ name: "mine", nodes: 2 });
     expect((await post({ name: "mine", ...graph }, "?name=other&fail_fast=true")).body.name).toBe("other");

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
+import { limitsOf } from "../graph/index.ts";
+import { forecast, remainingOf } from "./run-plan.ts";
+
+async function planned(loop: Loop, id: string, now: number) {
+  const found = await forecast(remainingOf(loop.state, loop.run(id), now));
+  const times = Object.fromEntries([...found.nodes].map(([node, { start, end }]) => [node, [start, end]]));
+  return { ...found, times };
+}
+
+const chain = [
+  aNode("a", { estimateMs: 400 }),
+  aNode("b", { estimateMs: 300, needs: ["a"] }),
+  aNode("c", { estimateMs: 100 }),
+  aNode("d", { estimateMs: 100, needs: ["a"] }),
+];
+
+test("[G-13] what remains is planned on the slots that are there, from now on, and what ran counts with its rest", async () => {
+  const loop = new Loop();
+  loop.turn(1_000, joins("w", { slots: 2 }), submits("r", chain));
+  const before = await planned(loop, "r", 1_000);
+  expect(before.times).toEqual({
+    a: [1_000, 1_400],
+    b: [1_400, 1_700],
+    c: [1_000, 1_100],
+    d: [1_400, 1_500],
+  });
+  expect([before.end, before.earliestEnd]).toEqual([1_700, 1_700]);
+  expect([...before.nodes].filter(([, { isCritical }]) => isCritical).map(([id]) => id)).toEqual(["a", "b"]);
+  loop.turn(1_150, loop.finished("r", "c"));
+  const after = await planned(loop, "r", 1_200);
+  expect(after.times).toEqual({ a: [1_200, 1_400], b: [1_400, 1_700], d: [1_400, 1_500] });
+});
+
+test("[G-13] what others have on the workers, under the limits and of the share is waited for", async () => {
+  const loop = new Loop({ fairShare: 2, resources: { gpu: 1 } });
+  const gpu = limitsOf(new Map([["gpu", 1]]));
+  loop.turn(1_000, joins("w", { slots: 4 }), submits("other", [aNode("x", { ...gpu, estimateMs: 500 })]));
+  loop.turn(
+    1_100,
+    submits("r", [aNode("a", { ...gpu, estimateMs: 50 }), aNode("b", { estimateMs: 70 }), aNode("c")]),
+  );
+  // One of the share is the other's until it ends; then b goes first, for it holds up more, and a has the limit.
+  const { times } = await planned(loop, "r", 1_100);
+  expect(times).toEqual({ a: [1_570, 1_620], b: [1_500, 1_570], c: [1_100, 2_100] });
+});
+
+test("[G-13] what no worker can run is not planned, and what hangs on it says so", async () => {
+  const loop = new Loop();
+  loop.turn(
+    1,
+    joins("w"),
+    submits("r", [...chain, aNode("z", { executor: "nobody" }), aNode("y", { needs: ["z"] })]),
+  );
+  const { skipped, times } = await planned(loop, "r", 1);
+  expect([skipped.get("z"), skipped.get("y"), times["z"]]).toEqual([
+    "Unsatisfiable",
+    "Dependencies",
+    undefined,
+  ]);
+});
