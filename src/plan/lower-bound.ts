@@ -1,9 +1,12 @@
 import { KeyOrder } from "./key-order.ts";
 import { type Levels, levelsOf } from "./levels.ts";
 import type { Problem } from "./problem.ts";
+import { Refutation } from "./refutation.ts";
 
 /** Beyond it, every pair of a head and a tail would take too long. */
 const ALL_PAIRS = 3_000;
+/** Beyond it, looking at every pair of activities again and again would take too long. */
+const MOST_PAIRED = 150;
 
 /** A makespan that no schedule can go below. */
 export function lowerBound(problem: Problem, levels: Levels = levelsOf(problem)): number {
@@ -15,7 +18,25 @@ export function lowerBound(problem: Problem, levels: Levels = levelsOf(problem))
     const isUser = usersOf(problem, r);
     bound = Math.max(bound, energyBound(problem, levels, r, byHead.filter(isUser), byTail.filter(isUser)));
   }
-  return bound;
+  return problem.size <= MOST_PAIRED && bound > 0 ? refutedBound(problem, levels, bound) : bound;
+}
+
+/** Looks by halves for the longest that can be refuted. */
+function refutedBound(problem: Problem, levels: Levels, bound: number): number {
+  const refutation = new Refutation(problem, levels);
+  let possible = problem.durations.reduce((sum, duration) => sum + duration, 0);
+  let refuted = bound - 1;
+  for (let step = 1; refuted + 1 < possible; ) {
+    const length = Math.min(refuted + step, Math.floor((refuted + possible) / 2));
+    if (refutation.refutes(length)) {
+      refuted = length;
+      step *= 2;
+    } else {
+      possible = length;
+      step = 1;
+    }
+  }
+  return refuted + 1;
 }
 
 /**
