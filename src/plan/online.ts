@@ -44,7 +44,7 @@ export class Online {
     const planned = this.#nodes.map((n) => this.#nodeOf(n, this.#needsOf(n), n >= running));
     this.#turn(0, [...limited(this.#problem), ...submitted("planned", planned)]);
     for (let next = this.#ends.peek(); next !== undefined; next = this.#ends.peek()) {
-      const now = Math.min(next.endsAt, nextWakeAt(this.#state) ?? next.endsAt);
+      const now = Math.min(next.endsAt, nextWakeAt(this.#state, this.makespan) ?? next.endsAt);
       this.#turn(now, this.#endingAt(now));
       this.makespan = now;
       yield;
