@@ -20,6 +20,7 @@ import { axisLines, TimeScale } from "./time-scale.ts";
 /** More nodes than this share rows, one for each lane. */
 export const MOST_ROWS = 40;
 const WAIT = "·";
+const CRITICAL = "*";
 const LABEL_SHARE = 0.3;
 
 type Kind = "running" | "critical" | "planned";
@@ -71,14 +72,19 @@ class PlanChart {
     return scale.cover(start * perTick, end * perTick);
   }
 
-  legend(withWaits: boolean): LegendEntry[] {
+  /** Rows of nodes also show what waits; their star has to be explained where no bar does. */
+  legend(by: "node" | "lane"): LegendEntry[] {
     const { schedule } = this.report.plan;
     const kinds = new Set(schedule.map((one) => this.kindOf(one)));
     const entries = (Object.keys(BARS) as Kind[])
       .filter((kind) => kinds.has(kind))
       .map((kind): LegendEntry => ({ mark: BARS[kind][0], tone: BARS[kind][1], words: BARS[kind][2] }));
-    const waits = withWaits && schedule.some((one) => this.readyAt(one) < one.start);
-    return waits ? [...entries, { mark: WAIT, tone: "dim", words: "ready, waiting" }] : entries;
+    if (by === "lane") return entries;
+    if (schedule.some((one) => one.critical && this.kindOf(one) !== "critical"))
+      entries.push({ mark: CRITICAL, tone: "none", words: "on the critical path" });
+    if (schedule.some((one) => this.readyAt(one) < one.start))
+      entries.push({ mark: WAIT, tone: "dim", words: "ready, waiting" });
+    return entries;
   }
 }
 
@@ -99,13 +105,13 @@ function nodeLines(chart: PlanChart, columns: number, palette: Palette): string[
     drawBar(chart, cells, one, scale, `lane ${one.lane + 1}`);
     const span = palette.dim((spans[at] as string).padStart(right));
     const label = padText(labels[at] as string, labelWidth);
-    return `${palette.bold(one.critical ? "* " : "  ")}${label}  ${paintCells(cells, palette)}${span}`;
+    return `${palette.bold(one.critical ? `${CRITICAL} ` : "  ")}${label}  ${paintCells(cells, palette)}${span}`;
   });
   return [
     ...axis(chart, scale, left, palette),
     ...rows,
     "",
-    ...legendLines(chart.legend(true), columns, palette),
+    ...legendLines(chart.legend("node"), columns, palette),
   ];
 }
 
@@ -130,7 +136,7 @@ function laneLines(chart: PlanChart, columns: number, palette: Palette): string[
     ...lines,
     ...more,
     "",
-    ...legendLines(chart.legend(false), columns, palette),
+    ...legendLines(chart.legend("lane"), columns, palette),
   ];
 }
 

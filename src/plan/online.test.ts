@@ -73,6 +73,20 @@ describe("online", () => {
     expect(onlineStarts(project).get("old")).toBe(28 * HOUR);
   });
 
+  test("[G-09] what has been ready for a day when the plan begins goes first, and raises add up to nothing", () => {
+    const at = (hours: number, priority: 1 | 2 | 3) => ({
+      ...{ readyForMs: hours * HOUR, duration: HOUR, priority, uses: { slots: 3 } },
+    });
+    const long = anActivity("long", { duration: 9 * HOUR, uses: { slots: 3 } });
+    const old = inHours(long, anActivity("gate 0", at(25, 3)));
+    expect([...onlineStarts(old)]).toEqual([
+      ["long", HOUR],
+      ["gate 0", 0],
+    ]);
+    const raised = inHours(long, anActivity("low", at(5, 3)), anActivity("high", at(0, 1)));
+    expect(onlineStarts(raised).get("high")).toBe(9 * HOUR);
+  });
+
   test.runIf(hasSharedData)("[G-13] is on average at most 4.6 % above the optimum of PSPLIB's j30", () => {
     const bounds = new TextDecoder().decode(sharedFile("psplib/bounds.csv")).split("\n");
     const optimumOf = new Map(

@@ -38,8 +38,8 @@ export interface Activity {
   readonly state: ActivityState;
   /** For how long it has been ready, where somebody noted that. */
   readonly readyForMs?: number;
-  /** It has been ready for so long that it goes before everything else. */
-  readonly starved?: true;
+  /** What came of that: it counts as more urgent by a level, or goes before everything else. */
+  readonly wait?: "raised" | "starved";
 }
 
 export type ActivityState =

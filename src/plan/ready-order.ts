@@ -4,6 +4,7 @@ import type { Levels } from "./levels.ts";
 import type { OrderReason } from "./plan.ts";
 import type { Problem } from "./problem.ts";
 import type { Activity, Project } from "./project.ts";
+import { urgencyOf } from "./starvation.ts";
 
 /** What makes one activity go before another, the first that tells them apart; the smaller value goes first. */
 type Criterion = readonly [code: OrderReason["code"], values: Float64Array];
@@ -49,9 +50,9 @@ function criteriaOf({ activities }: Project, problem: Problem, levels: Levels): 
   const values = (value: (activity: Activity, n: number) => number): Float64Array =>
     Float64Array.from(activity, (index, n) => value(activities[index] as Activity, n));
   return [
-    ["starved", values(({ starved }) => (starved ? 0 : 1))],
+    ["starved", values(({ wait }) => (wait === "starved" ? 0 : 1))],
     ["critical-path", values((_, n) => (slackOf(problem, levels, n) === 0 ? 0 : 1))],
-    ["priority", values(({ priority }) => priority)],
+    ["priority", values(urgencyOf)],
     ["risk", values(({ risk }) => -RISKS.indexOf(risk))],
     ["holds-up", values((_, n) => -weightOf(problem, levels, n))],
     ["age", values(({ readyForMs = 0 }) => -readyForMs)],

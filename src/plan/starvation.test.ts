@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { anActivity, aProject } from "../../tests/any-project.ts";
-import { assemble, compile, raiseStarving } from "./index.ts";
+import { type Activity, assemble, compile, raiseStarving } from "./index.ts";
+import { urgencyOf } from "./starvation.ts";
 
 const HOUR = 3_600_000;
 const ready = (id: string, hours: number, priority: 0 | 1 | 2 | 3 | 4 = 2) =>
@@ -15,8 +16,10 @@ function orderOf(...activities: readonly ReturnType<typeof ready>[]): string {
 }
 
 test("[G-09] after the threshold a node is raised by one level, and no more however long it waits", () => {
-  const priorityAfter = (hours: number, priority: 0 | 3): number | undefined =>
-    raiseStarving(aProject([ready("a", hours, priority)]), 4 * HOUR).activities[0]?.priority;
+  const priorityAfter = (hours: number, priority: 0 | 3): number => {
+    const [activity] = raiseStarving(aProject([ready("a", hours, priority)]), 4 * HOUR).activities;
+    return urgencyOf(activity as Activity);
+  };
   expect([0, 4, 4.1, 9, 24, 24.1].map((hours) => priorityAfter(hours, 3))).toEqual([3, 3, 2, 2, 2, 0]);
   expect([5, 25].map((hours) => priorityAfter(hours, 0))).toEqual([0, 0]);
 });

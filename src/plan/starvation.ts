@@ -5,17 +5,21 @@ import type { Activity, Project } from "./project.ts";
 const STARVED_AFTER = 6;
 
 /**
- * What has been ready for longer than the threshold has a priority that is higher by one level, and what has for six
- * times as long the highest, and goes first. How often anybody looks changes nothing.
+ * What has been ready for longer than the threshold counts as more urgent by one level, and what has for six times as
+ * long goes first. How often anybody looks changes nothing.
  */
 export function raiseStarving(project: Project, thresholdMs: number): Project {
   if (!project.activities.some(({ readyForMs = 0 }) => readyForMs > thresholdMs)) return project;
-  return { ...project, activities: project.activities.map((activity) => raised(activity, thresholdMs)) };
+  const activities = project.activities.map((activity): Activity => {
+    const { readyForMs = 0 } = activity;
+    if (readyForMs <= thresholdMs) return activity;
+    return { ...activity, wait: readyForMs > STARVED_AFTER * thresholdMs ? "starved" : "raised" };
+  });
+  return { ...project, activities };
 }
 
-function raised(activity: Activity, thresholdMs: number): Activity {
-  const { readyForMs = 0, priority } = activity;
-  if (readyForMs > STARVED_AFTER * thresholdMs) return { ...activity, priority: 0, starved: true };
-  if (readyForMs <= thresholdMs) return activity;
-  return { ...activity, priority: Math.max(0, priority - 1) as Priority };
+/** The priority that it counts as. */
+export function urgencyOf({ priority, wait }: Activity): Priority {
+  if (wait === "starved") return 0;
+  return wait === "raised" ? (Math.max(0, priority - 1) as Priority) : priority;
 }
