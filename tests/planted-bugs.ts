@@ -147,7 +147,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the reservation of a cancelled task stays",
-    seed: 8,
+    seed: 9,
     file: "scheduler/apply",
     find: "state.unreserve(tasks, node);\n    tasks.move(node, to,",
     replace: "tasks.move(node, to,",
@@ -230,9 +230,10 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is kept of a limit is given to others",
+    seed: 32,
     file: "scheduler/room",
     find: "if (!kept || kept.key === key)",
-    replace: "if (kept)",
+    replace: "if (!kept || kept.group)",
   },
   {
     name: "what becomes critical is not noticed",
@@ -289,13 +290,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the scheduler is not woken to keep room",
+    seed: 25,
     file: "scheduler/dispatch",
     find: "Math.min(wake, overdue)",
     replace: "Math.min(wake, Number.POSITIVE_INFINITY)",
   },
   {
     name: "the scheduler is not woken to keep a worker free",
-    seed: 8,
+    seed: 4,
     file: "scheduler/dispatch",
     find: "Math.min(wake, at)",
     replace: "Math.min(wake, Number.POSITIVE_INFINITY)",

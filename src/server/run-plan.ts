@@ -131,13 +131,14 @@ function* othersOn(state: State, { number, spec, held }: Worker, run: Run, now: 
     if (runOfKey(key) === run.number) continue;
     const { zone, agent, limitNames, amounts } = state.tasks(runOfKey(key)).groupOf(nodeOfKey(key));
     const isHere = zone === run.zone;
-    const limits = isHere ? limitNames.map((name, at) => [limitOf(name), amounts[at] as number]) : [];
+    const limits: Record<string, number> = {};
+    if (isHere) for (const [at, name] of limitNames.entries()) limits[limitOf(name)] = amounts[at] as number;
     const share = isHere && agent === run.agent ? { [SHARE]: 1 } : {};
     yield {
       id: `${OTHER}${number} ${key}`,
       needs: [],
       duration: Math.max(0, expectedEndMs - now),
-      uses: { ...slots, ...share, ...Object.fromEntries(limits) },
+      uses: { ...slots, ...share, ...limits },
       priority: 2,
       risk: "medium",
       speculate: false,
