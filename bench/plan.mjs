@@ -36,8 +36,7 @@ const STEPS = 16;
 /** @param {Setting} setting */
 function run({ quick, set = defaultData("j30"), bounds = defaultData("bounds.csv"), schedules, say }) {
   if (set === undefined || !existsSync(set)) return missing(say, set ?? "shared/data/psplib/j30");
-  const known =
-    bounds !== undefined && existsSync(bounds) ? readBounds(readFileSync(bounds, "utf8")) : new Map();
+  const known = readBounds(bounds !== undefined && existsSync(bounds) ? readFileSync(bounds, "utf8") : "");
   if (known.size === 0)
     say(`no best known makespans in ${bounds ?? "bounds.csv"}: the lower bound stands for them`);
   const files = readdirSync(set)
