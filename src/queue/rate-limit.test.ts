@@ -96,3 +96,11 @@ test("[G-05] amounts share a limit: what does not fit waits, what is smaller fit
   limit.end(7);
   expect([limit.admits(NOW, 10), limit.admits(NOW, 11)]).toEqual([true, false]);
 });
+
+test("a rate that was taken away leaves nothing behind", () => {
+  const limit = aLimit(null, 3);
+  limit.start(NOW + 5);
+  limit.end();
+  limit.configure({ concurrency: null, rateCount: null, ratePeriodMs: 1 }, NOW + 9);
+  expect(limit.toSnapshot()).toEqual(new Limit().toSnapshot());
+});

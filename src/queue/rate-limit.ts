@@ -56,7 +56,8 @@ export class Limit {
     invariant(Number.isSafeInteger((rateCount ?? 0) * ratePeriodMs), "a rate can be counted in integers");
     const debt = this.#debtNow(now);
     this.#debt = rateCount === null ? 0 : converted(debt, this.#periodMs, ratePeriodMs, rateCount);
-    this.#debtAt = now;
+    // Without a rate nothing is owed since whenever: one that was taken away must look like one that never was.
+    this.#debtAt = rateCount === null ? 0 : now;
     this.#concurrency = concurrency;
     this.#rateCount = rateCount;
     this.#periodMs = ratePeriodMs;

@@ -136,6 +136,18 @@ test("[G-05] [P-12] what smaller tasks went ahead of for too long has its room k
   expect(underStream(1_000, 60).startedAt).toBeLessThanOrEqual(13_000);
 });
 
+test("[G-05] room is not kept for one after the other without a pause", () => {
+  const { loop, startedAt } = underStream(1_000, 60);
+  const large = (id: string) => submits(id, [aNode("large", { ...uses({ tokens: 8 }), estimateMs: 3_000 })]);
+  loop.turn(startedAt, large("again"));
+  for (let now = startedAt + 1_000; now < startedAt + 24_000; now += 1_000) {
+    loop.turn(now, submits(`x${now}`, [aNode("small", uses({ tokens: 1 }))]));
+    expect(loop.state.roomFor.size).toBe(0);
+  }
+  loop.turn(startedAt + 24_000, submits("y", [aNode("small", uses({ tokens: 1 }))]));
+  expect(loop.state.roomFor.size).toBe(1);
+});
+
 test("[G-05] those that wait for kept room can say so, and the one that it is kept for is told too", () => {
   const { loop } = underStream(1_000, 9);
   expect(loop.state.roomFor.get("here")).toBeDefined();

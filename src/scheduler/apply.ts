@@ -13,6 +13,7 @@ import type {
 import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
 import { CostWindow } from "../queue/index.ts";
 import { placeKey, zonedKey } from "./group.ts";
+import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
 import { DEFAULT_PERIOD_MS, type State } from "./state.ts";
 import { Status } from "./status.ts";
@@ -193,6 +194,8 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   const worker = state.worker(event.worker);
   const group = tasks.groupOf(node);
   tasks.withdraw(node);
+  if (state.roomFor.get(group.zone) === key)
+    state.roomAgainAt.set(group.zone, now + ROOM_PAUSE * task.estimateMs);
   state.unreserve(tasks, node);
   tasks.move(node, Status.assigned, state.seq, now);
   tasks.assignTo(node, event.attempt, event.worker);

@@ -202,7 +202,7 @@ function reserveRoom(state: State, now: number, emit: Emit): void {
   const offers: Offer[] = [];
   for (const group of limitedGroups(state, now)) {
     const offer = offerOf(state, group, now);
-    if (now >= roomOverdueAt(state, offer.first) && mayHaveRoomKept(state, group)) offers.push(offer);
+    if (now >= roomOverdueAt(state, offer) && mayHaveRoomKept(state, group)) offers.push(offer);
   }
   offers.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1));
   for (const { group, first } of offers) {
@@ -231,9 +231,9 @@ function mayHaveRoomKept(state: State, group: Group): boolean {
 }
 
 /** What takes long to run may wait as long: to keep room idle for it at once would cost more than it gains. */
-function roomOverdueAt(state: State, first: Entry): number {
+function roomOverdueAt(state: State, { group, first }: Offer): number {
   const waitMs = Math.max(state.config.reserveAfterMs, first.estimateMs);
-  return tasksOf(state, first).sinceOf(first.node) + waitMs;
+  return Math.max(tasksOf(state, first).sinceOf(first.node) + waitMs, state.roomAgainAt.get(group.zone) ?? 0);
 }
 
 function placeOf(state: State, key: TaskKey): string {
@@ -245,6 +245,8 @@ function placeOf(state: State, key: TaskKey): string {
  * a rate admits again, or a reservation can be made.
  */
 export function nextWakeAt(state: State, after: number = state.now): number | undefined {
+  // A state that was only followed has not been put in order by a dispatch.
+  state.arrangeRuns(after);
   let wake = Math.min(
     state.nextDueAt() ?? Number.POSITIVE_INFINITY,
     state.nextDeadline() ?? Number.POSITIVE_INFINITY,
@@ -261,7 +263,7 @@ export function nextWakeAt(state: State, after: number = state.now): number | un
     }
   }
   for (const group of limitedGroups(state, after)) {
-    const overdue = roomOverdueAt(state, offerOf(state, group, after).first);
+    const overdue = roomOverdueAt(state, offerOf(state, group, after));
     if (overdue > after) wake = Math.min(wake, overdue);
   }
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;

@@ -14,6 +14,12 @@ export interface Kept {
 }
 
 /**
+ * After a task for which room was kept, none is kept in its zone for so many times as long as that task should take. In a long
+ * backlog everything has waited for long; room that is kept stands idle, and this bounds how much of the time it does.
+ */
+export const ROOM_PAUSE = 8;
+
+/**
  * For whom room is kept in this turn. Nothing is while the task could not start anyway: no worker could take it, or a limit
  * was set below what it needs. What that depends on does not change within a dispatch.
  */

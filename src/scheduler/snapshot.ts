@@ -45,6 +45,8 @@ export interface Snapshot {
   readonly paused: readonly string[];
   /** By zone the task that room is kept for; left out where there is none. */
   readonly roomFor?: readonly (readonly [zone: string, key: TaskKey])[];
+  /** By zone when room may be kept again; left out where it never was. */
+  readonly roomAgainAt?: readonly (readonly [zone: string, at: number])[];
   /** Left out where nobody has a rate. */
   readonly rates?: SubmitRatesSnapshot;
   readonly totals: readonly (readonly [zone: string, totals: ZoneTotals])[];
@@ -144,6 +146,7 @@ export function takeSnapshot(state: State): Snapshot {
       .map(([key, limit]) => [key, limit.toSnapshot()] as const),
     paused: [...state.paused].sort(compareText),
     ...(state.roomFor.size > 0 && { roomFor: sortedByKey(state.roomFor) }),
+    ...(state.roomAgainAt.size > 0 && { roomAgainAt: sortedByKey(state.roomAgainAt) }),
     totals: sortedByKey(state.totals).map(([zone, totals]) => [zone, { ...totals }] as const),
   };
 }
@@ -184,6 +187,7 @@ export function restore(snapshot: Snapshot): State {
   for (const [key, cost] of snapshot.costs) state.costs.set(key, CostWindow.restore(cost));
   for (const [key, limit] of snapshot.limits) state.adoptLimit(key, Limit.restore(limit));
   for (const [zone, key] of snapshot.roomFor ?? []) state.roomFor.set(zone, key);
+  for (const [zone, at] of snapshot.roomAgainAt ?? []) state.roomAgainAt.set(zone, at);
   for (const key of snapshot.paused) state.paused.add(key);
   for (const [zone, totals] of snapshot.totals) state.totals.set(zone, { ...totals });
   for (const saved of snapshot.runs) restoreRun(state, saved);

@@ -82,6 +82,8 @@ export class State {
   /** By zone, the task that room is kept for under its limits; and of these, those for whom it is in this turn. */
   readonly roomFor: Map<string, TaskKey> = new Map();
   readonly kept: Map<string, Kept> = new Map();
+  /** By zone, when room may be kept for a task again. */
+  readonly roomAgainAt: Map<string, number> = new Map();
   /** Executors of a zone, and with "" whole zones. */
   readonly paused: Set<string> = new Set();
   readonly totals: Map<string, ZoneTotals> = new Map();

@@ -48,6 +48,8 @@ export class Model {
   readonly submissions: Map<string, ModelLimit> = new Map();
   /** By zone, the task that room is kept for under its limits. */
   readonly roomFor: Map<string, ModelTask> = new Map();
+  /** By zone, when it may be kept again. */
+  readonly roomAgainAt: Map<string, number> = new Map();
   /** By zone and executor, "" for all. */
   readonly paused: Set<string> = new Set();
   /** What each agent owns, by zone and name. */

@@ -44,8 +44,10 @@ function overdueForRoom(model: Model, now: number): ModelTask[] {
     .sort((a, b) => (ranking.outranks(a, b) ? -1 : 1));
 }
 
-function overdueAt(model: Model, { since, spec }: ModelTask): number {
-  return since + Math.max(model.config?.reserveAfterMs ?? 0, spec.estimateMs, 1);
+/** After it has waited, and not soon after another had room kept. */
+function overdueAt(model: Model, { since, spec, zone }: ModelTask): number {
+  const waitMs = Math.max(model.config?.reserveAfterMs ?? 0, spec.estimateMs, 1);
+  return Math.max(since + waitMs, model.roomAgainAt.get(zone) ?? 0);
 }
 
 /** Those for whom room could be kept: only that keeps them from starting, and others that need less go ahead. */

@@ -135,7 +135,10 @@ export function assignTask(model: Model, event: TaskAssigned, now: number): void
   const hasRoomKept = model.roomFor.get(task.zone) === task;
   if (!reserved && !hasRoomKept) checkOrder(model, task, now);
   if (reserved) reserved.reservedFor = undefined;
-  if (hasRoomKept) model.roomFor.delete(task.zone);
+  if (hasRoomKept) {
+    model.roomFor.delete(task.zone);
+    model.roomAgainAt.set(task.zone, now + 8 * task.spec.estimateMs);
+  }
   const worker = model.workerAt(event.worker);
   model.offered.delete(task);
   noteStart(model, task, now);
