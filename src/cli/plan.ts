@@ -42,7 +42,7 @@ function searchOptions(command: Command): void {
         .default("plan"),
     )
     .addOption(
-      new Option("--effort <time>", "how long to search (default: 1s)")
+      new Option("--effort <time>", "how long the plan may take, with reading the file (default: 1s)")
         .argParser(effort)
         .conflicts("schedules"),
     )
