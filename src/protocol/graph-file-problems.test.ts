@@ -232,6 +232,9 @@ describe("a file that is no graph", () => {
     const problem = "maps and lists are nested more than 100 deep; flatten them";
     expect(problemsOf("[".repeat(100_000))).toEqual([`1:101 : ${problem}`]);
     expect(problemsOf("- ".repeat(1000))).toEqual([`1:201 : ${problem}`]);
+    expect(problemsOf("nodes: {a: ".repeat(10_000))).toEqual([`1:551 : ${problem}`]);
+    // As many levels at once as would take more memory than there is.
+    expect(problemsOf("{".repeat(4 * 1024 * 1024))).toEqual([`1:101 : ${problem}`]);
     expect(problemsOf(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`)).toEqual([`1:501 : ${problem}`]);
   });
 

@@ -7,6 +7,7 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   type ParsedNode,
   Parser,
   type Scalar,
@@ -19,6 +20,8 @@ import { shown } from "./units.ts";
 
 /** How many values aliases may stand for in all. A few lines of nested aliases can stand for billions. */
 const MAX_ALIASED_VALUES = 1_000_000;
+/** How many words and marks are read. A node has about 15; each takes some 200 bytes of memory until all are read. */
+const MAX_LEXEMES = 10_000_000;
 /** A text counts as one value for each so many of its characters. */
 const VALUE_CHARACTERS = 64;
 
@@ -58,13 +61,8 @@ export function parseYaml(
 
 function compose(text: string, lines: Lines, faults: Faults): Document.Parsed | undefined {
   const before = faults.count;
-  const tokens = [...new Parser().parse(text)];
-  // The parser keeps a stack of its own, the composer recurses: too deep a file would end the process.
-  for (const token of tokens) {
-    const offset = offsetTooDeep(token);
-    if (offset !== undefined) faults.tooDeep(offset);
-  }
-  if (faults.count > before) return undefined;
+  const tokens = parseTokens(text, faults);
+  if (tokens === undefined) return undefined;
 
   // The composer's own search for equal keys compares each with all others, so it is off.
   const [document, second] = new Composer({ uniqueKeys: false }).compose(tokens, true, text.length);
@@ -81,6 +79,31 @@ function compose(text: string, lines: Lines, faults: Faults): Document.Parsed | 
     );
   }
   return faults.count > before ? undefined : document;
+}
+
+/** The parser keeps a stack of its own and the composer recurses: too deep or long a file would end the process. */
+function parseTokens(text: string, faults: Faults): CST.Token[] | undefined {
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  let lexemes = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    const top = parser.stack.at(-1);
+    // The document itself is the first of the stack.
+    if (parser.stack.length - 1 > MAX_DEPTH && top && "items" in top) {
+      faults.tooDeep(top.offset);
+      return undefined;
+    }
+    lexemes += 1;
+    if (lexemes <= MAX_LEXEMES) continue;
+    faults.atOffset(parser.offset, [], "the file is too long for YAML from here on; write it as JSON");
+    return undefined;
+  }
+  for (const token of parser.end()) tokens.push(token);
+  const offset = tokens.map(offsetTooDeep).find((found) => found !== undefined);
+  if (offset === undefined) return tokens;
+  faults.tooDeep(offset);
+  return undefined;
 }
 
 function reportSyntax(document: Document.Parsed, lines: Lines, faults: Faults): void {
