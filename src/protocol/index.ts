@@ -3,6 +3,7 @@ export type { Faults, Path, Problem } from "./faults.ts";
 export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
 export { findJsonError } from "./json-syntax.ts";
+export * from "./json-tokens.ts";
 export { isMapping, parseName, refuseUnknownKeys } from "./node-settings.ts";
 export { closest } from "./suggestion.ts";
 export {

@@ -1,13 +1,15 @@
 import { type Faults, MAX_DEPTH, type ParsedText, type Path, type Visit } from "./faults.ts";
+import {
+  CLOSE_LIST,
+  CLOSE_MAP,
+  endOfString,
+  endOfWord,
+  OPEN_LIST,
+  OPEN_MAP,
+  QUOTE,
+  skipBetween,
+} from "./json-tokens.ts";
 import type { Lines } from "./source-text.ts";
-
-const QUOTE = 34;
-const COMMA = 44;
-const COLON = 58;
-const OPEN_LIST = 91;
-const CLOSE_LIST = 93;
-const OPEN_MAP = 123;
-const CLOSE_MAP = 125;
 
 /** The value of a text that is JSON. One that begins with a brace may still be YAML in flow style. */
 export function jsonValue(text: string, isNamedJson: boolean): { readonly value: unknown } | undefined {
@@ -95,35 +97,6 @@ function walkJson(text: string, visitor: Visitor): void {
       path.pop();
     }
     at = skipBetween(text, at);
-  }
-}
-
-function skipBetween(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    const unit = text.charCodeAt(at);
-    if (!(unit <= 32 || unit === COMMA || unit === COLON)) return at;
-    at += 1;
-  }
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    at = text.indexOf('"', at + 1);
-    let slash = at;
-    while (text[slash - 1] === "\\") slash -= 1;
-    if ((at - slash) % 2 === 0) return at + 1;
-  }
-}
-
-function endOfWord(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    const unit = text.charCodeAt(at);
-    if (Number.isNaN(unit) || unit <= 32 || unit === COMMA || unit === CLOSE_MAP || unit === CLOSE_LIST)
-      return at;
-    at += 1;
   }
 }
 

@@ -1,20 +1,23 @@
 // Where the parts of a JSON text stand. The text is known to be JSON, so nothing is checked; it is walked without
 // recursion, because it may be as deep as it is long.
 
+import {
+  CLOSE_LIST,
+  CLOSE_MAP,
+  endOfString,
+  endOfWord,
+  OPEN_LIST,
+  OPEN_MAP,
+  QUOTE,
+  skipBetween,
+} from "../protocol/index.ts";
+
 export interface Member {
   readonly keyAt: number;
   readonly keyEnd: number;
   readonly valueAt: number;
   readonly end: number;
 }
-
-const QUOTE = 34;
-const COMMA = 44;
-const COLON = 58;
-const OPEN_LIST = 91;
-const CLOSE_LIST = 93;
-const OPEN_MAP = 123;
-const CLOSE_MAP = 125;
 
 /** The members of the map that begins at an offset. */
 export function* members(text: string, at: number): Generator<Member> {
@@ -77,34 +80,4 @@ function endOfValue(text: string, start: number): number {
     if (depth > 0) at = skipBetween(text, at);
   } while (depth > 0);
   return at;
-}
-
-/** 0 where it does not end. */
-function endOfString(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    at = text.indexOf('"', at + 1);
-    if (at === -1) return 0;
-    let slash = at;
-    while (text[slash - 1] === "\\") slash -= 1;
-    if ((at - slash) % 2 === 0) return at + 1;
-  }
-}
-
-function endOfWord(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    const unit = text.charCodeAt(at);
-    if (!(unit > 32) || unit === COMMA || unit === CLOSE_MAP || unit === CLOSE_LIST) return at;
-    at += 1;
-  }
-}
-
-function skipBetween(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    const unit = text.charCodeAt(at);
-    if (!(unit <= 32 || unit === COMMA || unit === COLON)) return at;
-    at += 1;
-  }
 }
