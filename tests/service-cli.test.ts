@@ -250,6 +250,7 @@ describe("run --server", () => {
     expect(shown.stdout).toMatch(/^g failed\n/);
     expect(shown.stdout).toContain("exited with code 3");
     expect((await orrery("why", result.runId, "first", "--server", url)).stdout).toContain("went to w1");
+    expect((await orrery("why", result.runId, "first")).stdout).toContain("went to w1");
   });
 
   test("--detach leaves it, and it can be cancelled", async () => {

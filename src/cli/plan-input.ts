@@ -11,9 +11,9 @@ import { neutralise } from "./terminal-text.ts";
 export async function readPlanFile(path: string): Promise<Project> {
   const file = await sourceFile(path).catch(() => path);
   const source = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
-    throw cause.code === "ENOENT"
-      ? new NotFoundError(`${file}: no such file`)
-      : new UsageError(`${file}: ${cause.message}`);
+    if (cause.code !== "ENOENT") throw new UsageError(`${file}: ${cause.message}`);
+    const hint = file === path ? "" : "; of a directory the issues of Beads are planned, else name a file";
+    throw new NotFoundError(`${file}: no such file${hint}`);
   });
   const result = readProject(source, file, { now: Date.now() });
   if (result.ok) return result.project;

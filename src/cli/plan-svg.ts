@@ -15,6 +15,8 @@ const MOST_LANES = 1_000;
 const NARROW = 1.5;
 const CHARACTER = 6.6;
 const TICK = 90;
+/** What a bar keeps free beside its text. */
+const INSET = 8;
 
 const STYLE = `
   svg { background: #fff; font: 12px system-ui, sans-serif; }
@@ -81,12 +83,18 @@ function barsOf(report: PlanReport, by: "node" | "lane", rows: number, perTick: 
     const kind = state.is === "running" ? "bar running" : one.critical ? "bar critical" : "bar";
     return {
       ...{ row: by === "node" ? at : one.lane, start: one.start, finish: one.finish, kind, count: 1 },
-      text: by === "node" ? `lane ${one.lane + 1}` : one.id,
+      text: by === "node" ? laneText(one, perTick) : one.id,
       tooltip: `${one.id}${title === "" ? "" : ` ${title}`}: ${span}, lane ${one.lane + 1}`,
     };
   };
   const bars = plan.schedule.map(barOf).filter(({ row }) => row < rows);
   return by === "node" ? bars : joined(bars, perTick);
+}
+
+/** Whole or not at all: cut off it would no longer say which. */
+function laneText({ start, finish, lane }: Scheduled, perTick: number): string {
+  const text = `lane ${lane + 1}`;
+  return text.length <= roomFor((finish - start) * perTick - INSET) ? text : "";
 }
 
 /** Bars that could not be told apart are one, so that a large plan stays a file that opens. */
@@ -165,16 +173,20 @@ function drawBar({ row, start, finish, kind, text, tooltip }: SvgBar, left: numb
   const x = round(left + start * perTick);
   const width = round(Math.max(1, (finish - start) * perTick));
   const y = HEAD + row * ROW;
-  const label = cut(text, width - 8);
+  const label = cut(text, width - INSET);
   const inside = label === "" ? "" : `<text x="${x + 4}" y="${y + 15}">${escaped(label)}</text>`;
   return `<g><title>${escaped(tooltip)}</title><rect class="${kind}" x="${x}" y="${y + 2}" width="${width}" height="${ROW - 4}" rx="2"/>${inside}</g>`;
 }
 
 /** As much as there is room for; nothing where that would be too little to say anything. */
 function cut(text: string, width: number): string {
-  const most = Math.floor(width / CHARACTER);
+  const most = roomFor(width);
   if ([...text].length <= most) return text;
   return most < 3 ? "" : `${[...text].slice(0, most - 1).join("")}…`;
+}
+
+function roomFor(width: number): number {
+  return Math.floor(width / CHARACTER);
 }
 
 function round(pixels: number): number {

@@ -220,6 +220,14 @@ describe("--svg", () => {
     expect(svg).toMatch(/class="bar critical"/);
   });
 
+  test("lanes are named whole, or not at all where bars are short", async () => {
+    const path = join(directory, "short.svg");
+    const short = { ...anIssue("short", "S"), estimated_minutes: 30 };
+    await planOf([anIssue("long", "XL"), short], "--svg", path);
+    const svg = await readFile(path, "utf8");
+    expect([...svg.matchAll(/>(la[^<]*)</g)].map(([, text]) => text)).toEqual(["lane 1"]);
+  });
+
   test("of many nodes it has lanes, and says what it draws together", async () => {
     const path = join(directory, "many.svg");
     const many = Array.from({ length: 1_500 }, (_, at) => anIssue(`n${at}`, at % 2 === 0 ? "XL" : "XS"));
@@ -236,9 +244,13 @@ describe("--svg", () => {
 
 describe("bad input is named:", () => {
   test("a file that is not there, and a directory without issues", async () => {
-    for (const path of [join(directory, "none"), directory]) {
+    const said = {
+      [join(directory, "none")]: /none: no such file$/,
+      [directory]: /issues\.jsonl: no such file; of a/,
+    };
+    for (const [path, message] of Object.entries(said)) {
       const { exitCode, stderr } = await runCommand(planCommand(), path);
-      expect([exitCode, stderr]).toEqual([3, expect.stringMatching(/: no such file$/)]);
+      expect([exitCode, stderr]).toEqual([3, expect.stringMatching(message)]);
     }
   });
 

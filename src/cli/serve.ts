@@ -23,6 +23,7 @@ export function serveCommand(): Command {
       new Option("--order <name>", "what goes first within a class (default: hrrn)").choices([
         "hrrn",
         "classic",
+        "graph",
       ]),
     )
     .option("--fair-share <n>", "tasks of one agent that run at once (default: 10)")

@@ -17,7 +17,10 @@ function tableOf(section: string): string[] {
   return section === RESOURCES ? RESOURCE_WORDS : [...heading, ...rows.map(line)];
 }
 
-const RESOURCE_WORDS = ["", "Any name, such as `gpu: 2`; a whole number from 0 on. For plan."];
+const RESOURCE_WORDS = [
+  "",
+  "Any name, such as `gpu: 2`; a whole number from 0 on. For plan, serve, run. There are no variables for these, but `--set resources.gpu=2`.",
+];
 
 function line(row: Row): string {
   const { key, type, about, readers, isSpecified, option, variable, defaultWords } = row.setting;

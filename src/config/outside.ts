@@ -46,7 +46,13 @@ export function unknownVariables(env: Environment): [name: string, meant: string
   return Object.keys(env)
     .filter((name) => prefixes.some((prefix) => name.startsWith(prefix)))
     .filter((name) => !known.includes(name) && !OF_TASKS.has(name))
-    .map((name) => [name, closest(name, known)]);
+    .map((name) => [name, ofResource(name) ?? closest(name, known)]);
+}
+
+/** Names of resources are the user's own, so there are no variables for them. */
+function ofResource(variable: string): string | undefined {
+  const [, name] = variable.split(`ORRERY_${RESOURCES.toUpperCase()}_`);
+  return name ? `--set ${RESOURCES}.${name.toLowerCase()}=…` : undefined;
 }
 
 /** What options of the command line say; the last one of the same setting counts. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { directoryWith } from "../../tests/cli.ts";
-import { type Config, problemLine, readConfig } from "./index.ts";
+import { type Config, problemLine, readConfig, unknownVariables } from "./index.ts";
 import { readSettingsFile } from "./settings-file.ts";
 import { ROWS } from "./table.ts";
 
@@ -195,6 +195,14 @@ test("a file that is named must be there", () => {
     { where: "no/such.yaml", message: "no such file", isMissing: true },
   ]);
   expect(readConfig(undefined, { ORRERY_CONFIG: "/" }).problems[0]?.message).toContain("is a directory");
+});
+
+test("variables that name no setting are told which one, or which option, may be meant", () => {
+  const env = { ORRERY_QUEUE_FAIR_SHAR: "1", ORRERY_RESOURCES_GPU: "2", ORRERY_RUN_ID: "x" };
+  expect(unknownVariables(env)).toEqual([
+    ["ORRERY_QUEUE_FAIR_SHAR", "ORRERY_QUEUE_FAIR_SHARE"],
+    ["ORRERY_RESOURCES_GPU", "--set resources.gpu=…"],
+  ]);
 });
 
 test("an option that names no setting is told which one it may mean", () => {

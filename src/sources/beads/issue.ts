@@ -126,11 +126,11 @@ function holdOf(fields: Fields, circumstances: Circumstances): Issue["hold"] {
 
   if (progress === "done") return undefined;
   if (progress === "held") return { code: HOLD_OF_STATUS.get(status) ?? "held", detail: `status ${status}` };
-  if (isPinned) return { code: "pinned", detail: "pinned" };
-  if (isEphemeral) return { code: "ephemeral", detail: "ephemeral" };
+  if (isPinned) return { code: "pinned", detail: "" };
+  if (isEphemeral) return { code: "ephemeral", detail: "" };
   if (NOT_WORK.includes(type)) return { code: "not-work", detail: `type ${type}` };
   if (progress === "running") return undefined;
   if (isDeferred) return deferred(deferUntil);
   if (tag !== undefined) return { code: "needs-human", detail: `tag ${tag}` };
-  return hasAttemptsLeft ? undefined : { code: "no-attempts-left", detail: "all attempts are used" };
+  return hasAttemptsLeft ? undefined : { code: "no-attempts-left", detail: "" };
 }
