@@ -13,7 +13,7 @@ import {
 } from "./chart-cells.ts";
 import type { Palette } from "./output.ts";
 import type { PlanReport } from "./plan-report.ts";
-import { formatTicks, rulerOf } from "./plan-words.ts";
+import { formatTicks, labelsOf, rulerOf } from "./plan-words.ts";
 import { neutralise, padText, textWidth } from "./terminal-text.ts";
 import { axisLines, TimeScale } from "./time-scale.ts";
 
@@ -90,7 +90,8 @@ class PlanChart {
 
 function nodeLines(chart: PlanChart, columns: number, palette: Palette): string[] {
   const { plan, project } = chart.report;
-  const labels = plan.schedule.map(({ id }) => labelOf(chart, id));
+  const labelOf = labelsOf(project);
+  const labels = plan.schedule.map(({ id }) => labelOf(id));
   const spans = plan.schedule.map(
     ({ start, finish }) => `${formatTicks(start, project.unit)} → ${formatTicks(finish, project.unit)}`,
   );
@@ -151,9 +152,4 @@ function drawBar(chart: PlanChart, cells: Cell[], one: Scheduled, scale: TimeSca
   const safe = neutralise(text);
   // A mark on both sides, so that it still reads as a bar.
   if (textWidth(safe) + 4 <= to - from) writeText(cells, from + 1, ` ${safe} `, "none");
-}
-
-function labelOf(chart: PlanChart, id: string): string {
-  const title = chart.activities.get(id)?.title;
-  return neutralise(title === undefined || title === id ? id : `${id} ${title}`);
 }

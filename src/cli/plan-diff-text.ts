@@ -4,7 +4,7 @@ import { type Column, tableLines } from "./layout.ts";
 import type { Palette } from "./output.ts";
 import { movedNodes, type PlanReport } from "./plan-report.ts";
 import { formatPercent, MOST_LISTED, moreLines, NAME_SHARE } from "./plan-text.ts";
-import { amount, formatTicks } from "./plan-words.ts";
+import { amount, formatTicks, labelsOf } from "./plan-words.ts";
 import { fitText } from "./terminal-text.ts";
 
 /** What a change of limits moves, and how much sooner all ends. */
@@ -46,23 +46,19 @@ function sideOf(name: string, { plan, capacities, project: { unit } }: PlanRepor
 function movedLines(before: PlanReport, after: PlanReport, columns: number, palette: Palette): string[] {
   const { unit } = after.project;
   const moved = movedNodes(before.plan, after.plan);
-  if (moved.length === 0) return [];
+  if (moved.length === 0) return ["  No node starts at another time."];
   const time = (ticks: number | undefined): string =>
     ticks === undefined ? "never" : formatTicks(ticks, unit);
+  const labelOf = labelsOf(after.project);
   const rows = moved.slice(0, MOST_LISTED).map(({ id, startBefore, startAfter }) => {
     const by =
       startBefore === undefined || startAfter === undefined ? "" : signed(startAfter - startBefore, unit);
-    return [
-      fitText(neutralise(id), Math.floor(columns * NAME_SHARE)),
-      time(startBefore),
-      time(startAfter),
-      by,
-    ];
+    return [fitText(labelOf(id), Math.floor(columns * NAME_SHARE)), time(startBefore), time(startAfter), by];
   });
   const titles = [
     { title: `moved (${formatCount(moved.length)})` },
-    right("started"),
-    right("starts"),
+    right("before"),
+    right("after"),
     right("by"),
   ];
   const table = tableLines(titles, rows, palette).map((line) => `  ${line}`);

@@ -4,12 +4,22 @@ import { fieldLines, hangingLines, tableLines } from "./layout.ts";
 import type { Palette } from "./output.ts";
 import { drawPlan, MOST_ROWS } from "./plan-chart.ts";
 import type { PlanReport } from "./plan-report.ts";
-import { amount, describeCycle, describeOrder, describeSkip, formatTicks, listed } from "./plan-words.ts";
-import { fitText } from "./terminal-text.ts";
+import {
+  amount,
+  describeCycle,
+  describeOrder,
+  describeSkip,
+  formatTicks,
+  labelsOf,
+  listed,
+} from "./plan-words.ts";
+import { fitText, textWidth } from "./terminal-text.ts";
 
 /** Of any list, the rest is counted. */
 export const MOST_LISTED = 20;
 export const NAME_SHARE = 0.3;
+const LONG_NAME_SHARE = 0.5;
+const WHY_SHARE = 0.55;
 
 /** A plan as people read it. */
 export function planLines(report: PlanReport, columns: number, palette: Palette): string[] {
@@ -93,18 +103,27 @@ function describePath({ plan: { criticalPath }, project: { unit } }: PlanReport)
   return `${shown.map(neutralise).join(" → ")}: ${formatTicks(length, unit)}${count}`;
 }
 
-/** What is ready, in the order in which it goes: what starts now, and what keeps the others. */
+/** What is ready, in the order in which it goes and why, and what keeps those that do not start now. */
 function orderLines(report: PlanReport, columns: number, palette: Palette): string[] {
   const { plan, project } = report;
   if (plan.order.length === 0) return [];
   const startOf = new Map(plan.schedule.map(({ id, start }) => [id, start]));
-  const nameWidth = Math.floor(columns * NAME_SHARE);
-  const rows = plan.order.slice(0, MOST_LISTED).map(({ id }, at) => {
+  const labelOf = labelsOf(project);
+  const rows = plan.order.slice(0, MOST_LISTED).flatMap(({ id }, at) => {
     const start = startOf.get(id) ?? 0;
     const when = start === 0 ? "now" : formatTicks(start, project.unit);
     const skip = plan.skipped.get(id);
-    const why = skip === undefined ? describeOrder(plan, at, project.unit) : describeSkip(skip);
-    return [String(at + 1), fitText(neutralise(id), nameWidth), when, why];
+    const why = describeOrder(plan, at, project.unit);
+    const row = [String(at + 1), fitText(labelOf(id), Math.floor(columns * NAME_SHARE)), when];
+    if (skip === undefined) return [[...row, why]];
+    const both = `${why}; ${describeSkip(skip)}`;
+    const isShort = textWidth(both) <= columns * WHY_SHARE;
+    return isShort
+      ? [[...row, both]]
+      : [
+          [...row, `${why};`],
+          ["", "", "", describeSkip(skip)],
+        ];
   });
   const table = tableLines(
     [
@@ -120,12 +139,14 @@ function orderLines(report: PlanReport, columns: number, palette: Palette): stri
 }
 
 /** Start, finish and lane of the first; all of them would fill many screens. */
-function scheduleLines({ plan, project: { unit } }: PlanReport, columns: number, palette: Palette): string[] {
-  const nameWidth = Math.floor(columns * NAME_SHARE);
+function scheduleLines({ plan, project }: PlanReport, columns: number, palette: Palette): string[] {
+  const { unit } = project;
+  const nameWidth = Math.floor(columns * LONG_NAME_SHARE);
+  const labelOf = labelsOf(project);
   const rows = plan.schedule
     .slice(0, MOST_LISTED)
     .map(({ id, start, finish, lane, critical }) => [
-      `${critical ? "* " : "  "}${fitText(neutralise(id), nameWidth)}`,
+      `${critical ? "* " : "  "}${fitText(labelOf(id), nameWidth)}`,
       formatTicks(start, unit),
       formatTicks(finish, unit),
       String(lane + 1),

@@ -1,4 +1,4 @@
-import type { Plan, Skip, Unit } from "../plan/index.ts";
+import type { Plan, Project, Skip, Unit } from "../plan/index.ts";
 import { formatCount, formatMs, neutralise } from "../words/index.ts";
 import { CLOCK, COUNT, type Ruler } from "./time-scale.ts";
 
@@ -28,21 +28,21 @@ export function describeOrder({ order }: Plan, at: number, unit: Unit): string {
   const behind = formatTicks(holdsUp, unit);
   switch (code) {
     case "starved":
-      return "has been ready for too long";
+      return "ready for too long";
     case "critical-path":
       return `on the critical path, ${behind}`;
     case "priority":
-      return "has a higher priority than the next";
+      return "a higher priority than the next";
     case "risk":
-      return "has a higher risk than the next";
+      return "a higher risk than the next";
     case "holds-up":
       return `holds up most of the rest, ${behind}`;
     case "age":
-      return "has been ready for longer";
+      return "ready for longer than the next";
     case "submitted":
-      return "came before the next, all else being equal";
+      return "before the next in the file";
     case "only":
-      return order.length === 1 ? "nothing else is ready" : `the last, holds up ${behind}`;
+      return order.length === 1 ? "nothing else is ready" : `the last of these, holds up ${behind}`;
   }
 }
 
@@ -79,6 +79,15 @@ const HELD: Readonly<Record<Extract<Skip, { code: "Held" }>["because"], string>>
   "waits-for-children": "waits for its children",
   "blocked-parent": "its parent is blocked",
 };
+
+/** What people call a node: its id, and its title where it has one. */
+export function labelsOf({ activities }: Project): (id: string) => string {
+  const titles = new Map(activities.map(({ id, title }) => [id, title]));
+  return (id) => {
+    const title = titles.get(id) ?? id;
+    return neutralise(title === id ? id : `${id} ${title}`);
+  };
+}
 
 /** Each node needs the next. */
 export function describeCycle(cycle: readonly string[]): string {

@@ -62,10 +62,10 @@ describe("the example of the specification", () => {
         limits         4 slots, 500,000 tokens
         mode           plan, 1 schedule tried, seed 1
 
-           ready  starts  why
-        1  #3        now  on the critical path, 12 h
-        2  #1        now  holds up most of the rest, 8 h
-        3  #7        now  the last, holds up 2 h
+           ready       starts  why
+        1  #3 work #3     now  on the critical path, 12 h
+        2  #1 work #1     now  holds up most of the rest, 8 h
+        3  #7 work #7     now  the last of these, holds up 2 h
 
                     0         2h         4h         6h        8h         10h
                     ┬─────────┬──────────┬──────────┬─────────┬──────────┬──────────
@@ -130,6 +130,7 @@ describe("what a plan says", () => {
       anIssue("huge", "S", [], { dk_estimated_tokens: 600_000 }),
     ]);
     expect(stdout).toContain("token_limit: needs 200,000 tokens, 0 free");
+    expect(stdout).toMatch(/^ {2}2 {2}b work b +8 h {2}holds up most of the rest, 4 h;$/m);
     expect(stdout).toContain("huge needs 600,000 tokens, and there are only 500,000");
   });
 
@@ -165,7 +166,7 @@ describe("what a plan says", () => {
       ready_since: new Date(Date.now() - hours * 3_600_000).toISOString(),
     });
     const { stdout } = await planOf([anIssue("long", "XL"), anIssue("old", "S", [], since(30))]);
-    expect(stdout).toMatch(/^ {2}1 {2}old +now {2}has been ready for too long$/m);
+    expect(stdout).toMatch(/^ {2}1 {2}old work old +now {2}ready for too long$/m);
   });
 
   test("nothing of it acts on the terminal", async () => {
@@ -192,7 +193,12 @@ describe("--diff", () => {
     expect(moved[0]).toMatchObject({ startBefore: 4, startAfter: 0 });
     const text = (await planOf(issues, "--diff", "--slots", "8")).stdout;
     expect(text).toContain("It ends 4 h sooner (50 %).");
-    expect(text).toMatch(/^ {2}n\d +4 h +0 h +−4 h$/m);
+    expect(text).toMatch(/^ {2}n\d work n\d +4 h +0 h +−4 h$/m);
+  });
+
+  test("says that nothing moves", async () => {
+    const { stdout } = await planOf([anIssue("a", "M"), anIssue("b", "M", ["a"])], "--diff", "--slots", "8");
+    expect(stdout).toContain("It ends at the same time.\n  No node starts at another time.\n");
   });
 
   test("shows what becomes possible", async () => {

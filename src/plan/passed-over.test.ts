@@ -57,6 +57,32 @@ test("what is passed over says the truth about what it lacks, whoever made the s
   );
 });
 
+test("of several that are short now, the one is named that it waits for in the end", () => {
+  fc.assert(
+    fc.property(anyProject(12), fc.constantFrom(online, inFileOrder), (project, starts) => {
+      const plan = planned(project, starts);
+      for (const { id, start } of plan.schedule) {
+        const skip = plan.skipped.get(id);
+        if (skip?.code !== "no_slots" && skip?.code !== "token_limit") continue;
+        const named = skip.code === "no_slots" ? "slots" : "tokens";
+        const lacking = (just: number): string[] => lackingAt(project, plan, id, just);
+        const still = lacking(0).filter((resource) => lacking(start - 0.5).includes(resource));
+        if (still.length > 0) expect(still).toContain(named);
+      }
+    }),
+    { seed: 3, numRuns: 1_500 },
+  );
+});
+
+function lackingAt(project: Project, plan: Plan, id: string, moment: number): string[] {
+  const uses = project.activities.find((one) => one.id === id)?.uses ?? {};
+  const held = plan.schedule.filter(({ start, finish }) => start <= moment && moment < finish);
+  return Object.keys(CAPACITIES).filter((resource) => {
+    const used = held.reduce((sum, { resources }) => sum + (resources[resource] ?? 0), 0);
+    return used + (uses[resource] ?? 0) > (CAPACITIES[resource] ?? 0);
+  });
+}
+
 /** Whether it could not run from 0 on because of the other: so says a look at every moment. */
 function startsInItsWay(project: Project, plan: Plan, id: string, other: string): boolean {
   const blocking = plan.schedule.find((one) => one.id === other);

@@ -2,6 +2,8 @@ import type { Skip } from "./plan.ts";
 import type { Problem } from "./problem.ts";
 import type { Project } from "./project.ts";
 
+const NONE = -1;
+
 /** Says of activities that are ready and do not start at 0 what kept them. */
 export class PassedOver {
   readonly #project: Project;
@@ -11,6 +13,9 @@ export class PassedOver {
   readonly #byStart: readonly number[];
   readonly #byFinish: readonly number[];
   readonly #freeAtStart: Float64Array;
+  /** Slots before tokens, tokens before the others. */
+  readonly #ranked: readonly number[];
+  #lackedLast: Int32Array | undefined;
 
   constructor(project: Project, problem: Problem, starts: Float64Array, byStart: readonly number[]) {
     this.#project = project;
@@ -18,19 +23,47 @@ export class PassedOver {
     this.#starts = starts;
     this.#byStart = byStart;
     this.#byFinish = byStart.toSorted((a, b) => this.#finish(a) - this.#finish(b));
+    const rankOf = (name = ""): number => (name === "slots" ? 0 : name === "tokens" ? 1 : 2);
+    const { resources } = problem;
+    this.#ranked = [...resources.keys()].sort((a, b) => rankOf(resources[a]) - rankOf(resources[b]) || a - b);
     this.#freeAtStart = Float64Array.from(problem.capacities);
-    for (const n of byStart)
-      if (starts[n] === 0 && problem.durations[n] !== 0) this.#move(this.#freeAtStart, n, -1);
+    for (const n of byStart) if (starts[n] === 0) this.#hold(this.#freeAtStart, n, -1);
   }
 
   reasonFor(n: number): Skip {
-    const lacking = this.#lacking(this.#freeAtStart, n);
+    const lacking = this.#mainlyLacking(n);
     if (lacking === undefined) return { code: "Reserved", for: this.#idOf(this.#keeper(n)) };
     const resource = this.#problem.resources[lacking] as string;
     const free = Math.max(0, this.#freeAtStart[lacking] as number);
     if (resource === "slots") return { code: "no_slots", free };
     const code = resource === "tokens" ? "token_limit" : "resource_limit";
     return { code, resource, needed: this.#demand(n, lacking), free };
+  }
+
+  /** Of several, one that it still lacks just before it starts: more of the others would not help it. */
+  #mainlyLacking(n: number): number | undefined {
+    const [first, second] = this.#lacking(this.#freeAtStart, n);
+    if (second === undefined) return first;
+    this.#lackedLast ??= this.#lackingBeforeStarts();
+    const last = this.#lackedLast[n] as number;
+    return last === NONE ? first : last;
+  }
+
+  /** Of each activity, the first of what it lacks at 0 that it also lacks just before it starts. */
+  #lackingBeforeStarts(): Int32Array {
+    const free = Float64Array.from(this.#problem.capacities);
+    const lacking = new Int32Array(this.#problem.size).fill(NONE);
+    let [begun, ended] = [0, 0];
+    for (const n of this.#byStart) {
+      const now = this.#starts[n] as number;
+      for (; (this.#starts[this.#byStart[begun] as number] as number) < now; begun++)
+        this.#hold(free, this.#byStart[begun] as number, -1);
+      for (; this.#finish(this.#byFinish[ended] as number) < now; ended++)
+        this.#hold(free, this.#byFinish[ended] as number, 1);
+      const still = this.#lacking(this.#freeAtStart, n).find((r) => this.#demand(n, r) > (free[r] as number));
+      if (still !== undefined) lacking[n] = still;
+    }
+    return lacking;
   }
 
   /** It would fit now, but not until it ends: who needs what it would still hold? */
@@ -44,22 +77,23 @@ export class PassedOver {
       if (now === 0 || starting === n || this.#problem.durations[starting] === 0) continue;
       for (; this.#finish(this.#byFinish[ended] as number) <= now; ended++) {
         const ending = this.#byFinish[ended] as number;
-        if (ending !== n && this.#problem.durations[ending] !== 0) this.#move(free, ending, 1);
+        if (ending !== n) this.#hold(free, ending, 1);
       }
       this.#move(free, starting, -1);
-      if (this.#lacking(free, n) !== undefined) return starting;
+      if (this.#lacking(free, n).length > 0) return starting;
     }
     // Not where schedules leave no room unused that something could start in earlier.
     return this.#byStart.find((other) => other !== n && (this.#starts[other] as number) > 0) ?? n;
   }
 
-  /** The first resource of which too little is free: slots before tokens, tokens before the others. */
-  #lacking(free: Float64Array, n: number): number | undefined {
-    const { resources } = this.#problem;
-    const rankOf = (name: string): number => (name === "slots" ? 0 : name === "tokens" ? 1 : 2);
-    return [...resources.keys()]
-      .filter((r) => this.#demand(n, r) > (free[r] as number))
-      .sort((a, b) => rankOf(resources[a] as string) - rankOf(resources[b] as string) || a - b)[0];
+  /** The resources of which too little is free. */
+  #lacking(free: Float64Array, n: number): number[] {
+    return this.#ranked.filter((r) => this.#demand(n, r) > (free[r] as number));
+  }
+
+  /** What takes no time holds nothing. */
+  #hold(free: Float64Array, n: number, sign: 1 | -1): void {
+    if (this.#problem.durations[n] !== 0) this.#move(free, n, sign);
   }
 
   #move(free: Float64Array, n: number, sign: 1 | -1): void {
