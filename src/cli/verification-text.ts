@@ -29,8 +29,9 @@ export function warningsOf(result: Verification): string[] {
   if (tornBytes > 0 && result.damage?.code !== "not a block") warnings.push(describeTorn(tornBytes));
   if (redecided && redecided.policyVersion.ledger !== redecided.policyVersion.program) {
     const { ledger, program } = redecided.policyVersion;
+    const decisions = countOf(redecided.skipped, "decision");
     warnings.push(
-      `the ledger was decided by policy ${ledger}, this program has policy ${program}: other decisions are no damage`,
+      `${decisions} of policy ${ledger} taken as recorded: this program has policy ${program} and decides otherwise`,
     );
   }
   return warnings;

@@ -52,7 +52,9 @@ export interface LocatedDamage {
 
 export interface Redecided {
   readonly decisions: number;
-  /** The rules of the ledger and of this program; the same decisions are promised only if they are equal. */
+  /** Those that other rules made, such as an earlier version's; they are taken as they are. */
+  readonly skipped: number;
+  /** The rules of the skipped ones, or else of the end of the ledger; and those of this program. */
   readonly policyVersion: { readonly ledger: number; readonly program: number };
   readonly difference: Difference | null;
 }
@@ -101,6 +103,7 @@ class Check {
   #snapshotSeen = false;
   readonly #redecider: Redecider | undefined;
   #decisions = 0;
+  #skipped: { readonly decisions: number; readonly policy: number } | undefined;
   #difference: Difference | undefined;
 
   constructor(snapshot: SavedSnapshot | undefined, redecide: boolean) {
@@ -134,8 +137,13 @@ class Check {
 
   redecided(): Redecided | undefined {
     if (!this.#redecider) return undefined;
-    const policyVersion = { ledger: this.state.config.policyVersion, program: POLICY_VERSION };
-    return { decisions: this.#decisions, policyVersion, difference: this.#difference ?? null };
+    const ledger = this.#skipped?.policy ?? this.state.config.policyVersion;
+    return {
+      decisions: this.#decisions,
+      skipped: this.#skipped?.decisions ?? 0,
+      policyVersion: { ledger, program: POLICY_VERSION },
+      difference: this.#difference ?? null,
+    };
   }
 
   #replay(block: Block): void {
@@ -173,6 +181,12 @@ class Check {
   #redecide(redecider: Redecider, block: Block): void {
     let seq: number | undefined;
     try {
+      const policy = policyOf(block) ?? this.state.config.policyVersion;
+      if (policy !== POLICY_VERSION) {
+        redecider.skip(block);
+        this.#skipped = { decisions: (this.#skipped?.decisions ?? 0) + countDecisions(block), policy };
+        return;
+      }
       seq = redecider.check(block);
       this.#decisions += countDecisions(block);
       if (seq === undefined) return;
@@ -201,6 +215,13 @@ function decideAgain(state: State, now: number, recorded: readonly LedgerEvent[]
   const inputs = recorded.filter((event): event is Input => !isDecision(event));
   step(restore(takeSnapshot(state)), now, inputs, (event) => decided.push(event));
   return decided;
+}
+
+/** Of the rules that a block begins to keep to. Servers say so when they start, also after an upgrade. */
+function policyOf(block: Block): number | undefined {
+  if (!block.line.includes('"SchedulerConfigured"')) return undefined;
+  const configured = eventsOf(block).find(({ event }) => event.kind === "SchedulerConfigured")?.event;
+  return configured?.kind === "SchedulerConfigured" ? configured.config.policyVersion : undefined;
 }
 
 function countDecisions(block: Block): number {

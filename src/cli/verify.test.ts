@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Loop } from "../../tests/builders.ts";
+import { aConfig, aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { type CommandResult, runCommand } from "../../tests/command-run.ts";
 import { tellStory, writeLedger, writeSnapshot } from "../../tests/story-ledger.ts";
 import { type Block, BlockWriter, GENESIS, headOf, type LedgerEvent } from "../ledger/index.ts";
@@ -214,11 +214,25 @@ describe("[P-15] --redecide", () => {
     expect(stdout).toMatch(/decided {3}\{"kind":"TaskAssigned".*"worker":0/);
   });
 
-  test("warns where other rules decided", async () => {
-    const loop = new Loop({ policyVersion: 7 });
-    await writeLedger(loop, join(directory, "other.jsonl"));
-    const { stderr } = await runCommand(verifyCommand(), join(directory, "other.jsonl"), "--redecide");
-    expect(stderr).toContain("decided by policy 7, this program has policy 2");
+  test("takes what other rules decided as it is, and decides again what came after an upgrade", async () => {
+    const seq = seqOf((event) => event.kind === "TaskAssigned" && event.node === 4);
+    await forge((event, at) => {
+      if (event.kind === "SchedulerConfigured")
+        return { ...event, config: { ...event.config, policyVersion: 7 } };
+      return at === seq && event.kind === "TaskAssigned" ? { ...event, worker: 1 } : event;
+    });
+    const { stderr, exitCode } = await verify("--redecide");
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain("15 decisions of policy 7 taken as recorded: this program has policy 2");
+
+    const upgraded = new Loop({ policyVersion: 7 });
+    upgraded.turn(1, { kind: "SchedulerConfigured", config: aConfig({}) });
+    upgraded.turn(2, joins("w"), submits("r", [aNode("a")]));
+    const file = await writeLedger(upgraded, join(directory, "upgraded.jsonl"));
+    const { stdout } = await runCommand(verifyCommand(), file, "--redecide", "--json");
+    const { redecided } = JSON.parse(stdout) as Verification;
+    expect(redecided).toMatchObject({ decisions: expect.any(Number), difference: null });
+    expect(redecided?.decisions).toBeGreaterThan(0);
   });
 });
 

@@ -49,6 +49,12 @@ export class Redecider {
     return this.#state;
   }
 
+  /** Takes a block as it was recorded: other rules decided it. */
+  skip(block: Block): void {
+    replayBlock(this.#state, block);
+    this.#head = headOf(block);
+  }
+
   /** The sequence of the first event that would have been decided otherwise, or undefined. */
   check(block: Block): number | undefined {
     const recorded = eventsOf(block);
