@@ -258,6 +258,11 @@ describe("run --server", () => {
     expect(code).toBe(0);
     const id = stdout.trim();
     expect((await orrery("runs")).stdout).toMatch(new RegExp(`${id} +nobody +running`));
+    const planned = await orrery("runs", id, "--plan");
+    expect(planned.stdout).toMatch(/expected end {2}unknown: 1 node cannot be planned\n/);
+    expect(planned.stdout).toMatch(/queued .*not planned: Unsatisfiable/);
+    expect(await json("runs", id, "--plan")).toMatchObject({ run_id: id });
+    expect(await orrery("runs", "--plan")).toMatchObject({ code: 2 });
     expect(await orrery("runs", id, "--cancel")).toMatchObject({ code: 0, stdout: `${id} cancelled\n` });
     expect(await orrery("runs", id, "--cancel")).toMatchObject({ code: 1 });
     expect((await json<{ status: string }>("runs", id)).status).toBe("cancelled");

@@ -29,7 +29,9 @@ const NODE_COLUMNS: readonly Column[] = [
 ];
 
 export async function listRuns(options: RunsOptions): Promise<void> {
-  if (options.cancel) throw new UsageError("--cancel needs the id of a run");
+  for (const option of ["cancel", "plan"] as const) {
+    if (options[option]) throw new UsageError(`--${option} needs the id of a run`);
+  }
   const { limit } = options;
   const runs = await atService(options, (client) =>
     firstOf(client.runs({ pageSize: Math.min(MAX_PAGE, limit + 1) }), limit + 1),

@@ -4,6 +4,7 @@ import { type ServiceOptions, withService } from "./service-options.ts";
 
 export interface RunsOptions extends ServiceOptions {
   readonly cancel?: true;
+  readonly plan?: true;
   readonly limit: number;
 }
 
@@ -13,10 +14,14 @@ export function runsCommand(): Command {
     .description("List runs, newest first; or show one with its nodes.")
     .argument("[id]", "the id of a run")
     .option("--cancel", "cancel the run")
+    .option("--plan", "when its nodes started and ended, and when the others should")
     .option("-n, --limit <n>", "how many runs, or nodes", wholeNumber(1, 1_000_000), 50);
   return withService(command).action(async (id: string | undefined, options: RunsOptions) => {
     const { listRuns, showRun, cancelRun } = await import("./run-list.ts");
-    if (id === undefined) await listRuns(options);
-    else await (options.cancel ? cancelRun(id, options) : showRun(id, options));
+    if (id === undefined) return await listRuns(options);
+    if (options.cancel) return await cancelRun(id, options);
+    if (!options.plan) return await showRun(id, options);
+    const { planRun } = await import("./run-plan.ts");
+    await planRun(id, options);
   });
 }

@@ -13,6 +13,7 @@ export type {
   OverviewAnswer,
   QueueMetrics,
   RunAnswer,
+  RunPlanAnswer,
   RunSummary,
   ScheduleAnswer,
   TaskAnswer,

@@ -34,12 +34,14 @@ export const RunBody = Type.Object(
   { title: "RunSubmission", additionalProperties: false },
 );
 
+const RunStatus = Type.Enum(["running", "completed", "failed", "cancelled"]);
+
 const summary = {
   id: Type.String(),
   name: Type.String(),
   zone: Type.String(),
   agent_id: Type.String(),
-  status: Type.Enum(["running", "completed", "failed", "cancelled"]),
+  status: RunStatus,
   nodes: Count,
   submitted_at: Time("When it was submitted."),
   completed_at: TimeOrNull("When it ended, however it did."),
@@ -55,8 +57,11 @@ export type RunPlanAnswer = Static<typeof RunPlanAnswer>;
 export const RunPlanAnswer = Type.Object(
   {
     run_id: Type.String(),
+    status: RunStatus,
     planned_at: Time("When this was found out."),
-    expected_end: TimeOrNull("When the last node should end; null for a run that has ended."),
+    expected_end: TimeOrNull(
+      "When the last node should end; null for a run that has ended, and where some node is in no plan.",
+    ),
     earliest_end: TimeOrNull("No order of what remains ends before this."),
     nodes: Type.Array(
       Type.Object({

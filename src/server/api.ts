@@ -248,6 +248,7 @@ export interface RunView extends RunRow {
 }
 
 export interface RunPlanView {
+  readonly run: RunRow;
   readonly now: number;
   readonly rows: readonly TaskLine[];
   /** Undefined for a run that has ended. */

@@ -23,7 +23,8 @@ export interface Forecast {
     string,
     { readonly start: number; readonly end: number; readonly isCritical: boolean }
   >;
-  readonly end: number;
+  /** Undefined where something cannot be planned. */
+  readonly end: number | undefined;
   /** No order of what remains ends before this. */
   readonly earliestEnd: number;
   /** Why a node is in no plan. */
@@ -75,7 +76,7 @@ export async function forecast({ now, project, capacities }: Remaining): Promise
     nodes: new Map(
       own.map(({ id, start, end, chainMs }) => [id, { start, end, isCritical: chainMs === longestMs }]),
     ),
-    end: own.reduce((latest, { end }) => Math.max(latest, end), now),
+    end: skipped.size > 0 ? undefined : own.reduce((latest, { end }) => Math.max(latest, end), now),
     earliestEnd: now + longestMs,
     skipped: new Map([...skipped].map(([id, { code }]) => [id, code])),
   };

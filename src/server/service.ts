@@ -233,7 +233,7 @@ export class Service implements Api {
       return run && run.outcome === undefined ? remainingOf(state, run, now) : undefined;
     });
     const rows = await this.#store.tasks({ zone: row.zone, runId: id }, undefined, row.nodes);
-    return { now, rows, forecast: remaining && (await forecast(remaining)) };
+    return { run: row, now, rows, forecast: remaining && (await forecast(remaining)) };
   }
 
   async runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>> {

@@ -70,9 +70,10 @@ export function runAnswer(run: RunView): RunAnswer {
   return { ...runSummary(run), counts: { ...run.counts } };
 }
 
-export function runPlanAnswer(id: string, { now, rows, forecast }: RunPlanView): RunPlanAnswer {
+export function runPlanAnswer({ run, now, rows, forecast }: RunPlanView): RunPlanAnswer {
   return {
-    run_id: id,
+    run_id: run.id,
+    status: runSummary(run).status,
     planned_at: instantText(now),
     expected_end: instantOrNull(forecast?.end ?? -1),
     earliest_end: instantOrNull(forecast?.earliestEnd ?? -1),

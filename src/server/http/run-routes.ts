@@ -101,7 +101,7 @@ export function runRoutes(app: App, { api, cursors }: Edge): void {
       const { id } = request.params;
       const plan = isName(id) ? await api.runPlan(callerOf(request), id) : undefined;
       if (!plan) throw notFound("run");
-      return runPlanAnswer(id, plan);
+      return runPlanAnswer(plan);
     },
   );
 

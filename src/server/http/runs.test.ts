@@ -40,7 +40,7 @@ describe("a run is submitted", () => {
     const { body: run } = await post({ graph });
     const { status, body } = await served.call("GET", `${API}/runs/${run.id}/plan`);
     expect(status).toBe(200);
-    expect(body).toMatchObject({ run_id: run.id, earliest_end: body.planned_at });
+    expect(body).toMatchObject({ run_id: run.id, status: "running", expected_end: null });
     const nodes = new Map((body.nodes as { node: string }[]).map((node) => [node.node, node]));
     expect(nodes.get("fetch")).toMatchObject({
       status: "queued",
