@@ -104,6 +104,7 @@ function assignmentLines(
     ],
     ["attempt", formatCount(assignment.attempt)],
     ["needs", describeNeeds(assignment.needs)],
+    ...limitFields(assignment),
     ["strategy", assignment.strategy],
     [
       "candidates",
@@ -113,6 +114,20 @@ function assignmentLines(
     ["decided by", describeDecider(assignment.decider)],
   ];
   return [...fieldLines(fields, palette, columns), "", ...candidateLines(assignment, palette)];
+}
+
+/** Shorter ones are those of any turn. */
+const LONG_WAIT_MS = 100;
+
+function limitFields({ limits, waitedMs }: Assignment): (readonly [string, string])[] {
+  const counted = Object.entries(limits).map(
+    ([name, amount]) => `${formatCount(amount)} ${neutralise(name)}`,
+  );
+  const waited = `${formatMs(Math.round(waitedMs))} after it was ready; --at SEQ says what for`;
+  return [
+    ...(counted.length > 0 ? [["limits", counted.join(", ")] as const] : []),
+    ...(waitedMs >= LONG_WAIT_MS ? [["waited", waited] as const] : []),
+  ];
 }
 
 function candidateLines({ candidates, needs, strategy }: Assignment, palette: Palette): string[] {

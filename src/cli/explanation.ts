@@ -73,6 +73,10 @@ export interface Assignment {
   readonly strategy: string;
   readonly decider: Decider;
   readonly needs: Needs;
+  /** How much it counts towards each limit. */
+  readonly limits: Readonly<Record<string, number>>;
+  /** From when it was ready. */
+  readonly waitedMs: number;
   readonly rejected: Readonly<Partial<Record<Rejection, number>>>;
   /** The chosen one first, then the others by rank, then the rejected by id. */
   readonly candidates: readonly Candidate[];
@@ -334,7 +338,9 @@ function earlierAttempt(assignment: Assignment, happenings: readonly Happening[]
 }
 
 function assignmentOf(state: State, run: Run, event: TaskAssigned, seq: number, at: number): Assignment {
-  const { executor, capabilities, cpuMillicores, memoryBytes } = run.graph.taskOf(event.node);
+  const { executor, capabilities, cpuMillicores, memoryBytes, limits, amounts } = run.graph.taskOf(
+    event.node,
+  );
   const needs = { executor, zone: run.zone, capabilities, cpuMillicores, memoryBytes };
   const rows = whyHere(state, run, event.node).map((row) => candidateOf(state, run, event.node, needs, row));
   const rejected: Partial<Record<Rejection, number>> = {};
@@ -351,6 +357,8 @@ function assignmentOf(state: State, run: Run, event: TaskAssigned, seq: number, 
     strategy: state.config.strategy,
     decider: decide(state.config, rows),
     needs,
+    limits: Object.fromEntries(limits.map((name, index) => [name, amounts[index] ?? 1])),
+    waitedMs: Math.max(0, at - run.sinceOf(event.node)),
     rejected,
     candidates: rows.toSorted((a, b) => (a.rank ?? rows.length + 1) - (b.rank ?? rows.length + 1)),
   };

@@ -88,6 +88,17 @@ describe("[P-11] why here", () => {
     expect(aftermath).toMatchObject([{ type: "ended", outcome: "finished" }]);
   });
 
+  test("[P-11] says towards which limits it counts, and how long it waited", async () => {
+    const loop = new Loop({ resources: { gpu: 1 } });
+    const nodes = ["a", "b"].map((id) => aNode(id, { limits: ["gpu", "tokens"], amounts: [1, 5_000] }));
+    loop.turn(1_000, joins("w", { slots: 2 }), submits("r", nodes));
+    loop.turn(4_000, loop.finished("r", "a"));
+    const first = await answerFrom(loop, "limits-a", "a");
+    expect(first).toMatch(/^ {2}limits +1 gpu, 5,000 tokens$/m);
+    expect(first).not.toContain("waited");
+    expect(await answerFrom(loop, "limits-b", "b")).toMatch(/^ {2}waited +3\.0s after it was ready/m);
+  });
+
   test("is a calm table", async () => {
     const { stdout } = await why("test");
     expect(
