@@ -13,11 +13,13 @@ import { isEnded, isPlaced, type Run, type State, Status } from "../scheduler/in
 /** What remains of a run, and how much of what it needs there is for it. */
 export interface Remaining {
   readonly now: number;
+  /** Since when what runs does: rows say so only a while later. */
+  readonly startedAt: ReadonlyMap<string, number>;
   readonly project: Project;
   readonly capacities: Readonly<Record<string, number>>;
 }
 
-export interface Forecast {
+export interface Forecast extends Pick<Remaining, "startedAt"> {
   /** Milliseconds since 1970, by node. What could not be planned is not in it. */
   readonly nodes: ReadonlyMap<
     string,
@@ -53,11 +55,20 @@ export function remainingOf(state: State, run: Run, now: number): Remaining {
   const activities = ids.map((id, node) => activityOf(run, id, node, ids, now));
   for (const worker of workers) activities.push(...othersOn(state, worker, run, now));
   const unit = { name: "seconds", ticks: 1000 } as const;
-  return { now, project: { name: run.name, unit, activities, capacities: {}, findings: [] }, capacities };
+  const running = ids.flatMap((id, node) =>
+    isPlaced(run.statusOf(node)) ? [[id, run.sinceOf(node)] as const] : [],
+  );
+  const startedAt = new Map(running);
+  return {
+    now,
+    startedAt,
+    project: { name: run.name, unit, activities, capacities: {}, findings: [] },
+    capacities,
+  };
 }
 
 /** When each node should start and end if it takes as long as it was estimated and nobody else comes. */
-export async function forecast({ now, project, capacities }: Remaining): Promise<Forecast> {
+export async function forecast({ now, startedAt, project, capacities }: Remaining): Promise<Forecast> {
   const { problem, skipped } = compile(project, capacities);
   await nextTurn();
   const levels = levelsOf(problem);
@@ -73,6 +84,7 @@ export async function forecast({ now, project, capacities }: Remaining): Promise
   }
   const longestMs = own.reduce((longest, { chainMs }) => Math.max(longest, chainMs), 0);
   return {
+    startedAt,
     nodes: new Map(
       own.map(({ id, start, end, chainMs }) => [id, { start, end, isCritical: chainMs === longestMs }]),
     ),

@@ -78,18 +78,20 @@ export function runPlanAnswer({ run, now, rows, forecast }: RunPlanView): RunPla
     expected_end: instantOrNull(forecast?.end ?? -1),
     earliest_end: instantOrNull(forecast?.earliestEnd ?? -1),
     nodes: rows.map((row) => {
-      const expected = forecast?.nodes.get(row.run?.node ?? "");
-      const isOpen = row.status === "queued";
+      const node = row.run?.node ?? "";
+      const expected = forecast?.nodes.get(node);
+      const startedAt = forecast?.startedAt.get(node);
+      const isOpen = row.status === "queued" && startedAt === undefined;
       return {
-        node: row.run?.node ?? "",
+        node,
         task_id: row.id,
-        status: row.status,
-        started_at: instantOrNull(row.startedAt),
+        status: startedAt === undefined ? row.status : "running",
+        started_at: instantOrNull(startedAt ?? row.startedAt),
         ended_at: instantOrNull(row.endedAt),
         expected_start: instantOrNull((isOpen ? expected?.start : undefined) ?? -1),
         expected_end: instantOrNull(expected?.end ?? -1),
         critical: expected?.isCritical ?? false,
-        skipped: forecast?.skipped.get(row.run?.node ?? "") ?? null,
+        skipped: forecast?.skipped.get(node) ?? null,
       };
     }),
   };
