@@ -22,7 +22,7 @@ export function planCommand(): Command {
   const command = new Command("plan")
     .summary("compute a whole schedule ahead, and say what decides it")
     .description(
-      "Plan the work in FILE ahead: what is ready and in which order it goes, the critical path, when and in which lane each node runs, and how far from the optimum that can be at most. FILE is a graph file, issues of Beads (.jsonl), PSPLIB (.sm), STG (.stg) or WfFormat (.json).",
+      "Plan the work in FILE ahead: what is ready and in which order it goes, the critical path, when and in which lane each node runs, and how far from the optimum that can be at most. FILE is a graph file, issues of Beads (.jsonl, or a directory with .beads), PSPLIB (.sm), STG (.stg) or WfFormat (.json).",
     )
     .argument("<file>", "what to plan");
   searchOptions(command);
