@@ -45,6 +45,7 @@ import { Paced } from "./paced.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { forecast, remainingOf } from "./run-plan.ts";
+import { SharedPlans } from "./shared-plans.ts";
 import { agentConfigured, payloadOf, requeueOf, typed } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
@@ -77,6 +78,7 @@ export class Service implements Api {
   readonly #traces: Traces;
   readonly #ended = new EndedTasks();
   readonly #counted = new Paced<Census>();
+  readonly #plans = new SharedPlans<RunPlanView>(() => performance.now());
   readonly #lists: TaskLists;
   readonly #submissions: Submissions;
 
@@ -227,12 +229,16 @@ export class Service implements Api {
   async runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined> {
     const row = await this.#store.run(id);
     if (!row || !isVisible(caller, row)) return undefined;
+    return this.#plans.of(id, () => this.#planOf(row));
+  }
+
+  async #planOf(row: RunRow): Promise<RunPlanView> {
     const now = this.#driver.now();
     const remaining = await this.#driver.read((state) => {
-      const run = state.runById(id);
+      const run = state.runById(row.id);
       return run && run.outcome === undefined ? remainingOf(state, run, now) : undefined;
     });
-    const rows = await this.#store.tasks({ zone: row.zone, runId: id }, undefined, row.nodes);
+    const rows = await this.#store.tasks({ zone: row.zone, runId: row.id }, undefined, row.nodes);
     return { run: row, now, rows, forecast: remaining && (await forecast(remaining)) };
   }
 

@@ -70,7 +70,16 @@ export function runAnswer(run: RunView): RunAnswer {
   return { ...runSummary(run), counts: { ...run.counts } };
 }
 
-export function runPlanAnswer({ run, now, rows, forecast }: RunPlanView): RunPlanAnswer {
+const plansAsSent = new WeakMap<RunPlanView, Buffer>();
+
+/** Sends a plan as JSON. Megabytes for a large run, so that those who share a plan share its bytes, too. */
+export function sendRunPlan(reply: FastifyReply, plan: RunPlanView): FastifyReply {
+  const bytes = plansAsSent.get(plan) ?? Buffer.from(JSON.stringify(runPlanAnswer(plan)));
+  plansAsSent.set(plan, bytes);
+  return reply.type(JSON_TYPE).send(bytes);
+}
+
+function runPlanAnswer({ run, now, rows, forecast }: RunPlanView): RunPlanAnswer {
   return {
     run_id: run.id,
     status: runSummary(run).status,

@@ -12,7 +12,7 @@ import {
 } from "../../protocol/api-schemas.ts";
 import { type GraphFile, readGraphFile } from "../../protocol/index.ts";
 import type { RunSubmission } from "../api.ts";
-import { runAnswer, runPlanAnswer, runSummary } from "./answers.ts";
+import { runAnswer, runSummary, sendRunPlan } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { unsupported } from "./body-parsers.ts";
 import { jsonReader } from "./json-body.ts";
@@ -97,11 +97,11 @@ export function runRoutes(app: App, { api, cursors }: Edge): void {
         response: answers({ 200: RunPlanAnswer }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { id } = request.params;
       const plan = isName(id) ? await api.runPlan(callerOf(request), id) : undefined;
       if (!plan) throw notFound("run");
-      return runPlanAnswer(plan);
+      return sendRunPlan(reply, plan);
     },
   );
 
