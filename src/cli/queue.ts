@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { wholeNumber } from "./option-values.ts";
 import { type ServiceOptions, withService } from "./service-options.ts";
 
-const MOST = 1_000_000;
+const MOST = 1_000_000_000;
 
 /** No limit. */
 type None = "none";

@@ -178,6 +178,10 @@ test.each([
     "max_concurrent_tokens: 5",
     "max_concurrent_tokens is scheduling.max_concurrent_tokens; write scheduling: {max_concurrent_tokens: 5}",
   ],
+  // What may be a key or a password is not repeated.
+  ["api_key: 0123456789abcdef", "api_key is server.api_key; write server: {api_key: …}"],
+  ["store: postgres://u:secret@h", "store is server.store; write server: {store: …}"],
+  ["server: api_key=0123456789abcdef", "max_concurrent_workcells: 8}; got a text"],
   ["schedulingIntervalMs: 1500", "write scheduling: {scheduling_interval_seconds: 1.5}"],
   ["nodes: {}", "nodes makes this a graph file"],
   [

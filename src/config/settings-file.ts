@@ -57,7 +57,7 @@ class SettingsReading implements DocumentReader<true> {
   readonly read = (root: unknown, faults: Faults): true => {
     if (root === null) return true;
     if (!isMapping(root)) {
-      faults.atOffset(0, [], `the file must be a map of sections, ${EXAMPLE}; got ${shown(root)}`);
+      faults.atOffset(0, [], `the file must be a map of sections, ${EXAMPLE}${gotUnlessText(root)}`);
       return true;
     }
     const known = Object.fromEntries(
@@ -68,7 +68,7 @@ class SettingsReading implements DocumentReader<true> {
       // A section without anything in it is null.
       const value = Object.hasOwn(root, section) ? (root[section] ?? {}) : {};
       if (!isMapping(value))
-        faults.atValue([section], `${section} must be a map, ${EXAMPLE}; got ${shown(value)}`);
+        faults.atValue([section], `${section} must be a map, ${EXAMPLE}${gotUnlessText(value)}`);
       else if (section === RESOURCES) this.#readResources(value, faults);
       else this.#readSection(section, value, faults);
     }
@@ -87,7 +87,8 @@ class SettingsReading implements DocumentReader<true> {
     }
     const row = ROWS.find(({ name, setting }) => name === key || setting.key === key);
     if (row === undefined) return false;
-    const value = row.name === key ? newForm(row, root[key]) : valueText(root[key]);
+    const isSecret = row.setting.mask !== undefined;
+    const value = isSecret ? "…" : row.name === key ? newForm(row, root[key]) : valueText(root[key]);
     faults.atKey([key], `${key} is ${row.path}; write ${row.section}: {${row.setting.key}: ${value}}`);
     return true;
   }
@@ -156,4 +157,9 @@ class SettingsReading implements DocumentReader<true> {
 function newForm({ setting }: Row, value: unknown): string {
   const isOfCode = typeof value === typeof setting.default && typeof value === "number" && value >= 0;
   return valueText(isOfCode ? setting.type.write(value) : value);
+}
+
+/** A text where a map should be may be `api_key=…`. */
+function gotUnlessText(value: unknown): string {
+  return typeof value === "string" ? "; got a text" : `; got ${shown(value)}`;
 }

@@ -1,7 +1,8 @@
 import { type Static, Type } from "typebox";
 import { Amount, Count, Name, OrNull, Time, TimeOrNull } from "./api-parts.ts";
 
-const MAX_CONCURRENT = 1_000_000;
+/** As large as the amounts that count towards it, such as tokens. */
+const MAX_CONCURRENT = 1_000_000_000;
 const Concurrency = OrNull(
   Type.Integer({ minimum: 0, maximum: MAX_CONCURRENT, description: "Null: no limit.", examples: [10] }),
 );

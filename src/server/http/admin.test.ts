@@ -29,6 +29,9 @@ describe("an admin", () => {
 
   test("sets limits", async () => {
     const rate = { count: 100, per_seconds: 60 };
+    const tokens = await served.call("PUT", `${API}/limits/tokens`, { concurrency: 1_000_000_000 });
+    expect(tokens.status).toBe(200);
+    await served.call("PUT", `${API}/limits/tokens`, {});
     const { body } = await served.call("PUT", `${API}/limits/openai`, { concurrency: 5, rate });
     expect(body).toEqual({ name: "openai", concurrency: 5, rate, running_count: 0 });
     expect((await served.call("GET", `${API}/limits`)).body.limits).toEqual([body]);
@@ -41,6 +44,7 @@ describe("an admin", () => {
   test.each([
     ["PUT", "/limits/x", { rate: { f: null } }, ["/rate/count", "/rate/per_seconds", "/rate/f"]],
     ["PUT", "/limits/x", { concurrency: -1 }, ["/concurrency"]],
+    ["PUT", "/limits/x", { concurrency: 1_000_000_001 }, ["/concurrency"]],
     ["PUT", "/limits/%00", {}, ["/name"]],
     ["PUT", "/agents/x", { max_concurrent: "many" }, ["/max_concurrent"]],
     ["POST", "/agents/x/credits", { amount: "-1" }, ["/amount"]],
