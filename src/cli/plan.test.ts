@@ -274,6 +274,7 @@ describe("bad input is named:", () => {
     ["--tokens", "-1"],
     ["--effort", "soon"],
     ["--effort", "0s"],
+    ["--effort", "100h"],
     ["--schedules", "1.5"],
     ["--resource", "gpu"],
     ["--resource", "gpu=-2"],
@@ -285,6 +286,7 @@ describe("bad input is named:", () => {
 
   test("options that do not go together", async () => {
     expect(await plan("--effort", "1s", "--schedules", "5")).toMatchObject({ exitCode: 2 });
+    expect((await plan("--effort", "1h30m", "--schedules", "5")).stderr).toContain("cannot be used with");
     expect(await plan("--mode", "online", "--effort", "1s")).toMatchObject({ exitCode: 2 });
     expect(await plan("--slots", "4", "--resource", "slots=5")).toMatchObject({ exitCode: 2 });
     expect(await plan("--resource", "gpu=1", "--resource", "gpu=2")).toMatchObject({ exitCode: 2 });

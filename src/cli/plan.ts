@@ -69,13 +69,17 @@ function outputOptions(command: Command): void {
     .option("--json", "print the plan as JSON");
 }
 
-/** "500ms", "2s", "1m30s", in milliseconds. */
+/** "500ms", "2s", "1h30m", in milliseconds. */
 function effort(text: string): number {
-  const [, minutes, seconds, millis] =
-    /^(?:(\d{1,4})m)?(?:(\d{1,6}(?:\.\d{1,3})?)s)?(?:(\d{1,9})ms)?$/.exec(text) ?? [];
-  const ms = Number(minutes ?? 0) * 60_000 + Number(seconds ?? 0) * 1_000 + Number(millis ?? 0);
+  const [, hours, minutes, seconds, millis] =
+    /^(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,6}(?:\.\d{1,3})?)s)?(?:(\d{1,9})ms)?$/.exec(text) ?? [];
+  const ms =
+    Number(hours ?? 0) * 3_600_000 +
+    Number(minutes ?? 0) * 60_000 +
+    Number(seconds ?? 0) * 1_000 +
+    Number(millis ?? 0);
   if (ms >= 1) return ms;
-  throw new InvalidArgumentError("It must be a duration such as 500ms, 2s or 1m.");
+  throw new InvalidArgumentError("It must be a duration such as 500ms, 2s, 1m or at most 99h.");
 }
 
 function resource(text: string, before: Readonly<Record<string, number>> = {}): Record<string, number> {
