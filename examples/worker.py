@@ -94,8 +94,9 @@ with ThreadPoolExecutor(SLOTS) as threads:
         except TROUBLE:
             terms = register()
             continue
-        for assignment in answer["assignments"]:
-            key = (assignment["task"], assignment["attempt"])
+        # What comes twice in one answer must not run again when the first has ended meanwhile.
+        assigned = {(each["task"], each["attempt"]): each for each in answer["assignments"]}
+        for key, assignment in assigned.items():
             if key not in held and not draining.is_set():
                 held[key] = ({"task": key[0], "attempt": key[1], "started_at": -1}, threading.Event())
                 threads.submit(run, assignment, key)

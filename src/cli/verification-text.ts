@@ -48,10 +48,14 @@ function countFields(result: Verification): Field[] {
     ["chain", result.headFile ? "ok" : "ok, but the end cannot be checked"],
     ["state", result.stateHash ?? ""],
     ["snapshot", snapshot ? `ok, at event ${formatCount(snapshot.seq)}` : "none"],
-    ...(redecided && !redecided.difference
-      ? [["decisions", `${formatCount(redecided.decisions)} decided again, all the same`] as const]
-      : []),
+    ...(redecided && !redecided.difference ? [["decisions", decisionsText(redecided)] as const] : []),
   ];
+}
+
+function decisionsText({ decisions, skipped }: NonNullable<Verification["redecided"]>): string {
+  const taken = skipped > 0 ? `${formatCount(skipped)} taken as recorded` : "";
+  if (decisions === 0 && skipped > 0) return `none decided again, ${taken}`;
+  return [`${formatCount(decisions)} decided again, all the same`, taken].filter(Boolean).join("; ");
 }
 
 function damageFields(result: Verification, damage: LocatedDamage): Field[] {

@@ -34,6 +34,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/runs/{id}`]: ["read"],
   [`POST ${API}/runs/{id}/cancel`]: ["submit"],
   [`GET ${API}/runs/{id}/events`]: ["read"],
+  [`GET ${API}/runs/{id}/plan`]: ["read"],
   [`GET ${API}/events`]: ["read"],
   [`GET ${API}/workers`]: ["read"],
   [`POST ${API}/workers/{id}/drain`]: ["admin"],
