@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { wholeNumber } from "./option-values.ts";
 import { type ServiceOptions, withService } from "./service-options.ts";
 
@@ -14,7 +14,11 @@ export function runsCommand(): Command {
     .description("List runs, newest first; or show one with its nodes.")
     .argument("[id]", "the id of a run")
     .option("--cancel", "cancel the run")
-    .option("--plan", "when its nodes started and ended, and when the others should")
+    .addOption(
+      new Option("--plan", "when its nodes started and ended, and when the others should").conflicts(
+        "cancel",
+      ),
+    )
     .option("-n, --limit <n>", "how many runs, or nodes", wholeNumber(1, 1_000_000), 50);
   return withService(command).action(async (id: string | undefined, options: RunsOptions) => {
     const { listRuns, showRun, cancelRun } = await import("./run-list.ts");

@@ -29,6 +29,15 @@ test("what cannot run together takes its turns, and what follows from that is a 
   expect(lowerBound(compile(project, CAPACITIES).problem)).toBe(26);
 });
 
+test("what runs already, also more than there should be of it, is waited for", () => {
+  const running = ["r1", "r2", "r3", "r4", "r5", "r6"].map((id, at) =>
+    anActivity(id, { duration: 4 + at, uses: { slots: 1 }, state: { is: "running" } }),
+  );
+  const open = ["a", "b", "c"].map((id) => anActivity(id, { duration: 6, uses: { slots: 1 } }));
+  // There are three slots: one is free when four of the six have ended, at 7.
+  expect(lowerBound(compile(aProject([...running, ...open]), CAPACITIES).problem)).toBe(13);
+});
+
 test("[G-13] no schedule is shorter than the lower bound", () => {
   fc.assert(
     fc.property(anyProject(6), (project) => {

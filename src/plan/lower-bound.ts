@@ -9,7 +9,8 @@ const ALL_PAIRS = 3_000;
 const MOST_PAIRED = 150;
 
 /** A makespan that no schedule can go below. */
-export function lowerBound(problem: Problem, levels: Levels = levelsOf(problem)): number {
+export function lowerBound(problem: Problem, plain: Levels = levelsOf(problem)): number {
+  const levels = problem.running > 0 ? afterRunning(problem, plain) : plain;
   const sorted = new KeyOrder(problem.size);
   const byTail = sorted.sort(levels.tails).toReversed();
   const byHead = sorted.sort(levels.heads).toReversed();
@@ -19,6 +20,48 @@ export function lowerBound(problem: Problem, levels: Levels = levelsOf(problem))
     bound = Math.max(bound, energyBound(problem, levels, r, byHead.filter(isUser), byTail.filter(isUser)));
   }
   return problem.size <= MOST_PAIRED && bound > 0 ? refutedBound(problem, levels, bound) : bound;
+}
+
+/** Nothing starts before what runs already has left enough for it, and what follows it starts so much later. */
+function afterRunning(problem: Problem, { heads: plain, tails }: Levels): Levels {
+  const { size, running, durations, needs, resources } = problem;
+  const heads = plain.slice();
+  const roomAt = resources.map((_, r) => roomAfterRunning(problem, r));
+  let longest = 0;
+  for (let n = 0; n < size; n++) {
+    let head = heads[n] as number;
+    if (n >= running) for (const at of roomAt) head = Math.max(head, at(n));
+    for (let edge = needs.start[n] as number; edge < (needs.start[n + 1] as number); edge++) {
+      const need = needs.targets[edge] as number;
+      head = Math.max(head, (heads[need] as number) + (durations[need] as number));
+    }
+    heads[n] = head;
+    longest = Math.max(longest, head + (durations[n] as number) + (tails[n] as number));
+  }
+  return { heads, tails, longest };
+}
+
+/** For an activity, the first moment at which what runs leaves as much of a resource as it needs. */
+function roomAfterRunning(problem: Problem, resource: number): (n: number) => number {
+  const { running, durations, capacities, demands, resources } = problem;
+  const demandOf = (n: number) => demands[n * resources.length + resource] as number;
+  const byEnd = Array.from({ length: running }, (_, n) => n).sort(
+    (a, b) => (durations[a] as number) - (durations[b] as number),
+  );
+  const taken = byEnd.reduce((sum, n) => sum + demandOf(n), 0);
+  return (n) => {
+    const demand = demandOf(n);
+    // What takes no time takes nothing from anyone.
+    if (demand === 0 || durations[n] === 0) return 0;
+    let free = (capacities[resource] as number) - taken;
+    let at = 0;
+    for (const ending of byEnd) {
+      if (free >= demand) break;
+      free += demandOf(ending);
+      at = durations[ending] as number;
+    }
+    return at;
+  };
 }
 
 /** Looks by halves for the longest that can be refuted. */

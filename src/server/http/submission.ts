@@ -42,6 +42,9 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
     const detail = "must fit into 1 MiB of JSON; keep large data elsewhere and pass its name";
     errors.push({ in: "body", pointer: `${at}/payload`, detail });
   }
+  if (body.tokens !== undefined && body.tokens !== null && isCounted(body.limits, "tokens")) {
+    errors.push({ in: "body", pointer: `${at}/tokens`, detail: "stands in limits too; say it once" });
+  }
   const submission = {
     executor: body.executor,
     type: body.task_type,
@@ -76,6 +79,10 @@ function hashOf(submission: TaskSubmission, payload: unknown): string {
   const { idempotencyKey: _key, bodyHash: _hash, amounts, ...asked } = submission;
   const uneven = amounts.length > 0 ? { amounts } : {};
   return sha256Hex(canonicalJson({ ...asked, ...uneven, payload: payload ?? {} }));
+}
+
+function isCounted(limits: SubmitBody["limits"] = [], name: string): boolean {
+  return Array.isArray(limits) ? limits.includes(name) : Object.hasOwn(limits, name);
 }
 
 /** What it counts towards which limit. Its tokens are what it counts towards the limit of that name. */

@@ -110,6 +110,8 @@ describe("a submission is refused with a pointer:", () => {
     ["30 February", { ...task, run_at: "2026-02-30T10:00:00Z" }, "/run_at", /time/],
     ["unknown unit", { ...task, resources: { memory: "5 parsecs" } }, "/resources/memory", /MiB/],
     ["unknown resource", { ...task, resources: { cpus: 1 } }, "/resources/cpus", /did you mean "cpu"/],
+    ["tokens twice", { ...task, limits: { tokens: 5 }, tokens: 7 }, "/tokens", /stands in limits too/],
+    ["half a token", { ...task, tokens: 0.5 }, "/tokens", /whole number/],
     ["no attempts", { ...task, max_attempts: 0 }, "/max_attempts", /1/],
     ["key too long", { ...task, idempotency_key: "k".repeat(257) }, "/idempotency_key", /256|text or null/],
     [
