@@ -121,7 +121,8 @@ function impossibility({ spec, work }: FileNode, workers: readonly Worker[]): st
 function exceeded({ spec }: FileNode, resources: Readonly<Record<string, number>>): string | undefined {
   const { limits, amounts } = spec.task;
   for (const [at, name] of limits.entries()) {
-    const [needed, most] = [amounts[at] ?? 1, resources[name]];
+    const needed = amounts[at] ?? 1;
+    const most = Object.hasOwn(resources, name) ? resources[name] : undefined;
     if (most === undefined || needed <= most) continue;
     const setting = name === "tokens" ? "scheduling.max_concurrent_tokens" : `resources.${name}`;
     return `it needs ${needed} of ${name} and there are ${most}; lower it, or raise ${setting} in orrery.yaml`;

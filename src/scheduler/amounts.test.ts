@@ -68,6 +68,12 @@ test("[G-05] what the configuration says of a resource holds in each zone until 
   expect(["r", "s"].map((id) => loop.status(id, "b"))).toEqual(["assigned", "assigned"]);
 });
 
+test.each(["constructor", "toString", "__proto__"])("[G-05] a limit may be named %s", (name) => {
+  const loop = new Loop({ resources: { tokens: 1 } });
+  loop.turn(1, joins("w"), submits("r", [aNode("a", { limits: [name], amounts: [] })]));
+  expect(loop.status("r", "a")).toBe("assigned");
+});
+
 test("[G-05] a limit of 0 is shut, which is for a time", () => {
   const loop = new Loop();
   loop.turn(1, sets("gpu", 0), joins("w"), submits("r", [aNode("a", uses({ gpu: 2 }))]));

@@ -11,7 +11,7 @@ import type {
   WorkerRegistered,
 } from "../ledger/index.ts";
 import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
-import { CostWindow } from "../queue/index.ts";
+import { CostWindow, type Limit } from "../queue/index.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
@@ -201,7 +201,10 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   tasks.assignTo(node, event.attempt, event.worker);
   state.backlog--;
   state.shares.recordStart(group.shareKey);
-  for (const [at, limit] of group.limits.entries()) limit.start(now, group.amounts[at] as number);
+  for (let at = 0; at < group.limits.length; at++) {
+    const limit = group.limits[at] as Limit;
+    limit.start(now, group.amounts[at] as number);
+  }
   state.fleet.cursor = worker;
   state.fleet.take(worker, key, {
     cpuMillicores: task.cpuMillicores,
@@ -215,7 +218,9 @@ function release(state: State, tasks: Tasks, node: number): void {
   const group = tasks.groupOf(node);
   state.fleet.release(state.worker(tasks.workerOf(node)), taskKey(tasks.number, node));
   state.shares.recordComplete(group.shareKey);
-  for (const [at, limit] of group.limits.entries()) limit.end(group.amounts[at] as number);
+  for (let at = 0; at < group.limits.length; at++) {
+    (group.limits[at] as Limit).end(group.amounts[at] as number);
+  }
 }
 
 function finish(state: State, event: AttemptFinished, now: number): void {

@@ -9,6 +9,11 @@ export type Stage = typeof FRESH | typeof RAISED | typeof STARVED;
 /** A node starves when it has waited so many times as long as it takes to be raised by a level. */
 export const STARVED_AFTER = 6;
 
+export function stageAfter(waitMs: number, thresholdMs: number): Stage {
+  if (waitMs > STARVED_AFTER * thresholdMs) return STARVED;
+  return waitMs > thresholdMs ? RAISED : FRESH;
+}
+
 /** Why one ready node of a run goes before another: the first of these in which they differ. */
 export type Precedence = "starved" | "critical-path" | "priority" | "risk" | "holds-up" | "age" | "submitted";
 

@@ -316,8 +316,14 @@ export class State {
 
   adoptLimit(key: string, limit: Limit): void {
     const [, name] = JSON.parse(key) as [zone: string, name: string];
-    limit.byDefault = this.config.resources?.[name] ?? null;
+    limit.byDefault = this.capacityOf(name);
     this.limits.set(key, limit);
+  }
+
+  /** What the configuration says of a limit; null: nothing. Names come from outside, and "constructor" is one. */
+  capacityOf(name: string): number | null {
+    const { resources = {} } = this.config;
+    return Object.hasOwn(resources, name) ? (resources[name] as number) : null;
   }
 
   groupFor(task: TaskSpec, zone: string, agent: string): Group {

@@ -39,7 +39,7 @@ const SHARE = "share";
 export function remainingOf(state: State, run: Run, now: number): Remaining {
   const capacities: Record<string, number> = {};
   const workers = workersFor(state, run);
-  for (const { executor } of run.graph.specs) {
+  for (const executor of new Set(run.graph.specs.map((spec) => spec.executor))) {
     const serving = workers.filter(({ spec }) => spec.executors.includes(executor));
     capacities[slotsOf(executor)] = serving.reduce((sum, { spec }) => sum + spec.slots, 0);
   }

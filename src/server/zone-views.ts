@@ -74,7 +74,7 @@ export function limitView(state: State, zone: string, name: string): LimitView {
   const { concurrency = null, rateCount = null, ratePeriodMs = 0, running = 0 } = limit?.toSnapshot() ?? {};
   return {
     name,
-    concurrency: concurrency ?? state.config.resources?.[name] ?? null,
+    concurrency: concurrency ?? state.capacityOf(name),
     rate: rateCount === null ? null : { count: rateCount, periodMs: ratePeriodMs },
     running,
   };
