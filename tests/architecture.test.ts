@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cluster: ["ledger", "scheduler", "telemetry", "store", "driver"],
   protocol: ["core", "ledger", "graph"],
   sources: ["core", "graph", "plan", "protocol"],
-  words: ["ledger", "placement", "scheduler"],
+  words: ["graph", "ledger", "placement", "scheduler"],
   webhooks: ["core", "store"],
   config: ["plan", "protocol", "webhooks"],
   server: [

@@ -6,6 +6,7 @@
  * are microseconds since the first event.
  */
 
+import { speculationTag } from "../graph/index.ts";
 import { type Attempt, type History, type Mark, packLanes, type RunStory } from "./history.ts";
 
 export interface TraceEvent {
@@ -95,7 +96,8 @@ function slice(
   threads: ReadonlyMap<Attempt, number>,
   at: At,
 ): TraceEvent {
-  const node = nodeName(history, attempt);
+  const id = nodeName(history, attempt);
+  const node = attempt.alternative === -1 ? id : `${id} ${speculationTag(attempt.alternative)}`;
   return {
     ph: "X",
     pid: pidOf(attempt.run),
@@ -153,7 +155,9 @@ function attemptsByRun(history: History): RunAttempts[] {
     const of = byRun[attempt.run];
     if (!of) continue;
     if (!of.firsts.has(attempt.node)) of.firsts.set(attempt.node, attempt);
-    if (attempt.outcome === "finished") of.finals.set(attempt.node, attempt);
+    const { node, alternative } = attempt;
+    const counts = alternative === -1 || of.run.chosen.get(node)?.alternative === alternative;
+    if (attempt.outcome === "finished" && counts) of.finals.set(node, attempt);
   }
   return byRun;
 }

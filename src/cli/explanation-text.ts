@@ -1,3 +1,4 @@
+import { speculationTag } from "../graph/index.ts";
 import {
   describeDecider,
   describeEnd,
@@ -11,6 +12,7 @@ import {
   formatCount,
   formatMs,
   formatTime,
+  SPECULATION_WORDS,
   STATUS_WORDS,
 } from "../words/index.ts";
 import type { Assignment, CancelCause, Candidate, Explanation, Failure, Happening } from "./explanation.ts";
@@ -210,8 +212,14 @@ function describeHappening(happening: Happening, answer: Explanation): string {
       return "its cancellation was requested";
     case "cancel-signalled":
       return "its worker was told to stop it";
+    case "speculated":
+      return `tried in ${happening.alternatives} alternatives at once: ${SPECULATION_WORDS[happening.because]}`;
+    case "voted":
+      return describeVote(happening);
     case "failed":
-      return "failed for good: no attempt is left";
+      return happening.code === "escalated"
+        ? "failed: a person has to look"
+        : "failed for good: no attempt is left";
     case "cancelled":
       return `cancelled: ${describeCancelCause(happening.because)}`;
     case "skipped": {
@@ -219,6 +227,12 @@ function describeHappening(happening: Happening, answer: Explanation): string {
       return `skipped: ${neutralise(node)} ${failure ? describeFailure(failure) : "was cancelled"}`;
     }
   }
+}
+
+function describeVote({ winner, by, totals }: Extract<Happening, { type: "voted" }>): string {
+  const scores = totals.map((total, at) => `${speculationTag(at)} ${total === null ? "not ended" : total}`);
+  const outcome = winner === null ? "no alternative was good enough" : `${winner} won by ${by}`;
+  return `${outcome} (points: ${scores.join(", ")})`;
 }
 
 function describeFailure({ outcome, error, seq }: Failure): string {

@@ -5,7 +5,15 @@
  * replayed, for every assignment of the node; the last one is kept.
  */
 
-import type { Block, LedgerEvent, RunSubmitted, TaskAssigned } from "../ledger/index.ts";
+import { type SpeculationCause, speculationTag } from "../graph/index.ts";
+import type {
+  Block,
+  LedgerEvent,
+  RunSubmitted,
+  TaskAssigned,
+  TaskFailed,
+  VoteTaken,
+} from "../ledger/index.ts";
 import {
   type CandidateRow,
   type Needs,
@@ -97,7 +105,14 @@ export type Happening = { readonly seq: number; readonly at: number } & (
   | { readonly type: "reserved"; readonly worker: string }
   | { readonly type: "room-reserved" }
   | { readonly type: "cancel-signalled" | "cancel-requested" }
-  | { readonly type: "failed" }
+  | { readonly type: "speculated"; readonly alternatives: number; readonly because: SpeculationCause }
+  | {
+      readonly type: "voted";
+      readonly winner: string | null;
+      readonly by: VoteTaken["by"];
+      readonly totals: readonly (number | null)[];
+    }
+  | { readonly type: "failed"; readonly code: TaskFailed["code"] }
   | { readonly type: "cancelled"; readonly because: CancelCause }
   | {
       readonly type: "skipped";
@@ -242,6 +257,12 @@ class Watch {
         this.#happen({ type: "ended", seq, at, outcome: outcomeOf(event.kind), error });
         break;
       }
+      case "TaskSpeculated":
+        this.#happen({ type: "speculated", seq, at, alternatives: event.count, because: event.because });
+        break;
+      case "VoteTaken":
+        this.#happen({ type: "voted", seq, at, ...outcomeOfVote(event) });
+        break;
       case "TaskRetried":
         this.#happen({ type: "retried", seq, at, dueAt: event.dueAt });
         break;
@@ -258,7 +279,7 @@ class Watch {
         this.#happen({ type: "cancel-signalled", seq, at });
         break;
       case "TaskFailed":
-        this.#happen({ type: "failed", seq, at });
+        this.#happen({ type: "failed", seq, at, code: event.code });
         break;
       case "TaskCancelled":
         this.#happen({ type: "cancelled", seq, at, because: this.#cancelRequest ?? { type: "unknown" } });
@@ -291,6 +312,12 @@ class Watch {
       case "AttemptTimedOut":
       case "AttemptLost":
         this.#failures.set(event.node, { seq, outcome: outcomeOf(event.kind), error: null });
+        break;
+      case "VoteTaken":
+        if (event.winner === -1) {
+          const error = { code: "escalated", message: "none of its alternatives was good enough" };
+          this.#failures.set(event.node, { seq, outcome: "failed", error });
+        }
         break;
       case "CancelRequested":
         if (event.node === -1) this.#cancelRequest = { type: "run-cancelled", seq };
@@ -329,6 +356,18 @@ class Watch {
   #idOf(node: number): string {
     return this.#run.graph.idOf(node);
   }
+}
+
+function outcomeOfVote({
+  winner,
+  by,
+  scores,
+}: VoteTaken): Omit<Extract<Happening, { type: "voted" }>, "type" | "seq" | "at"> {
+  return {
+    winner: winner === -1 ? null : speculationTag(winner),
+    by,
+    totals: scores.map((points) => points?.reduce((sum, part) => sum + part, 0) ?? null),
+  };
 }
 
 function earlierAttempt(assignment: Assignment, happenings: readonly Happening[]): EarlierAttempt {
@@ -374,6 +413,7 @@ function candidateOf(state: State, run: Run, node: number, needs: Needs, row: Ca
     reservedFor:
       reserved === undefined || reserved === taskKey(run.number, node)
         ? null
-        : state.run(runOfKey(reserved)).graph.idOf(nodeOfKey(reserved)),
+        : (state.runs.get(runOfKey(reserved))?.graph.idOf(nodeOfKey(reserved)) ??
+          state.singles.taskIdOf(nodeOfKey(reserved))),
   };
 }

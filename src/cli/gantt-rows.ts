@@ -1,9 +1,9 @@
-import { taskSpecOf } from "../graph/index.ts";
+import { speculationTag, taskSpecOf } from "../graph/index.ts";
 import type { RunOutcome } from "../ledger/index.ts";
 import { closest } from "../protocol/index.ts";
 import type { AttemptOutcome } from "../words/index.ts";
 import { NotFoundError } from "./errors.ts";
-import { type Attempt, type History, packLanes, type RunStory } from "./history.ts";
+import { type Attempt, completions, type History, packLanes, type RunStory } from "./history.ts";
 import { neutralise } from "./terminal-text.ts";
 
 /** Times are milliseconds of the ledger's clock. */
@@ -62,7 +62,7 @@ export function chartOf(
   const pathNodes = criticalPath(run, attempts);
   const critical = new Set(pathNodes);
   const barOf = (attempt: Attempt): Bar => ({
-    node: run.graph.ids[attempt.node] as string,
+    node: labelOf(run, attempt),
     worker: history.workers[attempt.worker] as string,
     attempt: attempt.attempt,
     outcome: attempt.outcome,
@@ -104,17 +104,21 @@ function nodeRows(
   critical: ReadonlySet<number>,
   barOf: (attempt: Attempt) => Bar,
 ): Row[] {
-  const byNode = new Map<number, Attempt[]>();
+  const byLabel = new Map<string, Attempt[]>();
+  const byNode = new Set<number>();
   for (const attempt of attempts.toSorted((a, b) => a.startedAt - b.startedAt || a.seq - b.seq)) {
-    const of = byNode.get(attempt.node);
+    const label = labelOf(run, attempt);
+    const of = byLabel.get(label);
     if (of) of.push(attempt);
-    else byNode.set(attempt.node, [attempt]);
+    else byLabel.set(label, [attempt]);
+    byNode.add(attempt.node);
   }
-  const completedAt = completions(attempts);
+  const completedAt = completions(run, attempts);
   const rows: Row[] = [];
-  for (const [node, of] of byNode) {
+  for (const [label, of] of byLabel) {
+    const { node } = of[0] as Attempt;
     rows.push({
-      label: run.graph.ids[node] as string,
+      label,
       lane: 1,
       critical: critical.has(node),
       waits: waitsOf(readyAt(run, node, completedAt), of),
@@ -136,15 +140,15 @@ function nodeRows(
   return rows;
 }
 
+/** Alternatives of a node have rows of their own. */
+function labelOf({ graph }: RunStory, { node, alternative }: Attempt): string {
+  const id = graph.ids[node] as string;
+  return alternative === -1 ? id : `${id} ${speculationTag(alternative)}`;
+}
+
 function isHeld({ graph }: RunStory, node: number): boolean {
   const spec = graph.specs[graph.spec[node] as number];
   return spec !== undefined && taskSpecOf(spec).held;
-}
-
-function completions(attempts: readonly Attempt[]): Map<number, number> {
-  const ends = new Map<number, number>();
-  for (const { node, outcome, endedAt } of attempts) if (outcome === "finished") ends.set(node, endedAt);
-  return ends;
 }
 
 function readyAt(run: RunStory, node: number, completedAt: ReadonlyMap<number, number>): number {

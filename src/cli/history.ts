@@ -7,7 +7,7 @@
 
 import type { WireGraph } from "../graph/index.ts";
 import type { Report, RunOutcome, TaskAssigned } from "../ledger/index.ts";
-import { type Reason, type TaskKey, taskKey } from "../placement/index.ts";
+import { NO_RUN, type Reason, type TaskKey, taskKey } from "../placement/index.ts";
 import { eventsOf, type Recorded } from "../scheduler/index.ts";
 import type { AttemptOutcome } from "../words/index.ts";
 import { replaying, soundBlocks } from "./ledger-reading.ts";
@@ -17,6 +17,8 @@ import { replaying, soundBlocks } from "./ledger-reading.ts";
 export interface Attempt {
   readonly run: number;
   readonly node: number;
+  /** Which of several alternatives of the node it is of; -1: there is only one way. */
+  readonly alternative: number;
   readonly attempt: number;
   readonly worker: number;
   readonly seq: number;
@@ -38,6 +40,8 @@ export interface RunStory {
   readonly submittedAt: number;
   endedAt: number | undefined;
   outcome: RunOutcome | undefined;
+  /** For nodes that were tried in several alternatives, which of them was taken, and when. */
+  readonly chosen: Map<number, { readonly alternative: number; readonly at: number }>;
   /** Nodes that ended without completing. */
   readonly fates: Map<number, "failed" | "cancelled" | "skipped">;
 }
@@ -64,6 +68,8 @@ export class History {
   readonly marks: Mark[] = [];
   firstAt = 0;
   lastAt = 0;
+  /** By the numbers of the tasks of no run. */
+  readonly #alternatives = new Map<number, Pick<Attempt, "run" | "node" | "alternative">>();
   readonly #last = new Map<TaskKey, Attempt>();
   readonly #workerNumbers = new Map<string, number>();
   readonly #open = new Map<number, Set<Attempt>>();
@@ -76,7 +82,7 @@ export class History {
         const { runId: id, name, graph } = event;
         const number = this.runs.length;
         const run = { number, id, name, graph, submittedAt: now, endedAt: undefined, outcome: undefined };
-        this.runs.push({ ...run, fates: new Map() });
+        this.runs.push({ ...run, chosen: new Map(), fates: new Map() });
         break;
       }
       case "WorkerRegistered":
@@ -85,6 +91,14 @@ export class History {
       case "WorkerLost":
         this.#lose(event.worker, now);
         this.marks.push({ type: "worker-lost", at: now, seq, worker: event.worker });
+        break;
+      case "TaskSpeculated":
+        for (let at = 0; at < event.count; at++)
+          this.#alternatives.set(event.first + at, { run: event.run, node: event.node, alternative: at });
+        break;
+      case "VoteTaken":
+        if (event.winner >= 0)
+          this.runs[event.run]?.chosen.set(event.node, { alternative: event.winner, at: now });
         break;
       case "TaskAssigned":
         this.#assign(event, seq, now);
@@ -147,9 +161,9 @@ export class History {
   }
 
   #assign({ run, node, attempt, worker, reason }: TaskAssigned, seq: number, now: number): void {
+    const alternativeOf = run === NO_RUN ? this.#alternatives.get(node) : undefined;
     const one: Attempt = {
-      run,
-      node,
+      ...(alternativeOf ?? { run, node, alternative: -1 }),
       attempt,
       worker,
       seq,
@@ -216,6 +230,15 @@ export async function readHistory(path: string): Promise<History> {
   }
   history.close();
   return history;
+}
+
+/** When each node of a run completed: with an attempt, or with the vote on its alternatives. */
+export function completions(run: RunStory, attempts: readonly Attempt[]): Map<number, number> {
+  const ends = new Map<number, number>();
+  for (const { node, alternative, outcome, endedAt } of attempts)
+    if (alternative === -1 && outcome === "finished") ends.set(node, endedAt);
+  for (const [node, { at }] of run.chosen) ends.set(node, at);
+  return ends;
 }
 
 /** Gives overlapping attempts of a worker different lanes, as few as there can be. */

@@ -1,5 +1,5 @@
 import type { Finding, Project } from "../plan/index.ts";
-import { countOf, formatCount, neutralise } from "../words/index.ts";
+import { countOf, formatCount, neutralise, SPECULATION_WORDS } from "../words/index.ts";
 import { fieldLines, hangingLines, tableLines } from "./layout.ts";
 import type { Palette } from "./output.ts";
 import { drawPlan, MOST_ROWS } from "./plan-chart.ts";
@@ -69,16 +69,13 @@ function headingLines(report: PlanReport, columns: number, palette: Palette): st
     ["mode", `${plan.mode}${tried}`],
   ];
   for (const { id, because, tags } of speculated) {
-    fields.push(["speculate", `${neutralise(id)} in ${tags.length} alternatives (${SPECULATED[because]})`]);
+    fields.push([
+      "speculate",
+      `${neutralise(id)} in ${tags.length} alternatives (${SPECULATION_WORDS[because]})`,
+    ]);
   }
   return [palette.bold(fitText(neutralise(project.name), columns)), ...fieldLines(fields, palette, columns)];
 }
-
-const SPECULATED: Readonly<Record<PlanReport["speculated"][number]["because"], string>> = {
-  asked: "it asks for it",
-  forced: "force_speculate",
-  "risk-on-critical-path": "risky, and on the critical path",
-};
 
 function describeMakespan({ plan, project: { unit } }: PlanReport): string {
   const { makespan, lowerBound, gap, schedule } = plan;

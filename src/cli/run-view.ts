@@ -1,8 +1,9 @@
+import { speculationTag } from "../graph/index.ts";
 import type { LedgerEvent, RunOutcome } from "../ledger/index.ts";
-import type { LocalRun, Observer } from "../local/index.ts";
+import type { LocalAlternative, LocalRun, Observer } from "../local/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
 import { type Run, STATUS_NAMES, Status } from "../scheduler/index.ts";
-import { formatDuration } from "../words/index.ts";
+import { formatDuration, SPECULATION_WORDS } from "../words/index.ts";
 import { createProgress, type Progress, type ProgressLine, type ProgressView } from "./progress.ts";
 import { wantsColor } from "./terminal-text.ts";
 
@@ -52,9 +53,12 @@ export class RunView implements Observer {
     this.#local = local;
   }
 
-  event(event: LedgerEvent, run: Run, now: number): void {
-    this.#note(event, now);
-    for (const line of this.#linesOf(event, run, now)) this.#progress.line(line);
+  event(event: LedgerEvent, run: Run, now: number, alternative?: LocalAlternative): void {
+    if (!alternative) this.#note(event, now);
+    const lines = alternative
+      ? alternativeLines(event, run, now, alternative)
+      : this.#linesOf(event, run, now);
+    for (const line of lines) this.#progress.line(line);
     this.#progress.update(this.#view());
   }
 
@@ -85,6 +89,11 @@ export class RunView implements Observer {
   }
 
   #note(event: LedgerEvent, now: number): void {
+    if (event.kind === "TaskSpeculated") this.#startedAt.set(event.node, now);
+    if (event.kind === "VoteTaken") {
+      this.#endedAt.set(event.node, now);
+      if (event.winner === -1) this.#errors.set(event.node, "none of its alternatives is good enough");
+    }
     if (!("node" in event) || !("startedAt" in event)) return;
     this.#startedAt.set(event.node, event.startedAt);
     if (event.kind === "AttemptStarted") return;
@@ -109,6 +118,15 @@ export class RunView implements Observer {
           event.node,
           `on ${worker}${event.attempt > 1 ? ` (attempt ${event.attempt})` : ""}`,
         );
+      }
+      case "TaskSpeculated": {
+        const why = SPECULATION_WORDS[event.because];
+        return line("started", event.node, `in ${event.count} alternatives (${why})`);
+      }
+      case "VoteTaken": {
+        if (event.winner === -1) return [];
+        const tag = speculationTag(event.winner);
+        return line("finished", event.node, `with the result of ${tag}, by ${event.by}`);
       }
       case "AttemptFinished":
         return line("finished", event.node, `in ${formatSpan(now - event.startedAt)}`);
@@ -168,6 +186,32 @@ export class RunView implements Observer {
       remainingMs: this.#local?.remainingMs(),
       cancelling: run?.cancelRequested ?? false,
     };
+  }
+}
+
+/** Its end is not that of the node, so that it is told in fewer words. */
+function alternativeLines(
+  event: LedgerEvent,
+  run: Run,
+  now: number,
+  { node, tag }: LocalAlternative,
+): ProgressLine[] {
+  const line = (type: ProgressLine["type"], detail: string): ProgressLine[] => [
+    { type, node: `${run.graph.idOf(node)} ${tag}`, detail, atMs: now },
+  ];
+  switch (event.kind) {
+    case "AttemptFinished":
+      return line("finished", `in ${formatSpan(now - event.startedAt)}`);
+    case "AttemptFailed":
+      return line("failed", event.message);
+    case "AttemptTimedOut":
+      return line("timed-out", `after ${formatSpan(run.graph.taskOf(node).timeoutMs)}`);
+    case "TaskRetried":
+      return line("retrying", `in ${formatSpan(event.dueAt - now)}`);
+    case "TaskCancelled":
+      return line("cancelled", "");
+    default:
+      return [];
   }
 }
 

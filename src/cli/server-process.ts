@@ -43,7 +43,7 @@ export async function runServer(options: ServeOptions, settings: Settings): Prom
 }
 
 async function start(
-  { scheduling, resources, queue, placement, server, webhooks }: Settings,
+  { scheduling, resources, speculation, queue, placement, server, webhooks }: Settings,
   log: Log,
   onFailed: (error: Error) => void,
 ): Promise<RunningServer> {
@@ -62,7 +62,11 @@ async function start(
       apiKey,
       version: ownVersion(),
       settings: {
-        config: { ...placement, ...withoutUnused(queue), ...budgetsOf({ scheduling, resources }) },
+        config: {
+          ...placement,
+          ...withoutUnused(queue),
+          ...budgetsOf({ scheduling, resources, speculation }),
+        },
         lookEveryMs: scheduling.schedulingIntervalMs,
         leaseMs,
         graceMs,

@@ -19,15 +19,16 @@ export function settingsOf(command: Command, reader: Reader, also: readonly Give
   return used(readConfig(config, process.env, { options, reader })).settings;
 }
 
-/** How much may run at once, and when a node that waits is raised, in the words of the scheduler. */
+/** How much may run at once, when a node that waits is raised, and what is tried in several ways. */
 export function budgetsOf({
   scheduling,
   resources,
-}: Pick<Settings, "scheduling" | "resources">): Required<
-  Pick<SchedulerConfig, "resources" | "starveNodeMs">
+  speculation,
+}: Pick<Settings, "scheduling" | "resources" | "speculation">): Required<
+  Pick<SchedulerConfig, "resources" | "starveNodeMs" | "speculation">
 > {
   const { maxConcurrentTokens: tokens, starvationThresholdMs: starveNodeMs } = scheduling;
-  return { resources: { tokens, ...resources }, starveNodeMs };
+  return { resources: { tokens, ...resources }, starveNodeMs, speculation };
 }
 
 /** With problems there is nothing to use. */

@@ -1,4 +1,5 @@
 import type { LogLine, OrreryClient, TaskAnswer } from "../client/index.ts";
+import { SPECULATION_WORDS } from "../words/index.ts";
 import { CheckFailed, UsageError } from "./errors.ts";
 import { fieldLines } from "./layout.ts";
 import { type Palette, printLines, stdoutColumns, stdoutPalette } from "./output.ts";
@@ -43,6 +44,7 @@ function taskLines(task: TaskAnswer, palette: Palette): string[] {
     ["attempt", task.attempt === 0 ? "" : String(task.attempt)],
     ["worker", shown(task.worker_id)],
     ["progress", progress ? `${percent} ${shown(progress.message)}`.trim() : ""],
+    ...speculationFields(task),
     ["error", errorOf(task)],
     ["payload", safeJson(task.payload)],
     ["result", task.status === "completed" ? safeJson(task.result) : ""],
@@ -51,6 +53,21 @@ function taskLines(task: TaskAnswer, palette: Palette): string[] {
   return [
     `${palette.bold(shown(task.id))} ${statusOf(task)}`,
     ...fieldLines(known, palette, stdoutColumns()),
+  ];
+}
+
+function speculationFields({ speculation }: TaskAnswer): (readonly [string, string])[] {
+  if (!speculation) return [];
+  const { because, alternatives, winner, decided_by } = speculation;
+  const vote =
+    decided_by === null ? "not yet" : winner === null ? "nobody won" : `${shown(winner)} by ${decided_by}`;
+  return [
+    ["speculated", `in ${alternatives.length} alternatives: ${SPECULATION_WORDS[because]}`],
+    ...alternatives.map(
+      ({ task_id, tag, open, score }) =>
+        [tag, `${shown(task_id)}${open ? " open" : ""}${score ? `, ${score.total} points` : ""}`] as const,
+    ),
+    ["vote", vote],
   ];
 }
 

@@ -53,7 +53,7 @@ export const SPECULATION = {
     type: TRUE_OR_FALSE,
     default: true,
     about: "Whether anything is tried in several alternatives at once; false beats all other keys",
-    readers,
+    readers: everywhere,
     isSpecified,
   }),
   defaultParallelism: setting({
@@ -61,7 +61,7 @@ export const SPECULATION = {
     type: whole(1, MAX_ALTERNATIVES),
     default: 2,
     about: "How many alternatives run side by side",
-    readers,
+    readers: everywhere,
     isSpecified,
   }),
   maxParallelism: setting({
@@ -69,7 +69,7 @@ export const SPECULATION = {
     type: whole(1, MAX_ALTERNATIVES),
     default: 3,
     about: "The most alternatives that a node may ask for",
-    readers,
+    readers: everywhere,
     isSpecified,
   }),
   autoTriggerOnCriticalPath: setting({
@@ -77,7 +77,7 @@ export const SPECULATION = {
     type: TRUE_OR_FALSE,
     default: true,
     about: "Whether risky nodes on the critical path get alternatives without asking",
-    readers,
+    readers: everywhere,
     isSpecified,
   }),
   autoTriggerRiskLevels: setting({
@@ -85,7 +85,7 @@ export const SPECULATION = {
     type: list(choice(...RISKS), "[high, critical]"),
     default: ["high", "critical"],
     about: "Which risks count as risky for that",
-    readers,
+    readers: everywhere,
     isSpecified,
   }),
   forceSpeculate: setting({
@@ -93,6 +93,6 @@ export const SPECULATION = {
     type: TRUE_OR_FALSE,
     default: false,
     about: "Whether every node gets alternatives",
-    readers,
+    readers: everywhere,
   }),
 };

@@ -39,4 +39,13 @@ export interface AboutTask {
   /** Where it is part of a run. */
   readonly node: string | undefined;
   readonly spec: TaskSpec;
+  /** Where it is one of several ways to do what another task asks for. */
+  readonly alternative?: AboutAlternative | undefined;
+}
+
+export interface AboutAlternative {
+  /** `speculate:primary`, `speculate:alt1` and so on. */
+  readonly tag: string;
+  /** The id of the other task. */
+  readonly of: string;
 }

@@ -1,7 +1,18 @@
-import type { AttemptFinished, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
+import { taskIdOf } from "../core/index.ts";
+import { speculationTag } from "../graph/index.ts";
+import type {
+  AttemptFinished,
+  LedgerEvent,
+  RunSubmitted,
+  TaskSpeculated,
+  TaskSubmitted,
+  VoteTaken,
+} from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
-import { type Run, type State, Status } from "../scheduler/index.ts";
+import { type Run, type Speculated, type State, Status } from "../scheduler/index.ts";
 import {
+  type AlternativeTask,
+  type ChosenTask,
   type KeyedTask,
   type ProgressedTask,
   QUEUED,
@@ -15,7 +26,7 @@ import { aboutOf } from "./about.ts";
 import type { Attachment, Fact } from "./attachment.ts";
 import type { Recorder } from "./driver.ts";
 import type { Repeat } from "./request.ts";
-import { nodeRow, singleRow } from "./task-rows.ts";
+import { alternativeRow, nodeRow, singleRow } from "./task-rows.ts";
 
 type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: number }>;
 
@@ -26,7 +37,9 @@ type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: num
 export class Projection implements Recorder {
   readonly #store: Pick<ServiceStore, "keyed" | "task">;
   #submitted = new Map<string, { task: SubmittedTask; progress: TaskProgress }>();
+  #alternatives: AlternativeTask[] = [];
   #progressed = new Map<string, ProgressedTask>();
+  #chosen: ChosenTask[] = [];
   #keys: KeyedTask[] = [];
   #runs = new Map<string, RunRow>();
   #runsEnded = new Map<string, { id: string; outcome: RunRow["outcome"]; endedAt: number }>();
@@ -106,6 +119,12 @@ export class Projection implements Recorder {
       case "RunSubmitted":
         this.#submitRun(event, now, seq, attached as Attachment | undefined);
         break;
+      case "TaskSpeculated":
+        this.#speculate(state.run(event.run), event, now, seq);
+        break;
+      case "VoteTaken":
+        if (event.winner >= 0) this.#choose(state, event, now, seq);
+        break;
       case "RunEnded":
         this.#endRun(state.run(event.run).id, event.outcome, now);
         break;
@@ -130,13 +149,17 @@ export class Projection implements Recorder {
   take(): RowChanges {
     const changes: RowChanges = {
       submitted: [...this.#submitted.values()],
+      alternatives: this.#alternatives,
       progressed: [...this.#progressed.values()],
+      chosen: this.#chosen,
       keys: this.#keys,
       runs: [...this.#runs.values()],
       runsEnded: [...this.#runsEnded.values()],
     };
     this.#submitted = new Map();
+    this.#alternatives = [];
     this.#progressed = new Map();
+    this.#chosen = [];
     this.#keys = [];
     this.#runs = new Map();
     this.#runsEnded = new Map();
@@ -182,8 +205,8 @@ export class Projection implements Recorder {
         this.#endings.delete(keyOf(run, node));
         break;
       case "TaskFailed": {
-        const expired = event.code === "expired" ? EXPIRED : {};
-        this.#move(state, run, node, { ...progress(), ...expired, status: "failed" });
+        const told = event.code === "expired" ? EXPIRED : event.code === "escalated" ? ESCALATED : {};
+        this.#move(state, run, node, { ...progress(), ...told, status: "failed" });
         break;
       }
       case "TaskCancelled":
@@ -312,6 +335,45 @@ export class Projection implements Recorder {
     }
   }
 
+  /** A node that came in the same turn is not stored yet, and what it asks for is at hand. */
+  #speculate(run: Run, { node, count }: TaskSpeculated, now: number, seq: number): void {
+    const of = run.taskIdOf(node);
+    const came = this.#submitted.get(of)?.task;
+    for (let at = 0; at < count; at++) {
+      const row = alternativeRow(run, node, at, now, seq + 1 + at);
+      if (!came) this.#alternatives.push({ task: row, of });
+      else {
+        const { payload, settings } = came;
+        this.#submitted.set(row.id, {
+          task: { ...row, payload, settings },
+          progress: { ...QUEUED, seq: row.submittedSeq },
+        });
+      }
+    }
+  }
+
+  /** A winner that ended in the same turn is not stored yet, and its result is at hand. */
+  #choose(state: State, { run: number, node, winner }: VoteTaken, endedAt: number, seq: number): void {
+    const run = state.run(number);
+    const { ends, since } = run.speculations.get(node) as Speculated;
+    const id = run.taskIdOf(node);
+    const of = taskIdOf(id, speculationTag(winner));
+    const { hash: resultHash = "" } = ends[winner] ?? {};
+    const won = this.#submitted.get(of)?.progress ?? this.#progressed.get(of)?.progress;
+    const progress: TaskProgress = {
+      ...QUEUED,
+      status: "completed",
+      attempt: run.attemptOf(node),
+      startedAt: since,
+      endedAt,
+      result: won?.result,
+      resultHash,
+      seq,
+    };
+    if (won) this.#move(state, run.number, node, progress);
+    else this.#chosen.push({ id, progress, of });
+  }
+
   #endRun(id: string, outcome: RunRow["outcome"], endedAt: number): void {
     const run = this.#runs.get(id);
     if (run) this.#runs.set(id, { ...run, outcome, endedAt });
@@ -320,6 +382,10 @@ export class Projection implements Recorder {
 }
 
 const EXPIRED = { errorCode: "expired", errorMessage: "its deadline passed before it began" };
+const ESCALATED = {
+  errorCode: "escalated",
+  errorMessage: "none of its alternatives is good enough: a person has to look",
+};
 /** An attempt ended, and no report said how. */
 const LOST = { errorCode: "lost", errorMessage: "its worker was lost" };
 

@@ -1,8 +1,8 @@
 import { taskIdOf } from "../core/index.ts";
-import { taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
+import { speculationTag, taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
 import type { RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { classify, startTier } from "../queue/index.ts";
-import type { State } from "../scheduler/index.ts";
+import type { Run, State } from "../scheduler/index.ts";
 import type { SubmittedTask } from "../store/index.ts";
 import type { Attachment } from "./attachment.ts";
 
@@ -67,6 +67,33 @@ export function nodeRow(
     settings: brought?.settings[node] ?? "{}",
     payload: brought?.payloads[node] ?? "",
     payloadHash: graph.requests[node] ?? "",
+    enqueuedAt: now,
+    submittedSeq: seq,
+  };
+}
+
+/** The row of an alternative of a node: as that node's, but for what it is called and when it came. */
+export function alternativeRow(run: Run, node: number, at: number, now: number, seq: number): SubmittedTask {
+  const { id: runId, zone, agent } = run;
+  const spec = run.taskOf(node);
+  const tag = speculationTag(at);
+  return {
+    id: taskIdOf(run.taskIdOf(node), tag),
+    run: { id: runId, node: `${run.graph.idOf(node)} ${tag}` },
+    zone,
+    agent,
+    executor: spec.executor,
+    type: spec.type,
+    priority: spec.priority,
+    requestState: "pending",
+    priorityClass: classify(spec.priority, "pending"),
+    boostMicros: 0,
+    estimateMs: spec.estimateMs,
+    deadline: -1,
+    runAt: -1,
+    settings: "{}",
+    payload: "",
+    payloadHash: run.requestHashOf(node),
     enqueuedAt: now,
     submittedSeq: seq,
   };

@@ -37,7 +37,16 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   DrainRequested: ["worker"],
   WorkerLost: ["worker", "code"],
   AttemptStarted: ["run", "node", "attempt", "startedAt"],
-  AttemptFinished: ["run", "node", "attempt", "startedAt", "resultHash", "resultBytes", "costMicros"],
+  AttemptFinished: [
+    "run",
+    "node",
+    "attempt",
+    "startedAt",
+    "resultHash",
+    "resultBytes",
+    "costMicros",
+    "assessment",
+  ],
   AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry"],
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
   AttemptLost: ["run", "node", "attempt", "startedAt"],
@@ -51,6 +60,8 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   QueuePaused: ["zone", "executor"],
   QueueResumed: ["zone", "executor"],
   TaskAssigned: ["run", "node", "attempt", "worker", "reason", "runnerUp", "rejected"],
+  TaskSpeculated: ["run", "node", "first", "count", "because"],
+  VoteTaken: ["run", "node", "winner", "by", "scores"],
   TaskRetried: ["run", "node", "dueAt"],
   TaskFailed: ["run", "node", "code"],
   TaskCancelled: ["run", "node"],
@@ -63,6 +74,8 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
 
 const DECISIONS: ReadonlySet<EventKind> = new Set<EventKind>([
   "TaskAssigned",
+  "TaskSpeculated",
+  "VoteTaken",
   "TaskRetried",
   "TaskFailed",
   "TaskCancelled",
@@ -147,9 +160,13 @@ function encodeSpec(spec: WireSpec): string {
 }
 
 function encodeFinished(event: AttemptFinished): string {
-  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros } = event;
+  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment } = event;
   const hash = quoted(resultHash);
-  const cost = costMicros === undefined ? "" : `,${costMicros}`;
+  const cost = assessment
+    ? `,${costMicros ?? 0},${JSON.stringify(assessment)}`
+    : costMicros === undefined
+      ? ""
+      : `,${costMicros}`;
   return `["AttemptFinished",${run},${node},${attempt},${startedAt},${hash},${resultBytes}${cost}]`;
 }
 

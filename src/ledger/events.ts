@@ -1,4 +1,4 @@
-import type { WireGraph, WireSpec } from "../graph/index.ts";
+import type { Risk, SpeculationCause, SpeculationSettings, WireGraph, WireSpec } from "../graph/index.ts";
 import type { PlacementConfig, Reason, WorkerSpec } from "../placement/index.ts";
 import type { QueueConfig, RequestState } from "../queue/index.ts";
 
@@ -38,6 +38,8 @@ export type Input =
 
 export type Decision =
   | TaskAssigned
+  | TaskSpeculated
+  | VoteTaken
   | TaskRetried
   | TaskFailed
   | TaskCancelled
@@ -66,6 +68,8 @@ export interface SchedulerConfig extends PlacementConfig, QueueConfig {
   readonly starveNodeMs?: number;
   /** How much of a limit may run at once in each zone, where nobody has set it: by name. */
   readonly resources?: Readonly<Record<string, number>>;
+  /** When nodes are tried in several alternatives at once. Left out: never. */
+  readonly speculation?: SpeculationSettings;
   readonly maxBackoffMs: number;
   /** By how much a wait before a retry may be longer than it would be, so that not all come at once. */
   readonly jitterPermille: number;
@@ -164,6 +168,17 @@ export interface AttemptFinished extends Ended {
   readonly resultBytes: number;
   /** What it cost, in millionths; undefined in ledgers from before there was a cost: nothing. */
   readonly costMicros?: number;
+  /** What its worker thinks of the result; undefined: no more than that there is one. */
+  readonly assessment?: Assessment;
+}
+
+/** What alternatives are compared by. Numbers are whole and not negative. */
+export interface Assessment {
+  readonly verified: boolean;
+  readonly confidencePermille: number;
+  /** How much the result changes. */
+  readonly lines: number;
+  readonly risk: Risk;
 }
 
 export interface AttemptFailed extends Ended {
@@ -268,6 +283,34 @@ export interface TaskAssigned extends OfAttempt {
   readonly rejected: readonly number[];
 }
 
+/**
+ * A node is tried in several alternatives at once. They are tasks of no run with numbers from `first` on, and are given to
+ * workers in the same turn; the node itself waits for the vote on them.
+ */
+export interface TaskSpeculated {
+  readonly kind: "TaskSpeculated";
+  readonly run: number;
+  readonly node: number;
+  readonly first: number;
+  readonly count: number;
+  readonly because: SpeculationCause;
+}
+
+/** Which alternative of a node was taken. */
+export interface VoteTaken {
+  readonly kind: "VoteTaken";
+  readonly run: number;
+  readonly node: number;
+  /** Its place among the alternatives; -1: none is good enough, and a person has to look. */
+  readonly winner: number;
+  readonly by: "majority" | "score" | "nobody";
+  /**
+   * For each alternative the points for verification, confidence, size, risk and speed; null for those that had not ended,
+   * which no longer mattered.
+   */
+  readonly scores: readonly (readonly number[] | null)[];
+}
+
 export interface TaskRetried {
   readonly kind: "TaskRetried";
   readonly run: number;
@@ -279,8 +322,11 @@ export interface TaskFailed {
   readonly kind: "TaskFailed";
   readonly run: number;
   readonly node: number;
-  /** `fatal`: its worker said that trying again is no use. `expired`: its deadline passed before it began. */
-  readonly code: "attempts" | "fatal" | "expired";
+  /**
+   * `fatal`: its worker said that trying again is no use. `expired`: its deadline passed before it began. `escalated`: none
+   * of its alternatives is good enough.
+   */
+  readonly code: "attempts" | "fatal" | "expired" | "escalated";
 }
 
 export interface TaskCancelled {

@@ -1,2 +1,2 @@
-export { LocalRun, type Observer } from "./local-run.ts";
+export { type LocalAlternative, LocalRun, type Observer } from "./local-run.ts";
 export { localWorkers, thisMachine } from "./workers.ts";

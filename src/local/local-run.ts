@@ -1,9 +1,9 @@
 import { dirname, resolve } from "node:path";
 import { invariant, sha256Hex } from "../core/index.ts";
 import { Driver, steadyClock } from "../driver/index.ts";
-import { type NodeSpec, wireGraph } from "../graph/index.ts";
-import type { LedgerEvent, Report, RunOutcome, SchedulerConfig } from "../ledger/index.ts";
-import type { WorkerSpec } from "../placement/index.ts";
+import { type NodeSpec, speculationTag, wireGraph } from "../graph/index.ts";
+import type { LedgerEvent, Report, RunOutcome, SchedulerConfig, TaskAssigned } from "../ledger/index.ts";
+import { NO_RUN, type TaskKey, taskKey, type WorkerSpec } from "../placement/index.ts";
 import type { FileNode, GraphFile, Work } from "../protocol/index.ts";
 import { type Run, type State, Status } from "../scheduler/index.ts";
 import type { Store } from "../store/index.ts";
@@ -30,8 +30,15 @@ export interface LocalRunOptions {
 
 /** What a run tells while it runs. */
 export interface Observer {
-  event(event: LedgerEvent, run: Run, now: number): void;
+  /** The alternative of a node that the event is about, where it is about one. */
+  event(event: LedgerEvent, run: Run, now: number, alternative?: LocalAlternative): void;
   output(node: string, stream: "stdout" | "stderr", text: string): void;
+}
+
+/** One of several ways in which a node is tried at once. */
+export interface LocalAlternative {
+  readonly node: number;
+  readonly tag: string;
 }
 
 /** How much of the last line on stderr is recorded with a failure. */
@@ -43,7 +50,9 @@ const STARTED_AFTER_MS = 1000;
 export class LocalRun {
   readonly #options: LocalRunOptions;
   readonly #works = new Map<string, FileNode>();
-  readonly #commands = new Map<number, { readonly command: RunningCommand; readonly active: Active }>();
+  /** By the numbers of the tasks of no run. */
+  readonly #alternatives = new Map<number, LocalAlternative>();
+  readonly #commands = new Map<TaskKey, { readonly command: RunningCommand; readonly active: Active }>();
   readonly #tally = new Tally();
   readonly #clock = steadyClock();
   readonly #ended: Promise<RunOutcome | "held">;
@@ -157,23 +166,44 @@ export class LocalRun {
         this.#tally.begin(this.#run);
         if (this.#cancelWanted) this.cancel();
       }
-      if (!this.#run || ("run" in event && event.run !== this.#run.number)) continue;
+      if (!this.#run) continue;
+      const alternative = this.#alternativeOf(event);
+      if (!alternative && "run" in event && event.run !== this.#run.number) continue;
       this.#tally.note(this.#run, event, now);
-      this.#takeEffect(this.#run, event);
-      this.#options.observer.event(event, this.#run, now);
+      this.#takeEffect(this.#run, event, alternative);
+      this.#options.observer.event(event, this.#run, now, alternative);
     }
     if (this.#run && isStuck(this.#run)) this.#resolve("held");
   }
 
-  #takeEffect(run: Run, event: LedgerEvent): void {
-    if (event.kind === "TaskAssigned") this.#start(run, event.node, event.attempt, event.worker);
-    else if (event.kind === "CancelSignalled") this.#commands.get(event.node)?.command.cancel();
-    else if (event.kind === "RunEnded") this.#resolve(event.outcome);
+  #alternativeOf(event: LedgerEvent): LocalAlternative | undefined {
+    if (!("run" in event && "node" in event) || event.run !== NO_RUN) return undefined;
+    return this.#alternatives.get(event.node);
   }
 
-  #start(run: Run, node: number, attempt: number, workerNumber: number): void {
+  #takeEffect(run: Run, event: LedgerEvent, alternative: LocalAlternative | undefined): void {
+    if (event.kind === "TaskAssigned") this.#start(run, event, alternative);
+    else if (event.kind === "CancelSignalled")
+      this.#commands.get(taskKey(event.run, event.node))?.command.cancel();
+    else if (event.kind === "TaskSpeculated") {
+      for (let at = 0; at < event.count; at++)
+        this.#alternatives.set(event.first + at, { node: event.node, tag: speculationTag(at) });
+    } else if (event.kind === "RunEnded") this.#end(event.outcome);
+  }
+
+  /** What was cancelled because its result is no longer needed may still be ending. */
+  #end(outcome: RunOutcome): void {
+    const ending = Array.from(this.#commands.values(), ({ command }) => command.done);
+    if (ending.length === 0) this.#resolve(outcome);
+    else void Promise.all(ending).then(() => this.#resolve(outcome));
+  }
+
+  #start(run: Run, assigned: TaskAssigned, alternative: LocalAlternative | undefined): void {
     const { graceMs, observer } = this.#options;
+    const { attempt, worker: workerNumber } = assigned;
+    const node = alternative?.node ?? assigned.node;
     const id = run.graph.idOf(node);
+    const label = alternative ? `${id} ${alternative.tag}` : id;
     const { work } = this.#works.get(id) as FileNode;
     const task = run.graph.taskOf(node);
     const worker = (this.#driver as Driver).state.worker(workerNumber).id;
@@ -181,6 +211,7 @@ export class LocalRun {
       ...process.env,
       ...(work.kind === "command" ? work.env : {}),
       ...taskEnv(run.id, id, attempt, worker),
+      ...(alternative && { ORRERY_ALTERNATIVE: alternative.tag }),
     };
     const startedAt = this.#clock();
     let lastWords = "";
@@ -191,17 +222,25 @@ export class LocalRun {
       graceMs,
       onOutput: (stream, text) => {
         if (stream === "stderr") lastWords = text.trim().split("\n").at(-1) || lastWords;
-        observer.output(id, stream, text);
+        observer.output(label, stream, text);
       },
     });
     const holdsUpMs = run.graph.holdsUpMs[node] as number;
-    const active: Active = { node: id, worker, attempt, startedAt, estimateMs: task.estimateMs, holdsUpMs };
-    this.#commands.set(node, { command, active });
-    const of = { run: run.number, node, attempt, startedAt };
+    const active: Active = {
+      node: label,
+      worker,
+      attempt,
+      startedAt,
+      estimateMs: task.estimateMs,
+      holdsUpMs,
+    };
+    const key = taskKey(assigned.run, assigned.node);
+    this.#commands.set(key, { command, active });
+    const of = { run: assigned.run, node: assigned.node, attempt, startedAt };
     const started = setTimeout(() => this.#report({ kind: "AttemptStarted", ...of }), STARTED_AFTER_MS);
     void command.done.then((outcome) => {
       clearTimeout(started);
-      this.#commands.delete(node);
+      this.#commands.delete(key);
       this.#report(reportOf(outcome, of, lastWords));
     });
   }
@@ -254,7 +293,7 @@ function taskEnv(runId: string, node: string, attempt: number, worker: string): 
 /** Only held nodes are left, and what hangs on them. */
 function isStuck(run: Run): boolean {
   if (run.outcome !== undefined || run.count(Status.held) === 0) return false;
-  const { ready, delayed, assigned, running, cancelling } = Status;
-  const moving = [ready, delayed, assigned, running, cancelling];
+  const { ready, delayed, assigned, running, cancelling, speculating } = Status;
+  const moving = [ready, delayed, assigned, running, cancelling, speculating];
   return moving.every((status) => run.count(status) === 0);
 }

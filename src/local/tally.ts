@@ -25,7 +25,9 @@ export class Tally {
 
   note(run: Run, event: LedgerEvent, now: number): void {
     const estimate = (node: number) => run.graph.taskOf(node).estimateMs;
-    if (event.kind === "AttemptFinished") {
+    if ("run" in event && event.run !== run.number) return;
+    if (event.kind === "VoteTaken" && event.winner >= 0) this.#remainingMs -= estimate(event.node);
+    else if (event.kind === "AttemptFinished") {
       this.#remainingMs -= estimate(event.node);
       this.#estimatedMs += estimate(event.node);
       this.#actualMs += now - event.startedAt;

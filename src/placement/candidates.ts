@@ -1,4 +1,4 @@
-import { clearBit, countBits, setBit } from "../core/index.ts";
+import { clearBit, countBits, lowestBit, setBit } from "../core/index.ts";
 import type { Demand } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import { REJECTIONS } from "./reason.ts";
@@ -24,6 +24,15 @@ export class Candidates {
     const counts: number[] = [];
     for (let code = 0; code < length; code++) counts.push(this.#rejected[code] as number);
     return counts;
+  }
+
+  /** Those that could take it, by their place among the sorted workers. */
+  forEach(visit: (ordinal: number) => void): void {
+    for (let word = 0; word < this.set.length; word++) {
+      for (let bits = this.set[word] as number; bits !== 0; bits &= bits - 1) {
+        visit((word << 5) | lowestBit(bits));
+      }
+    }
   }
 
   find(fleet: Fleet, demand: Demand, key: TaskKey): void {

@@ -172,6 +172,47 @@ const summary = {
 export type TaskSummary = Static<typeof TaskSummary>;
 export const TaskSummary = Type.Object(summary, { title: "TaskSummary" });
 
+const Score = Type.Object(
+  {
+    verification: Type.Integer(),
+    confidence: Type.Integer(),
+    size: Type.Integer(),
+    risk: Type.Integer(),
+    speed: Type.Integer(),
+    total: Type.Integer(),
+  },
+  { title: "Score" },
+);
+
+const TaskSpeculation = Type.Object(
+  {
+    because: Type.Union([
+      Type.Literal("asked"),
+      Type.Literal("forced"),
+      Type.Literal("risk-on-critical-path"),
+    ]),
+    alternatives: Type.Array(
+      Type.Object({
+        task_id: Uuid,
+        tag: Type.String({ description: "`speculate:primary`, `speculate:alt1` and so on." }),
+        open: Type.Boolean({ description: "It has not ended." }),
+        score: OrNull(Score),
+      }),
+    ),
+    winner: OrNull(Type.String({ description: "The tag of the alternative whose result was taken." })),
+    decided_by: OrNull(
+      Type.Union([Type.Literal("majority"), Type.Literal("score"), Type.Literal("nobody")], {
+        description: "Null before the vote; `nobody`: a person has to look.",
+      }),
+    ),
+  },
+  {
+    title: "Speculation",
+    description:
+      "How a node is tried in several ways at once. Null where it is not, or its run is no longer remembered.",
+  },
+);
+
 export type TaskAnswer = Static<typeof TaskAnswer>;
 export const TaskAnswer = Type.Object(
   {
@@ -181,6 +222,7 @@ export const TaskAnswer = Type.Object(
     progress: OrNull(
       Type.Object({ fraction: OrNull(Type.Number()), message: OrNull(Type.String()) }, { title: "Progress" }),
     ),
+    speculation: OrNull(TaskSpeculation),
   },
   { title: "Task" },
 );

@@ -20,6 +20,7 @@ export {
 // Types alone: the schemas load TypeBox, which takes longer than most commands.
 export type {
   Ack,
+  Assessment,
   Assignment,
   Heartbeat,
   LogEntry,

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { RISKS } from "../graph/index.ts";
 
 /**
  * What a worker and a server say to each other, over WebSocket or by HTTP (docs/worker-protocol.md).
@@ -46,9 +47,28 @@ export const Registration = Type.Object({
   slots: Type.Integer({ minimum: 1, maximum: 10_000 }),
 });
 
+/** What a worker thinks of a result. Alternatives of one node are compared by it. */
+export type Assessment = Static<typeof Assessment>;
+export const Assessment = Type.Object({
+  /** False: it is no solution. Without it, a result is taken to be one. */
+  verified: Type.Optional(Type.Boolean()),
+  /** 0 to 1. */
+  confidence: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  /** How many lines, or whatever else, it changes. */
+  lines: Type.Optional(Millis),
+  /** Of using it; without it, that of the node. */
+  risk: Type.Optional(Type.Union(RISKS.map((risk) => Type.Literal(risk)))),
+});
+
 export type Report = Static<typeof Report>;
 export const Report = Type.Union([
-  Type.Object({ type: Type.Literal("finished"), ...begun, ...cost, result: Type.Optional(Type.Unknown()) }),
+  Type.Object({
+    type: Type.Literal("finished"),
+    ...begun,
+    ...cost,
+    result: Type.Optional(Type.Unknown()),
+    assessment: Type.Optional(Assessment),
+  }),
   Type.Object({
     type: Type.Literal("failed"),
     ...begun,
@@ -101,6 +121,8 @@ export const Assignment = Type.Object({
   /** The run and node that it belongs to. */
   run: Type.Optional(Type.String()),
   node: Type.Optional(Type.String()),
+  /** The node is tried in several ways at once, and this is one of them: `speculate:primary`, `speculate:alt1` … */
+  alternative: Type.Optional(Type.String()),
   /** Of whoever submitted it, as W3C Trace Context has it. */
   traceparent: Type.Optional(Type.String()),
   tracestate: Type.Optional(Type.String()),

@@ -68,6 +68,14 @@ export class Limit {
     return this.hasRoom(amount) && this.#overdraft(now) <= 0;
   }
 
+  /** How many such tasks may start now, one after the other, if so much is to be left. */
+  startsLeft(now: number, amount: number, kept: number): number {
+    const byRoom = Math.max(0, Math.floor((this.max - this.#running - kept) / amount));
+    if (this.#rateCount === null) return byRoom;
+    const byRate = Math.floor((this.#periodMs * this.#rateCount - this.#debtNow(now)) / this.#periodMs);
+    return Math.min(byRoom, Math.max(0, byRate));
+  }
+
   hasRoom(amount: number): boolean {
     return this.#running + amount <= this.max;
   }

@@ -1,3 +1,4 @@
+import { invariant } from "../core/index.ts";
 import type {
   AgentConfigured,
   AttemptFinished,
@@ -6,7 +7,9 @@ import type {
   Report,
   RunSubmitted,
   TaskAssigned,
+  TaskSpeculated,
   TaskSubmitted,
+  VoteTaken,
   WorkerLost,
   WorkerRegistered,
 } from "../ledger/index.ts";
@@ -15,6 +18,7 @@ import { CostWindow, type Limit } from "../queue/index.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
+import { Speculated } from "./speculated.ts";
 import { DEFAULT_PERIOD_MS, type State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -85,6 +89,12 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       break;
     case "TaskAssigned":
       assign(state, event, now);
+      break;
+    case "TaskSpeculated":
+      speculate(state, event, now);
+      break;
+    case "VoteTaken":
+      takeVote(state, event, now);
       break;
     case "TaskRetried":
       retry(state, event.run, event.node, event.dueAt);
@@ -213,6 +223,56 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   });
 }
 
+function speculate(
+  state: State,
+  { run: number, node, first, count, because }: TaskSpeculated,
+  now: number,
+): void {
+  invariant(first === state.nextTask, "alternatives are numbered like other tasks of no run");
+  const run = state.run(number);
+  run.withdraw(node);
+  state.unreserve(run, node);
+  run.move(node, Status.speculating, state.seq, now);
+  state.backlog--;
+  run.speculations.set(node, new Speculated(because, first, count, now));
+  for (let at = 0; at < count; at++) {
+    const { number: task } = state.addAlternative(
+      { run: number, node, at },
+      state.nextTask++,
+      state.seq,
+      now,
+    );
+    state.backlog++;
+    state.singles.offer(task);
+  }
+}
+
+/** The node has the result of the winner. Without one it fails by the event that follows. */
+function takeVote(state: State, { run: number, node, winner, by, scores }: VoteTaken, now: number): void {
+  const run = state.run(number);
+  const speculated = run.speculations.get(node);
+  invariant(speculated, "a vote is on alternatives");
+  speculated.outcome = { winner, by, scores };
+  run.lastSeq[node] = state.seq;
+  if (winner === -1) return;
+  run.move(node, Status.completed, state.seq, now);
+  countEnded(state, run, node, Status.completed);
+  const won = speculated.ends[winner];
+  invariant(won, "an alternative that wins has ended");
+  // A worker that began anew since no longer has the result.
+  const isThere = won.worker >= 0 && state.worker(won.worker).registeredSeq < won.seq;
+  run.worker[node] = isThere ? won.worker : -1;
+  completeNode(state, run, node, won.resultBytes, now);
+}
+
+/** What becomes of an alternative is kept for the vote. */
+function noteAlternative(state: State, number: number, now: number, finished?: AttemptFinished): void {
+  const { alternativeOf: of, spec, worker } = state.singles.get(number);
+  if (!of) return;
+  const speculated = state.runs.get(of.run)?.speculations.get(of.node);
+  speculated?.end(of.at, { risk: spec.risk, worker, seq: state.seq, now }, finished);
+}
+
 /** Whatever an attempt holds is given back when it ends, however it ends. */
 function release(state: State, tasks: Tasks, node: number): void {
   const group = tasks.groupOf(node);
@@ -231,8 +291,10 @@ function finish(state: State, event: AttemptFinished, now: number): void {
   noteCost(state, tasks, node, event.costMicros, now);
   tasks.move(node, Status.completed, state.seq, now);
   countEnded(state, tasks, node, Status.completed);
-  if (event.run === NO_RUN) endSingle(state, node, true);
-  else completeNode(state, state.run(event.run), node, event.resultBytes, now);
+  if (event.run === NO_RUN) {
+    noteAlternative(state, node, now, event);
+    endSingle(state, node, true);
+  } else completeNode(state, state.run(event.run), node, event.resultBytes, now);
 }
 
 function completeNode(state: State, run: Run, node: number, resultBytes: number, now: number): void {
@@ -296,12 +358,15 @@ function retry(state: State, run: number, node: number, dueAt: number): void {
 /** A task that will not run any more. */
 function leave(state: State, tasks: Tasks, node: number, to: Status, now: number): void {
   const from = tasks.statusOf(node);
-  if (from !== Status.settling && from !== Status.settlingCancel) state.backlog--;
+  const isCounted = from <= Status.delayed;
+  if (isCounted) state.backlog--;
   if (from === Status.ready || from === Status.delayed) tasks.withdraw(node);
   state.unreserve(tasks, node);
   tasks.move(node, to, state.seq, now);
   countEnded(state, tasks, node, to);
-  if (tasks.number === NO_RUN) endSingle(state, node, false);
+  if (tasks.number !== NO_RUN) return;
+  noteAlternative(state, node, now);
+  endSingle(state, node, false);
 }
 
 function countEnded(state: State, tasks: Tasks, node: number, status: Status): void {

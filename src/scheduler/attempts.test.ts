@@ -200,8 +200,8 @@ test("[Q-03] a task's status moves only as its table says", () => {
   expect(moves).toEqual([
     "waiting: ready, cancelled, skipped",
     "held: cancelled, skipped",
-    "ready: assigned, failed, cancelled",
-    "delayed: assigned, failed, cancelled",
+    "ready: assigned, failed, cancelled, speculating",
+    "delayed: assigned, failed, cancelled, speculating",
     "assigned: running, cancelling, settling, completed",
     "running: cancelling, settling, completed",
     "cancelling: settlingCancel, completed",
@@ -211,6 +211,7 @@ test("[Q-03] a task's status moves only as its table says", () => {
     "failed: ",
     "cancelled: ",
     "skipped: ",
+    "speculating: completed, failed, cancelled",
   ]);
 });
 

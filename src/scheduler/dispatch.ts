@@ -1,4 +1,4 @@
-import { Heap } from "../core/index.ts";
+import { Heap, invariant } from "../core/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import {
   choose,
@@ -16,6 +16,7 @@ import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { localityOf } from "./locality.ts";
 import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
+import { speculationFor } from "./speculated.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -75,7 +76,9 @@ function placeGroups(state: State, now: number, emit: Emit): void {
       offers.pop();
       continue;
     }
-    const placed = tryPlace(state, group.pool, tasksOf(state, first), first.node, emit);
+    const placed =
+      trySpeculate(state, offer, now, emit) ||
+      tryPlace(state, group.pool, tasksOf(state, first), first.node, emit);
     if (state.fleet.relief !== relief) return;
     const next = placed ? group.line.first(now, offer.demoted) : undefined;
     if (next) {
@@ -83,6 +86,21 @@ function placeGroups(state: State, now: number, emit: Emit): void {
       offers.settleTop();
     } else offers.pop();
   }
+}
+
+/** Tries a node in several alternatives, where that is called for and there is room for all of them at once. */
+function trySpeculate(state: State, { group, first }: Offer, now: number, emit: Emit): boolean {
+  if (!state.config.speculation || !(first instanceof Lane)) return false;
+  const { run, node } = first;
+  const decision = speculationFor(state, run, node, now);
+  if (!decision) return false;
+  const from = state.nextTask;
+  emit({ kind: "TaskSpeculated", run: run.number, node, first: from, ...decision });
+  for (let number = from; number < from + decision.count; number++) {
+    const placed = tryPlace(state, group.pool, state.singles, number, emit);
+    invariant(placed, "there is room for every alternative before the first is placed");
+  }
+  return true;
 }
 
 function admittedOffers(state: State, now: number): Offer[] {

@@ -10,6 +10,7 @@ export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export type { Run } from "./run.ts";
 export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
+export type { Speculated } from "./speculated.ts";
 export { stageAfter, tierAt } from "./standing.ts";
 export { State } from "./state.ts";
 export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";

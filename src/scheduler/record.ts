@@ -146,6 +146,8 @@ function configVersion(config: SchedulerConfig): string {
 }
 
 const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
+  TaskSpeculated: "speculate/start",
+  VoteTaken: "speculate/vote",
   TaskRetried: "attempts/retry",
   TaskFailed: "attempts/exhausted",
   TaskCancelled: "cancel/waiting",

@@ -4,6 +4,7 @@ import type { RunOutcome, RunSubmitted } from "../ledger/index.ts";
 import { classify, type Entry, type PriorityClass } from "../queue/index.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
+import type { Speculated } from "./speculated.ts";
 import { type Precedence, type Stage, standingOf, tierAt, whatPartsStandings } from "./standing.ts";
 import { checkMove, isEnded, STATUS_NAMES, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -35,6 +36,8 @@ export class Run implements Tasks {
   readonly resultBytes: Float64Array;
   /** For some nodes, how many of their attempts ended before they began. */
   readonly excused: Map<number, number> = new Map();
+  /** What became of the nodes that are tried, or were tried, in several alternatives. */
+  readonly speculations: Map<number, Speculated> = new Map();
   /** How many nodes have each status. */
   readonly counts: Uint32Array = new Uint32Array(STATUS_NAMES.length);
   /** Nodes completed in earlier runs. */

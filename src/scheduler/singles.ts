@@ -6,6 +6,13 @@ import type { Group } from "./group.ts";
 import { checkMove, type Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
+/** What an alternative is one of: the node, and its place among the alternatives. */
+export interface AlternativeOf {
+  readonly run: number;
+  readonly node: number;
+  readonly at: number;
+}
+
 /** A task that belongs to no run. It leaves the state when it has ended. */
 export interface Single extends Entry {
   readonly number: number;
@@ -27,6 +34,8 @@ export interface Single extends Entry {
   readonly group: Group;
   /** Attempts before it came (again): those that it may have are counted from there. */
   readonly attemptsBefore: number;
+  /** Undefined for what was submitted by itself. */
+  readonly alternativeOf: AlternativeOf | undefined;
   status: Status;
   attempt: number;
   /** Attempts that ended before they began. */
@@ -42,6 +51,8 @@ export class Singles implements Tasks {
   /** By number. */
   readonly all: Map<number, Single> = new Map();
   readonly #byId = new Map<string, Single>();
+  /** How many of them are alternatives. */
+  alternatives = 0;
 
   get(node: number): Single {
     const single = this.all.get(node);
@@ -56,11 +67,13 @@ export class Singles implements Tasks {
   add(single: Single): void {
     this.all.set(single.number, single);
     this.#byId.set(single.id, single);
+    if (single.alternativeOf) this.alternatives++;
   }
 
   delete(single: Single): void {
     this.all.delete(single.number);
     this.#byId.delete(single.id);
+    if (single.alternativeOf) this.alternatives--;
   }
 
   has(node: number): boolean {

@@ -1,5 +1,12 @@
 import { canonicalJson, compareText, invariant, sha256Hex } from "../core/index.ts";
-import { type TaskSpec, taskSpecOf, type WireGraph, type WireSpec, wireSpec } from "../graph/index.ts";
+import {
+  type SpeculationCause,
+  type TaskSpec,
+  taskSpecOf,
+  type WireGraph,
+  type WireSpec,
+  wireSpec,
+} from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import { type Held, type TaskKey, Worker, type WorkerSpec, type WorkerStatus } from "../placement/index.ts";
 import {
@@ -17,7 +24,8 @@ import {
   type Tier,
 } from "../queue/index.ts";
 import type { Run } from "./run.ts";
-import type { Single } from "./singles.ts";
+import type { AlternativeOf, Single } from "./singles.ts";
+import { type AlternativeEnd, Speculated } from "./speculated.ts";
 import { State, type ZoneTotals } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -77,6 +85,7 @@ type SingleSnapshot = readonly [
   worker: number,
   since: number,
   lastSeq: number,
+  alternativeOf?: AlternativeOf,
 ];
 
 interface WorkerSnapshot {
@@ -116,6 +125,17 @@ interface RunSnapshot {
   readonly lastSeq: readonly number[];
   readonly resultBytes: readonly number[];
   readonly excused: readonly (readonly [node: number, attempts: number])[];
+  /** Left out where nothing was tried in several ways. */
+  readonly speculations?: readonly SpeculatedSnapshot[];
+}
+
+interface SpeculatedSnapshot {
+  readonly node: number;
+  readonly because: SpeculationCause;
+  readonly first: number;
+  readonly since: number;
+  readonly ends: readonly (AlternativeEnd | null)[];
+  readonly outcome: Speculated["outcome"] | null;
 }
 
 export function takeSnapshot(state: State): Snapshot {
@@ -202,7 +222,8 @@ function ofSingle(single: Single, specs: Map<TaskSpec, number>): SingleSnapshot 
     spec = specs.size;
     specs.set(single.spec, spec);
   }
-  return [
+  const { alternativeOf } = single;
+  const snapshot = [
     single.number,
     single.id,
     single.agent,
@@ -225,13 +246,14 @@ function ofSingle(single: Single, specs: Map<TaskSpec, number>): SingleSnapshot 
     single.worker,
     single.since,
     single.lastSeq,
-  ];
+  ] as const;
+  return alternativeOf ? [...snapshot, alternativeOf] : snapshot;
 }
 
 function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSnapshot): void {
   const [number, id, agent, zone, at, requestState, boostMicros, reservedMicros, ...more] = saved;
   const [deadline, requestHash, submittedAt, seq, readyAt, tier, ofClass, attemptsBefore, ...last] = more;
-  const [status, attempt, excused, worker, since, lastSeq] = last;
+  const [status, attempt, excused, worker, since, lastSeq, alternativeOf] = last;
   const wanted = specs[at];
   invariant(wanted, "a task's specification is in the snapshot");
   const { spec, group } = state.useSpec(wanted, zone, agent);
@@ -253,6 +275,7 @@ function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSn
     class: ofClass,
     group,
     attemptsBefore,
+    alternativeOf,
     estimateMs: Math.max(1, spec.estimateMs),
     standing: 0,
     weight: 0,
@@ -327,7 +350,28 @@ function ofRun(run: Run): RunSnapshot {
     lastSeq: [...run.lastSeq],
     resultBytes: [...run.resultBytes],
     excused: [...run.excused].sort(([a], [b]) => a - b),
+    ...(run.speculations.size > 0 && { speculations: ofSpeculations(run) }),
   };
+}
+
+function ofSpeculations({ speculations }: Run): SpeculatedSnapshot[] {
+  return [...speculations]
+    .sort(([a], [b]) => a - b)
+    .map(([node, { because, first, since, ends, outcome }]) => ({
+      node,
+      because,
+      first,
+      since,
+      ends: ends.map((end) => end ?? null),
+      outcome: outcome ?? null,
+    }));
+}
+
+function restoreSpeculation(run: Run, saved: SpeculatedSnapshot): void {
+  const speculated = new Speculated(saved.because, saved.first, saved.ends.length, saved.since);
+  for (const [at, end] of saved.ends.entries()) speculated.ends[at] = end ?? undefined;
+  speculated.outcome = saved.outcome ?? undefined;
+  run.speculations.set(saved.node, speculated);
 }
 
 function restoreRun(state: State, saved: RunSnapshot): void {
@@ -347,6 +391,7 @@ function restoreRun(state: State, saved: RunSnapshot): void {
   run.lastSeq.set(saved.lastSeq);
   run.resultBytes.set(saved.resultBytes);
   for (const [node, attempts] of saved.excused) run.excused.set(node, attempts);
+  for (const speculated of saved.speculations ?? []) restoreSpeculation(run, speculated);
   run.counts.fill(0);
   for (const status of run.status) (run.counts[status] as number)++;
   if (run.outcome !== undefined) {

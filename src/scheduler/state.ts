@@ -1,5 +1,5 @@
-import { invariant } from "../core/index.ts";
-import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
+import { invariant, taskIdOf } from "../core/index.ts";
+import { speculationTag, type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
   Candidates,
@@ -28,7 +28,7 @@ import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Lane } from "./lane.ts";
 import type { Kept } from "./room.ts";
 import { Run, type Watch } from "./run.ts";
-import { type Single, Singles } from "./singles.ts";
+import { type AlternativeOf, type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 import { type Due, Timetable } from "./timetable.ts";
@@ -218,6 +218,7 @@ export class State {
       class: classify(tier, requestState),
       group,
       attemptsBefore: event.attempts,
+      alternativeOf: undefined,
       estimateMs: Math.max(1, spec.estimateMs),
       standing: 0,
       weight: 0,
@@ -227,6 +228,49 @@ export class State {
       excused: 0,
       worker: -1,
       since: isLater ? event.runAt : now,
+      lastSeq: seq,
+      offered: false,
+    };
+    this.adoptSingle(single);
+    return single;
+  }
+
+  /**
+   * A task of no run that tries what a node should do. It has waited for as long as the node. In orders it stands by the
+   * event that gives it out, which is another for each.
+   */
+  addAlternative(of: AlternativeOf, number: number, seq: number, now: number): Single {
+    const run = this.run(of.run);
+    const { agent, zone } = run;
+    const { spec, group } = this.useSpec(run.taskOf(of.node), zone, agent);
+    const single: Single = {
+      number,
+      id: taskIdOf(run.taskIdOf(of.node), speculationTag(of.at)),
+      agent,
+      zone,
+      spec,
+      requestState: "pending",
+      boostMicros: 0,
+      reservedMicros: 0,
+      deadline: -1,
+      requestHash: run.requestHashOf(of.node),
+      submittedAt: now,
+      seq: seq + 1 + of.at,
+      readyAt: run.readyAtOf(of.node),
+      tier: spec.priority,
+      class: classify(spec.priority, "pending"),
+      group,
+      attemptsBefore: 0,
+      alternativeOf: of,
+      estimateMs: Math.max(1, spec.estimateMs),
+      standing: 0,
+      weight: 0,
+      node: number,
+      status: Status.ready,
+      attempt: 0,
+      excused: 0,
+      worker: -1,
+      since: now,
       lastSeq: seq,
       offered: false,
     };

@@ -26,6 +26,8 @@ export const Status = {
   cancelled: 11,
   /** Something that it needs will never complete. */
   skipped: 12,
+  /** Tried in several alternatives, on which there is a vote to come. */
+  speculating: 13,
 } as const;
 
 export type StatusName = keyof typeof Status;
@@ -47,14 +49,15 @@ const {
   failed,
   cancelled,
   skipped,
+  speculating,
 } = Status;
 
 const NEXT: readonly number[] = bits({
   [waiting]: [ready, cancelled, skipped],
   [held]: [cancelled, skipped],
   // Failed: its deadline passed before it began.
-  [ready]: [assigned, cancelled, failed],
-  [delayed]: [assigned, cancelled, failed],
+  [ready]: [assigned, speculating, cancelled, failed],
+  [delayed]: [assigned, speculating, cancelled, failed],
   [assigned]: [running, cancelling, settling, completed],
   // A lost attempt sends its task back: the worker may still be running it, so a report must name the
   // attempt that it is about.
@@ -67,6 +70,8 @@ const NEXT: readonly number[] = bits({
   [failed]: [],
   [cancelled]: [],
   [skipped]: [],
+  // Failed: nobody won.
+  [speculating]: [completed, failed, cancelled],
 });
 
 function bits(table: Readonly<Record<Status, readonly Status[]>>): number[] {
@@ -81,7 +86,7 @@ export function checkMove(from: Status, to: Status): void {
 }
 
 export function isEnded(status: Status): boolean {
-  return status >= completed;
+  return status >= completed && status <= skipped;
 }
 
 /** On a worker: what it holds there must be given back when it ends. */

@@ -1,5 +1,7 @@
 import { hash32, invariant } from "../core/index.ts";
+import type { Score } from "../graph/index.ts";
 import type {
+  AttemptFinished,
   CancelRequested,
   CreditsGranted,
   Input,
@@ -7,6 +9,7 @@ import type {
   RefusalCode,
   Report,
   RunSubmitted,
+  TaskFailed,
   TaskSubmitted,
 } from "../ledger/index.ts";
 import {
@@ -21,6 +24,8 @@ import { apply } from "./apply.ts";
 import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
 import { zonedKey } from "./group.ts";
 import type { Run } from "./run.ts";
+import type { AlternativeOf } from "./singles.ts";
+import type { Speculated } from "./speculated.ts";
 import { boostCost, type State } from "./state.ts";
 import { isEnded, isPlaced, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -54,7 +59,11 @@ export type Reply =
 export function step(state: State, now: number, stimuli: readonly Stimulus[], record: Emit): Reply[] {
   invariant(now >= state.now, "time never runs backwards");
   const turn = new Turn(state, now, record);
-  const replies = stimuli.map((stimulus) => turn.take(stimulus));
+  const replies = stimuli.map((stimulus) => {
+    const reply = turn.take(stimulus);
+    turn.vote();
+    return reply;
+  });
   turn.recordRefusals();
   turn.expire();
   dispatch(state, now, turn.emit);
@@ -70,14 +79,18 @@ class Turn {
   readonly emit: Emit;
   readonly #state: State;
   readonly #now: number;
+  /** Nodes of which an alternative has ended. */
+  readonly #toVoteOn: AlternativeOf[] = [];
   readonly #refusals = new Map<string, { agent: string; code: RefusalCode; count: number }>();
 
   constructor(state: State, now: number, record: Emit) {
     this.#state = state;
     this.#now = now;
     this.emit = (event: LedgerEvent) => {
+      const alternativeOf = state.singles.alternatives > 0 ? endedAlternative(state, event) : undefined;
       record(event);
       apply(state, event, now);
+      if (alternativeOf) this.#toVoteOn.push(alternativeOf);
     };
   }
 
@@ -118,6 +131,37 @@ class Turn {
         this.emit(stimulus);
         return this.#accepted();
     }
+  }
+
+  /** Takes the votes that can be decided now. What then still runs is of no use any more. */
+  vote(): void {
+    for (let next = this.#toVoteOn.shift(); next; next = this.#toVoteOn.shift()) {
+      const run = this.#state.runs.get(next.run);
+      if (run?.statusOf(next.node) === Status.speculating) this.#voteOn(run, next.node);
+    }
+  }
+
+  #voteOn(run: Run, node: number): void {
+    const speculated = run.speculations.get(node) as Speculated;
+    const { outcome, scores, decided } = speculated.voteAt(this.#now);
+    if (!decided) return;
+    const isWon = outcome.type === "won";
+    this.emit({
+      kind: "VoteTaken",
+      run: run.number,
+      node,
+      winner: isWon ? outcome.winner : -1,
+      by: isWon ? outcome.by : "nobody",
+      scores: scores.map((score) => (score ? pointsOf(score) : null)),
+    });
+    if (!isWon) this.#fail(run, node, "escalated");
+    this.#cancelAlternatives(run, node);
+    this.#endIfDone(run);
+  }
+
+  #cancelAlternatives(run: Run, node: number): void {
+    const { singles } = this.#state;
+    for (const number of run.speculations.get(node)?.open() ?? []) this.#cancelTask(singles, number);
   }
 
   recordRefusals(): void {
@@ -264,9 +308,11 @@ class Turn {
   }
 
   #cancelTask(tasks: Tasks, node: number): void {
-    if (isWaiting(tasks, node)) {
+    if (isWaiting(tasks, node) || tasks.statusOf(node) === Status.speculating) {
       this.emit({ kind: "TaskCancelled", run: tasks.number, node });
       this.#skipDependents(tasks, node);
+      const run = this.#state.runs.get(tasks.number);
+      if (run) this.#cancelAlternatives(run, node);
     } else if (tasks.statusOf(node) !== Status.cancelling) {
       this.emit({ kind: "CancelSignalled", run: tasks.number, node, attempt: tasks.attemptOf(node) });
     }
@@ -274,8 +320,9 @@ class Turn {
 
   #cancelRest(run: Run): void {
     for (let node = 0; node < run.graph.size; node++) {
+      const status = run.statusOf(node);
       if (isWaiting(run, node)) this.emit({ kind: "TaskCancelled", run: run.number, node });
-      else if (isPlaced(run.statusOf(node))) this.#cancelTask(run, node);
+      else if (isPlaced(status) || status === Status.speculating) this.#cancelTask(run, node);
     }
   }
 
@@ -292,12 +339,16 @@ class Turn {
       const waitMs = cause === "lost" ? 0 : this.#backoffMs(tasks, node, backoffMs, attempt);
       this.emit({ kind: "TaskRetried", run, node, dueAt: this.#now + waitMs });
     } else {
-      this.emit({ kind: "TaskFailed", run, node, code: cause === "fatal" ? "fatal" : "attempts" });
-      this.#skipDependents(tasks, node);
-      const ofRun = this.#state.runs.get(run);
-      if (ofRun?.onFailure === "cancel") this.#cancelRest(ofRun);
+      this.#fail(tasks, node, cause === "fatal" ? "fatal" : "attempts");
     }
     this.#endIfDone(tasks);
+  }
+
+  #fail(tasks: Tasks, node: number, code: TaskFailed["code"]): void {
+    this.emit({ kind: "TaskFailed", run: tasks.number, node, code });
+    this.#skipDependents(tasks, node);
+    const run = this.#state.runs.get(tasks.number);
+    if (run?.onFailure === "cancel") this.#cancelRest(run);
   }
 
   /** Doubles with each attempt; a little longer for some than for others, so that they do not all come at once. */
@@ -333,6 +384,17 @@ class Turn {
   }
 }
 
+/** Of which node the task that an event ends is an alternative. */
+function endedAlternative({ singles }: State, event: LedgerEvent): AlternativeOf | undefined {
+  const { kind } = event;
+  const ends = kind === "AttemptFinished" || kind === "TaskFailed" || kind === "TaskCancelled";
+  return ends && event.run === NO_RUN ? singles.get(event.node).alternativeOf : undefined;
+}
+
+function pointsOf({ verification, confidence, size, risk, speed }: Score): readonly number[] {
+  return [verification, confidence, size, risk, speed];
+}
+
 /** Why an attempt has no result. A lost one says nothing about its task, so that does not wait. */
 type Cause = "failed" | "lost" | "fatal";
 
@@ -348,9 +410,20 @@ function isWellFormed(report: Report): boolean {
     Number.isSafeInteger(report.node) &&
     Number.isSafeInteger(report.attempt) &&
     Number.isSafeInteger(report.startedAt) &&
-    (report.kind !== "AttemptFinished" || Number.isSafeInteger(report.resultBytes)) &&
+    (report.kind !== "AttemptFinished" || isWellFinished(report)) &&
     (!("costMicros" in report) || Number.isSafeInteger(report.costMicros))
   );
+}
+
+function isWellFinished({ resultBytes, assessment }: AttemptFinished): boolean {
+  if (!Number.isSafeInteger(resultBytes)) return false;
+  if (!assessment) return true;
+  const { confidencePermille, lines } = assessment;
+  return isWithin(confidencePermille, 1000) && isWithin(lines, Number.MAX_SAFE_INTEGER);
+}
+
+function isWithin(number: number, most: number): boolean {
+  return Number.isSafeInteger(number) && number >= 0 && number <= most;
 }
 
 function isCurrent(tasks: Tasks | undefined, report: Reported): boolean {

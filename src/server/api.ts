@@ -1,4 +1,5 @@
-import type { Priority } from "../graph/index.ts";
+import type { Priority, SpeculationCause } from "../graph/index.ts";
+import type { VoteTaken } from "../ledger/index.ts";
 import type {
   Ack,
   GraphFile,
@@ -152,6 +153,21 @@ export interface TaskView extends Omit<TaskRow, "result"> {
   readonly progress:
     | { readonly fraction: number | undefined; readonly message: string | undefined }
     | undefined;
+  /** Where it is, or was, tried in several ways at once, as long as its run is remembered. */
+  readonly speculation: SpeculationView | undefined;
+}
+
+export interface SpeculationView {
+  readonly because: SpeculationCause;
+  readonly alternatives: readonly {
+    readonly id: string;
+    readonly tag: string;
+    readonly isOpen: boolean;
+    /** Points for verification, confidence, size, risk and speed; undefined before the vote, or if it ended after it. */
+    readonly points: readonly number[] | undefined;
+  }[];
+  /** Undefined before the vote. The winner is its place among the alternatives; -1: nobody. */
+  readonly outcome: { readonly winner: number; readonly by: VoteTaken["by"] } | undefined;
 }
 
 export interface TaskLineView extends TaskLine {

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Fact } from "../driver/index.ts";
+import { speculationTag } from "../graph/index.ts";
 import type { LedgerEvent, RunSubmitted } from "../ledger/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { Caller, EventsFrom, StreamEvent } from "./api.ts";
@@ -160,9 +161,10 @@ function isVisible({ zone, agent, isZoneAdmin }: Caller, { about }: Seen): boole
   return about !== undefined && about.zone === zone && (isZoneAdmin || about.agent === agent);
 }
 
-function nodeOf({ about }: Fact): { readonly node?: string } {
-  const node = about?.task?.node;
-  return node === undefined ? {} : { node };
+function nodeOf({ about }: Fact): { readonly node?: string; readonly alternative?: string } {
+  const { node, alternative } = about?.task ?? {};
+  if (node === undefined) return {};
+  return alternative ? { node, alternative: alternative.tag } : { node };
 }
 
 /** What of an event is for its task's owner: names in place of numbers, and nothing about other zones. */
@@ -183,6 +185,14 @@ function dataOf(state: State, event: LedgerEvent): Readonly<Record<string, unkno
       return { attempt: event.attempt };
     case "ReportRefused":
       return { attempt: event.attempt, report: event.report, code: event.code };
+    case "TaskSpeculated":
+      return { alternatives: event.count, because: event.because };
+    case "VoteTaken":
+      return {
+        winner: event.winner === -1 ? null : speculationTag(event.winner),
+        decided_by: event.by,
+        scores: event.scores,
+      };
     case "TaskRetried":
       return { due_at: event.dueAt };
     case "TaskFailed":

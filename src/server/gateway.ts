@@ -17,7 +17,7 @@ import type { Payloads } from "./payloads.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
 import type { Traces } from "./traces.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
-import { assignmentOf, awayOrBack, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
+import { assignmentOf, awayOrBack, payloadIdOf, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
 
 export interface GatewayOptions {
   readonly driver: Driver;
@@ -308,14 +308,14 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   /** While the store cannot be read, assignments wait: they are committed and stay so. */
   async #sendAssignments(tasks: readonly PlacedTask[]): Promise<void> {
     const { payloads, warn } = this.#options;
-    const ids = tasks.map(({ id }) => id);
+    const ids = tasks.map(payloadIdOf);
     try {
       const known = payloads.atHand(ids) ?? (await payloads.of(ids));
       const byWorker = new Map<number, Assignment[]>();
       for (const task of tasks) {
         // It ended meanwhile, or was given to another.
         if (this.#placed.live(task.id) !== task) continue;
-        const assignment = this.#traced(assignmentOf(task, known.get(task.id)));
+        const assignment = this.#traced(assignmentOf(task, known.get(payloadIdOf(task))));
         if (byWorker.get(task.worker)?.push(assignment) === undefined)
           byWorker.set(task.worker, [assignment]);
       }

@@ -1,9 +1,10 @@
-import { compareText } from "../core/index.ts";
+import { compareText, taskIdOf } from "../core/index.ts";
+import { speculationTag } from "../graph/index.ts";
 import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import { effectiveTier, startTier, type Tier } from "../queue/index.ts";
-import { isEnded, isPlaced, type State, Status, type Tasks } from "../scheduler/index.ts";
+import { isEnded, isPlaced, type Run, type State, Status, type Tasks } from "../scheduler/index.ts";
 import type { ListCursor, RowStatus, TaskFilter, TaskLine, TaskProgress } from "../store/index.ts";
-import type { Caller } from "./api.ts";
+import type { Caller, SpeculationView } from "./api.ts";
 
 export function isOpen(status: RowStatus): boolean {
   return status === "queued" || status === "running";
@@ -31,7 +32,7 @@ export type TaskName = Pick<TaskLine, "id" | "run">;
 
 /** Where the state has a task that has not ended. */
 export function locate(state: State, { id, run: of }: TaskName): Place | undefined {
-  const single = of ? undefined : state.singles.byId(id);
+  const single = state.singles.byId(id);
   if (single) return placeOf(state.singles, single.number);
   const run = of && state.runById(of.id);
   const node = run?.graph.indexOf(of?.node ?? "");
@@ -57,12 +58,12 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
   const { tasks, node } = place;
   const status = tasks.statusOf(node);
   const worker = tasks.workerOf(node);
-  const runs = isPlaced(status);
+  const runs = isPlaced(status) || status === Status.speculating;
   return {
     status: runs ? "running" : "queued",
     attempt: tasks.attemptOf(node),
     worker: runs && worker >= 0 ? state.worker(worker).id : "",
-    startedAt: status === Status.running || status === Status.assigned ? tasks.sinceOf(node) : -1,
+    startedAt: runs && status !== Status.cancelling ? tasks.sinceOf(node) : -1,
     endedAt: -1,
     result: undefined,
     resultHash: "",
@@ -70,6 +71,25 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
     errorMessage: "",
     costMicros: 0,
     seq: tasks.lastSeqOf(node),
+  };
+}
+
+/** How a node is or was tried in several ways, while its run is in the state. */
+export function speculationOf(state: State, { run: of }: TaskName): SpeculationView | undefined {
+  const run = of && state.runById(of.id);
+  const node = run?.graph.indexOf(of?.node ?? "");
+  const speculated = node === undefined ? undefined : run?.speculations.get(node);
+  if (!run || node === undefined || !speculated) return undefined;
+  const { because, ends, outcome } = speculated;
+  const id = run.taskIdOf(node);
+  return {
+    because,
+    alternatives: ends.map((end, at) => {
+      const tag = speculationTag(at);
+      const points = outcome?.scores[at] ?? undefined;
+      return { id: taskIdOf(id, tag), tag, isOpen: end === undefined, points };
+    }),
+    outcome: outcome && { winner: outcome.winner, by: outcome.by },
   };
 }
 
@@ -115,7 +135,8 @@ export function runningTasks(
       if (tasks.zoneOf(node) !== filter.zone || (filter.agent ?? tasks.agentOf(node)) !== tasks.agentOf(node))
         continue;
       if ((filter.executor ?? executor) !== executor || (filter.type ?? type) !== type) continue;
-      if (filter.runId !== undefined && filter.runId !== run?.id) continue;
+      const runId = run?.id ?? runOfAlternative(state, node)?.id;
+      if (filter.runId !== undefined && filter.runId !== runId) continue;
       const submittedSeq = run ? run.submittedSeq : state.singles.get(node).seq;
       found.push({ submittedSeq, id: tasks.taskIdOf(node) });
     }
@@ -125,6 +146,11 @@ export function runningTasks(
     .sort(newestFirst)
     .slice(0, count)
     .map(({ id }) => id);
+}
+
+function runOfAlternative(state: State, number: number): Run | undefined {
+  const of = state.singles.get(number).alternativeOf;
+  return of && state.runs.get(of.run);
 }
 
 export function newestFirst(a: ListCursor, b: ListCursor): number {

@@ -58,6 +58,7 @@ export class NewTask {
       seq: task.submittedSeq,
       effectiveTier: this.#effectiveTier(),
       progress: undefined,
+      speculation: undefined,
     };
   }
 

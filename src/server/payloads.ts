@@ -42,7 +42,7 @@ export class Payloads {
     const ids: string[] = [];
     for (const { event, about } of facts) {
       if (event.kind !== "TaskAssigned" || !about?.task) continue;
-      const { id } = about.task;
+      const id = about.task.alternative?.of ?? about.task.id;
       if (this.#kept(id) === undefined) ids.push(id);
     }
     if (ids.length === 0) return;

@@ -1,5 +1,5 @@
 import { RecentMap } from "../core/index.ts";
-import type { Fact } from "../driver/index.ts";
+import { type AboutAlternative, aboutTask, type Fact } from "../driver/index.ts";
 import type { TaskSpec } from "../graph/index.ts";
 import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
@@ -17,6 +17,7 @@ export interface PlacedTask {
   /** Where it is part of a run. */
   readonly runId: string | undefined;
   readonly nodeId: string | undefined;
+  readonly alternative: AboutAlternative | undefined;
 }
 
 /** Ended tasks that are remembered, so that late reports about them are recorded by their numbers. */
@@ -35,21 +36,12 @@ export class PlacedTasks {
 
   add(state: State, run: number, node: number): void {
     const tasks = state.tasks(run);
-    const id = tasks.taskIdOf(node);
-    const attempt = tasks.attemptOf(node);
-    const ofRun = state.runs.get(run);
-    this.#live.set(id, {
-      id,
-      run,
-      node,
-      attempt,
-      worker: tasks.workerOf(node),
-      zone: tasks.zoneOf(node),
-      agent: tasks.agentOf(node),
-      spec: tasks.taskOf(node),
-      runId: ofRun?.id,
-      nodeId: ofRun?.graph.idOf(node),
-    });
+    const about = aboutTask(state, run, node);
+    if (!about?.task) return;
+    const { zone, agent, runId } = about;
+    const { id, spec, node: nodeId, alternative } = about.task;
+    const [attempt, worker] = [tasks.attemptOf(node), tasks.workerOf(node)];
+    this.#live.set(id, { id, run, node, attempt, worker, zone, agent, spec, runId, nodeId, alternative });
   }
 
   /** Those that were told to stop. */
@@ -81,8 +73,8 @@ export class PlacedTasks {
       case "TaskAssigned": {
         const { run, node, attempt, worker } = event;
         const { zone, agent, runId } = about;
-        const { spec, node: nodeId } = task;
-        this.#live.set(id, { id, run, node, attempt, worker, zone, agent, spec, runId, nodeId });
+        const { spec, node: nodeId, alternative } = task;
+        this.#live.set(id, { id, run, node, attempt, worker, zone, agent, spec, runId, nodeId, alternative });
         break;
       }
       case "AttemptFinished":

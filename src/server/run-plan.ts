@@ -56,7 +56,7 @@ export function remainingOf(state: State, run: Run, now: number): Remaining {
   for (const worker of workers) activities.push(...othersOn(state, worker, run, now));
   const unit = { name: "seconds", ticks: 1000 } as const;
   const running = ids.flatMap((id, node) =>
-    isPlaced(run.statusOf(node)) ? [[id, run.sinceOf(node)] as const] : [],
+    isUnderWay(run.statusOf(node)) ? [[id, run.sinceOf(node)] as const] : [],
   );
   const startedAt = new Map(running);
   return {
@@ -106,9 +106,14 @@ function activityOf(run: Run, id: string, node: number, ids: readonly string[], 
   const task = run.taskOf(node);
   const status = run.statusOf(node);
   const { start, targets } = run.graph.dependencies;
-  const uses: Record<string, number> = { [slotsOf(task.executor)]: 1, [SHARE]: 1 };
-  for (const name of task.limits) uses[limitOf(name)] = amountOf(run, node, name);
-  const ranMs = isPlaced(status) ? now - run.sinceOf(node) : 0;
+  const uses: Record<string, number> = {};
+  // Its alternatives are tasks of no run, and count by themselves.
+  if (status !== Status.speculating) {
+    uses[slotsOf(task.executor)] = 1;
+    uses[SHARE] = 1;
+    for (const name of task.limits) uses[limitOf(name)] = amountOf(run, node, name);
+  }
+  const ranMs = isUnderWay(status) ? now - run.sinceOf(node) : 0;
   return {
     id,
     needs: Array.from(targets.subarray(start[node], start[node + 1]), (need) => ids[need] as string),
@@ -121,9 +126,13 @@ function activityOf(run: Run, id: string, node: number, ids: readonly string[], 
   };
 }
 
+function isUnderWay(status: Status): boolean {
+  return isPlaced(status) || status === Status.speculating;
+}
+
 function stateOf(status: Status): Activity["state"] {
   if (isEnded(status)) return { is: "done" };
-  if (isPlaced(status)) return { is: "running" };
+  if (isUnderWay(status)) return { is: "running" };
   return status === Status.held ? { is: "held", code: "held", detail: "held by a person" } : { is: "open" };
 }
 

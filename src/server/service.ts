@@ -1,3 +1,4 @@
+import { taskIdOf } from "../core/index.ts";
 import type { Attachment, Driver, Fact } from "../driver/index.ts";
 import { wireGraph } from "../graph/index.ts";
 import { type Census, census, type State, Status } from "../scheduler/index.ts";
@@ -8,6 +9,7 @@ import {
   type RowStatus,
   type RunRow,
   type ServiceStore,
+  type TaskLine,
   type TaskRow,
 } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
@@ -39,7 +41,7 @@ import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
-import { isOpen, isVisible, locate, overlay, tierOf } from "./live-task.ts";
+import { isOpen, isVisible, locate, overlay, speculationOf, tierOf } from "./live-task.ts";
 import { overviewOf } from "./overview.ts";
 import { Paced } from "./paced.ts";
 import type { RecentActivity } from "./recent-activity.ts";
@@ -238,7 +240,8 @@ export class Service implements Api {
       const run = state.runById(row.id);
       return run && run.outcome === undefined ? remainingOf(state, run, now) : undefined;
     });
-    const rows = await this.#store.tasks({ zone: row.zone, runId: row.id }, undefined, row.nodes);
+    const rows: TaskLine[] = [];
+    for await (const line of this.#nodesOf(row)) rows.push(line);
     return { run: row, now, rows, forecast: remaining && (await forecast(remaining)) };
   }
 
@@ -350,18 +353,24 @@ export class Service implements Api {
       ...row,
       effectiveTier,
       progress: said && { fraction: said.fraction, message: said.message },
+      speculation: row.run && (await this.#driver.read((state) => speculationOf(state, row))),
     };
   }
 
-  async #countRows({ id, zone }: RunRow): Promise<Record<RowStatus, number>> {
+  async #countRows(row: RunRow): Promise<Record<RowStatus, number>> {
     const counts = noCounts();
+    for await (const { status } of this.#nodesOf(row)) counts[status]++;
+    return counts;
+  }
+
+  /** The tasks of its nodes, without the alternatives that some were tried in. */
+  async *#nodesOf({ id, zone }: RunRow): AsyncGenerator<TaskLine> {
     let after: ListCursor | undefined;
     do {
       const lines = await this.#store.tasks({ zone, runId: id }, after, 10_000);
-      for (const { status } of lines) counts[status]++;
+      for (const line of lines) if (line.run && line.id === taskIdOf(id, line.run.node)) yield line;
       after = lines.length === 10_000 ? cursorOf(lines.at(-1)) : undefined;
     } while (after);
-    return counts;
   }
 }
 
@@ -372,12 +381,12 @@ function noCounts(): Record<RowStatus, number> {
 function countsOf(state: State, id: string): Record<RowStatus, number> | undefined {
   const run = state.runById(id);
   if (!run) return undefined;
-  const { waiting, held, ready, delayed, assigned, running, cancelling } = Status;
+  const { waiting, held, ready, delayed, assigned, running, cancelling, speculating } = Status;
   const sum = (...statuses: readonly Status[]) =>
     statuses.reduce<number>((total, one) => total + run.count(one), 0);
   return {
     queued: sum(waiting, held, ready, delayed),
-    running: sum(assigned, running, cancelling),
+    running: sum(assigned, running, cancelling, speculating),
     completed: run.count(Status.completed),
     failed: run.count(Status.failed),
     cancelled: sum(Status.cancelled, Status.skipped),

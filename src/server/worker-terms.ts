@@ -2,6 +2,7 @@
 
 import { sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
+import type { Risk } from "../graph/index.ts";
 import type { Input, Report as ReportEvent } from "../ledger/index.ts";
 import type { Worker, WorkerSpec } from "../placement/index.ts";
 import type { Assignment, Registration, Report } from "../protocol/index.ts";
@@ -15,7 +16,7 @@ interface ReportStimulus {
 }
 
 export function reportStimulus(
-  { run, node }: PlacedTask,
+  { run, node, spec }: PlacedTask,
   report: Report,
   now: number,
   maxResultBytes: number,
@@ -24,7 +25,7 @@ export function reportStimulus(
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
     case "finished":
-      return finishedStimulus(of, report.result, costMicros, maxResultBytes);
+      return assessed(finishedStimulus(of, report.result, costMicros, maxResultBytes), report, spec.risk);
     case "failed": {
       const { code, message, retry = true } = report;
       return { stimulus: { kind: "AttemptFailed", ...of, code, message, costMicros, retry } };
@@ -34,6 +35,20 @@ export function reportStimulus(
     case "cancelled":
       return { stimulus: { kind: "AttemptCancelled", ...of } };
   }
+}
+
+function assessed(
+  { stimulus, attached }: ReportStimulus,
+  { assessment }: Extract<Report, { type: "finished" }>,
+  riskAsked: Risk,
+): ReportStimulus {
+  if (!assessment || stimulus.kind !== "AttemptFinished") return { stimulus, ...(attached && { attached }) };
+  const { verified = true, confidence = 0, lines = 0, risk = riskAsked } = assessment;
+  const confidencePermille = Math.round(confidence * 1000);
+  return {
+    stimulus: { costMicros: 0, ...stimulus, assessment: { verified, confidencePermille, lines, risk } },
+    ...(attached && { attached }),
+  };
 }
 
 const NO_RESULT = "null";
@@ -100,8 +115,13 @@ export function sameWorker(state: State, spec: WorkerSpec): Worker | undefined {
   return JSON.stringify(worker.spec) === JSON.stringify(spec) ? worker : undefined;
 }
 
+/** An alternative has the payload of what it is an alternative of. */
+export function payloadIdOf({ id, alternative }: PlacedTask): string {
+  return alternative?.of ?? id;
+}
+
 export function assignmentOf(task: PlacedTask, payload: string | undefined): Assignment {
-  const { id, attempt, zone, agent, spec, runId, nodeId } = task;
+  const { id, attempt, zone, agent, spec, runId, nodeId, alternative } = task;
   const assignment: Assignment = {
     task: id,
     attempt,
@@ -112,7 +132,7 @@ export function assignmentOf(task: PlacedTask, payload: string | undefined): Ass
     payload: payload === undefined || payload === "" ? {} : JSON.parse(payload),
     timeout_ms: spec.timeoutMs,
   };
-  return runId === undefined || nodeId === undefined
-    ? assignment
-    : { ...assignment, run: runId, node: nodeId };
+  if (runId === undefined || nodeId === undefined) return assignment;
+  const ofRun = { ...assignment, run: runId, node: nodeId };
+  return alternative ? { ...ofRun, alternative: alternative.tag } : ofRun;
 }

@@ -13,6 +13,7 @@ import { Noticer } from "./noticer.ts";
 import type { Random } from "./random.ts";
 import { RowModel } from "./row-model.ts";
 import type { Disk } from "./sim-store.ts";
+import { checkVotes } from "./speculation.ts";
 import type { Tally } from "./tally.ts";
 import type { Turn } from "./turn.ts";
 import { demand } from "./violation.ts";
@@ -102,6 +103,7 @@ export class Checker {
       else if (stimulus.kind === "RunSubmitted" || stimulus.kind === "TaskSubmitted")
         this.#noticer.repeated();
       while (at < events.length && isConsequence(events[at] as LedgerEvent)) take();
+      checkVotes(model, turn.now);
       replies.push(expectedReply(model, expected));
     }
     for (const refusal of refusals) {
@@ -151,7 +153,12 @@ function isConsequence(event: LedgerEvent): boolean {
 }
 
 function isOfDispatch({ kind }: LedgerEvent): boolean {
-  return kind === "TaskAssigned" || kind === "ReservationMade" || kind === "RoomReserved";
+  return (
+    kind === "TaskAssigned" ||
+    kind === "TaskSpeculated" ||
+    kind === "ReservationMade" ||
+    kind === "RoomReserved"
+  );
 }
 
 function isExpiry(event: LedgerEvent): boolean {

@@ -13,11 +13,13 @@ import {
 import { placeFor } from "./oracle.ts";
 import { checkReservationsMade, nextReservationAt } from "./reservations.ts";
 import { checkRoomsReserved, nextRoomAt } from "./rooms.ts";
+import { isOfNoUse } from "./speculation.ts";
 import { isToStopAll } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
 /** What must have been done by the end of a turn. */
 export function checkDuties(model: Model, now: number): void {
+  demand(model.unplaced.length === 0, "alternatives-together", () => "not all alternatives were placed");
   for (const run of model.runs.values()) if (run.outcome === undefined) checkRun(run);
   for (const task of model.singles.values()) checkSingle(task, now);
   checkWorkConserving(model, now);
@@ -53,7 +55,7 @@ function checkTask(task: ModelTask, stopsAll: boolean): void {
 }
 
 function checkSingle(task: ModelTask, now: number): void {
-  checkTask(task, false);
+  checkTask(task, isOfNoUse(task));
   demand(
     !isWaiting(task) || task.deadline < 0 || task.deadline > now,
     "expired-in-time",

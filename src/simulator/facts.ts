@@ -6,6 +6,7 @@ import { adjustRate, noteSubmission, setAgentRate } from "./model-rates.ts";
 import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { checkReservation } from "./reservations.ts";
 import { checkRoomReserved } from "./rooms.ts";
+import { speculateTask } from "./speculation.ts";
 import {
   assignTask,
   cancelTask,
@@ -17,6 +18,7 @@ import {
   signalTask,
   skipTasks,
   takeReport,
+  voteOnTask,
 } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
@@ -24,6 +26,11 @@ import { demand } from "./violation.ts";
 export function takeFact(model: Model, event: LedgerEvent, now: number): void {
   model.seq++;
   model.now = now;
+  demand(
+    model.unplaced.length === 0 || event.kind === "TaskAssigned",
+    "alternatives-together",
+    () => `${event.kind} comes before all alternatives of a node are placed`,
+  );
   switch (event.kind) {
     case "SchedulerConfigured":
       configure(model, event.config);
@@ -87,6 +94,12 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "TaskAssigned":
       assignTask(model, event, now);
       break;
+    case "TaskSpeculated":
+      speculateTask(model, event, now);
+      break;
+    case "VoteTaken":
+      voteOnTask(model, event, now);
+      break;
     case "TaskRetried":
       retryTask(model, event, now);
       break;
@@ -94,7 +107,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       failTask(model, event, now);
       break;
     case "TaskCancelled":
-      cancelTask(model, model.taskAt(event));
+      cancelTask(model, model.taskAt(event), now);
       break;
     case "TasksSkipped":
       skipTasks(model, event);

@@ -43,6 +43,10 @@ export function isSettled(model: Model): boolean {
 
 /** Waits for a person, for a worker that does not exist, for more than a limit allows, or for a task that does. */
 function isStuck(model: Model, task: ModelTask): boolean {
+  if (task.status === "speculating") {
+    const open = task.speculation?.alternatives.filter((one) => !isEnded(one)) ?? [];
+    return open.length > 0 && open.every((one) => isStuck(model, one));
+  }
   if (!isWaiting(task)) return false;
   return isHopeless(model, task) || task.needs.some((need) => isStuck(model, need));
 }
@@ -96,7 +100,7 @@ function checkReason(model: Model, state: State, task: ModelTask, now: number): 
 
 /** Where waiting changes the order, what stands behind the first of a run is counted with it. */
 function isCountExact(model: Model): boolean {
-  return model.settings.order === "graph" || [...model.offered].every(({ submission }) => submission);
+  return model.settings.order === "graph" || [...model.offered].every(({ isAlone }) => isAlone);
 }
 
 /** How many ready tasks that could run at all go before it. */

@@ -22,7 +22,7 @@ export function barriersOf(model: Model, task: ModelTask, now: number): Set<Barr
 }
 
 /** What another task that has waited too long has kept of a limit, if it could start at all. */
-function keptFrom(model: Model, task: ModelTask, name: string): number {
+export function keptFrom(model: Model, task: ModelTask, name: string): number {
   const waiting = model.roomFor.get(task.zone);
   if (!waiting || waiting === task || !fitsAtAll(model, waiting) || !hasOpenWorker(model, waiting)) return 0;
   return amountOf(waiting, name);

@@ -3,6 +3,7 @@ import { type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import { NO_RUN, type WorkerSpec } from "../placement/index.ts";
 import type { StatusName } from "../scheduler/index.ts";
+import type { ModelSpeculation } from "./speculation.ts";
 
 export interface ModelRun {
   readonly number: number;
@@ -41,7 +42,13 @@ export interface ModelTask {
   /** Attempts that do not count: from before it came, and those that ended before they began. */
   uncounted: number;
   readonly reservedMicros: number;
+  /** It belongs to no run. */
+  readonly isAlone: boolean;
+  /** How it was submitted, if it was by itself. */
   readonly submission: TaskSubmitted | undefined;
+  /** The node that it is an alternative of, and its place among these. */
+  readonly alternativeOf: { readonly of: ModelTask; readonly at: number } | undefined;
+  speculation: ModelSpeculation | undefined;
   holdsUpMs: number;
   status: StatusName;
   attempt: number;
@@ -148,6 +155,31 @@ export function modelSingle(
   };
 }
 
+/** One way to do what a node should do. It has waited for as long. */
+export function modelAlternative(
+  number: number,
+  of: ModelTask,
+  at: number,
+  publicId: string,
+  seq: number,
+  now: number,
+): ModelTask {
+  const { spec, readyAt } = of;
+  return {
+    ...blank(LOOSE, number, spec, of),
+    id: publicId,
+    publicId,
+    seq,
+    tier: spec.priority,
+    startClass: classOf(spec.priority, false),
+    alternativeOf: { of, at },
+    holdsUpMs: spec.estimateMs,
+    status: "ready",
+    readyAt,
+    since: now,
+  };
+}
+
 /** Whole tiers only, and no more than may be bought. */
 export function tiersBought(boostMicros: number, config: SchedulerConfig): number {
   let tiers = 0;
@@ -185,7 +217,10 @@ function blank(
     deadline: -1,
     uncounted: 0,
     reservedMicros: 0,
+    isAlone,
     submission: undefined,
+    alternativeOf: undefined,
+    speculation: undefined,
     holdsUpMs: -1,
     attempt: 0,
     worker: undefined,

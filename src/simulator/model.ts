@@ -36,6 +36,10 @@ export class Model {
   readonly workers: ModelWorker[] = [];
   /** Tasks that are ready or delayed. */
   readonly offered: Set<ModelTask> = new Set();
+  /** Alternatives that have to be given to workers before anything else happens, in order. */
+  readonly unplaced: ModelTask[] = [];
+  /** Nodes of which an alternative has ended since the last stimulus. */
+  readonly toVoteOn: Set<ModelTask> = new Set();
   /** The last worker that was given something. */
   cursor: ModelWorker | undefined;
 
@@ -139,6 +143,13 @@ export class Model {
     let waiting = 0;
     for (const task of this.tasks()) if (isWaiting(task)) waiting++;
     return waiting;
+  }
+
+  /** It waits no more, and nothing is kept for it. */
+  withdraw(task: ModelTask): void {
+    this.offered.delete(task);
+    for (const worker of this.workers) if (worker.reservedFor === task) worker.reservedFor = undefined;
+    if (this.roomFor.get(task.zone) === task) this.roomFor.delete(task.zone);
   }
 
   countEnd(zone: string, how: RunOutcome): void {

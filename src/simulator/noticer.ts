@@ -87,7 +87,15 @@ export class Noticer {
         if (this.#model.workers.some(({ reservedFor }) => reservedFor && reservedFor === this.#task(event)))
           tally.count("reservation used");
         break;
+      case "TaskSpeculated":
+        tally.count(`speculated: ${event.because}`);
+        break;
+      case "VoteTaken":
+        tally.count(`vote: ${event.by}`);
+        if (event.scores.includes(null)) tally.count("vote before all have ended");
+        break;
       case "TaskRetried":
+        if (this.#task(event)?.alternativeOf) tally.count("alternative retried");
         tally.count("retried");
         break;
       case "TaskFailed":

@@ -26,7 +26,7 @@ type Obstacle = (typeof OBSTACLES)[number];
 /** What holding an input counts for, in the unit of its bytes. */
 const POINTS_PER_INPUT = 65_536;
 
-function obstacleOf(model: Model, worker: ModelWorker, task: ModelTask): Obstacle | undefined {
+export function obstacleOf(model: Model, worker: ModelWorker, task: ModelTask): Obstacle | undefined {
   const { spec, standing } = worker;
   const wanted = task.spec;
   if (!spec.executors.includes(wanted.executor)) return "executor";

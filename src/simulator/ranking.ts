@@ -71,7 +71,7 @@ export class Ranking {
   #withinRun(a: ModelTask, b: ModelTask): number {
     const marks = (task: ModelTask) => [
       this.#isStarving(task) ? 0 : 1,
-      this.#isCritical(task) ? 0 : 1,
+      this.isCritical(task) ? 0 : 1,
       this.#tierOf(task),
       -["low", "medium", "high", "critical"].indexOf(task.spec.risk),
       task.spec.estimateMs - 2 * task.holdsUpMs,
@@ -93,12 +93,12 @@ export class Ranking {
 
   /** The priority of a node after its wait; a task of no run has the one that it came with. */
   #tierOf(task: ModelTask): number {
-    if (task.submission) return task.tier;
+    if (task.isAlone) return task.tier;
     if (this.#isStarving(task)) return 0;
     return this.#now - task.readyAt > this.#starveMs ? Math.max(0, task.tier - 1) : task.tier;
   }
 
-  #isCritical({ run, holdsUpMs }: ModelTask): boolean {
+  isCritical({ run, holdsUpMs }: ModelTask): boolean {
     let longest = this.#longest.get(run);
     if (longest === undefined) {
       longest = Math.max(0, ...run.tasks.filter((task) => !isEnded(task)).map((task) => task.holdsUpMs));
@@ -109,7 +109,7 @@ export class Ranking {
 
   /** Whoever goes first of those that stand together stands for the most urgent of them. */
   #standIn(task: ModelTask): ModelTask {
-    if (task.submission) return task;
+    if (task.isAlone) return task;
     const tier = this.#leads.get(task.laneKey) ?? this.#tierOf(task);
     return { ...task, tier, startClass: classOf(tier, false) };
   }
@@ -124,8 +124,8 @@ export class Ranking {
 }
 
 /** A run stands among others as urgently as the most urgent of its nodes. */
-function runTier({ run, tier, submission }: ModelTask): number {
-  return submission ? tier : Math.min(...run.tasks.map((task) => task.tier));
+function runTier({ run, tier, isAlone }: ModelTask): number {
+  return isAlone ? tier : Math.min(...run.tasks.map((task) => task.tier));
 }
 
 /** (wait + estimate) / estimate, higher first, as fractions. */

@@ -2,7 +2,7 @@ import { taskIdOf } from "../core/index.ts";
 import { Projection } from "../driver/index.ts";
 import type { Block, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { apply, eventsOf, State } from "../scheduler/index.ts";
-import { type KeyedTask, MemoryStore, type RowChanges, type TaskProgress } from "../store/index.ts";
+import { type KeyedTask, MemoryStore, QUEUED, type RowChanges, type TaskProgress } from "../store/index.ts";
 import type { Model } from "./model.ts";
 import type { ModelTask } from "./model-tasks.ts";
 import type { Disk } from "./sim-store.ts";
@@ -53,6 +53,12 @@ export class RowModel {
       case "TaskRetried":
         this.#set(model.taskAt(event), "queued", { ...this.#ending(model, event), startedAt: -1 }, -1, seq);
         break;
+      case "TaskSpeculated":
+        for (let at = 0; at < event.count; at++) this.#addAlternative(model.taskAt(event), at, seq);
+        break;
+      case "VoteTaken":
+        if (event.winner >= 0) this.#choose(model.taskAt(event), event.winner, now, seq);
+        break;
       case "TaskFailed":
         this.#set(model.taskAt(event), "failed", this.#ending(model, event), now, seq);
         break;
@@ -76,7 +82,10 @@ export class RowModel {
     demand(changes !== undefined, "rows", () => "a block was stored without its rows");
     const changed = new Set<string>();
     for (const { task, progress } of changes.submitted) this.#compare(task.id, progress, changed);
-    for (const { id, progress } of changes.progressed) this.#compare(id, progress, changed);
+    for (const { task } of changes.alternatives)
+      this.#compare(task.id, { ...QUEUED, seq: task.submittedSeq }, changed);
+    for (const { id, progress } of [...changes.progressed, ...changes.chosen])
+      this.#compare(id, progress, changed);
     const missing = [...this.#touched].filter((id) => !changed.has(id));
     demand(missing.length === 0, "rows", () => `the rows of ${missing.join(", ")} were not changed`);
     demand(
@@ -135,6 +144,28 @@ export class RowModel {
     }
   }
 
+  #addAlternative({ publicId }: ModelTask, at: number, seq: number): void {
+    const id = taskIdOf(publicId, at === 0 ? "speculate:primary" : `speculate:alt${at}`);
+    this.#put(id, {
+      status: "queued",
+      attempt: 0,
+      worker: "",
+      endedAt: -1,
+      resultHash: "",
+      seq: seq + 1 + at,
+    });
+  }
+
+  /** The node has the result of one of its alternatives. */
+  #choose({ publicId, attempt, speculation }: ModelTask, winner: number, now: number, seq: number): void {
+    const resultHash = speculation?.ends[winner]?.hash ?? "";
+    this.#put(publicId, { status: "completed", attempt, worker: "", endedAt: now, resultHash, seq });
+    this.tasks.set(publicId, {
+      ...(this.tasks.get(publicId) as Omit<TaskProgress, "result">),
+      startedAt: speculation?.since ?? -1,
+    });
+  }
+
   #put(id: string, row: Omit<TaskProgress, keyof Ending | "result">): void {
     this.tasks.set(id, { ...NOTHING, ...row });
     this.#touched.add(id);
@@ -167,6 +198,10 @@ export class RowModel {
     const task = model.taskAt(event);
     if (event.code === "expired") {
       return { ...NOTHING, errorCode: "expired", errorMessage: "its deadline passed before it began" };
+    }
+    if (event.code === "escalated") {
+      const errorMessage = "none of its alternatives is good enough: a person has to look";
+      return { ...NOTHING, errorCode: "escalated", errorMessage };
     }
     if (task.status !== "settling" && task.status !== "settlingCancel") return NOTHING;
     return this.#endings.get(task) ?? LOST;

@@ -1,3 +1,4 @@
+import { RISKS, taskSpecOf, type WireGraph, wireSpec } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import { STRATEGIES, type WorkerSpec } from "../placement/index.ts";
 import { DEFAULT_CONFIG } from "../scheduler/index.ts";
@@ -95,7 +96,31 @@ function randomConfig(random: Random): SchedulerConfig {
     maxBackoffMs: random.pick([500, 5_000, 60_000]),
     keepLostWorkers: random.chance(0.5) ? random.int(0, 1) : DEFAULT_CONFIG.keepLostWorkers,
     keepEndedRuns: random.chance(0.3) ? random.int(0, 2) : 100,
+    ...randomSpeculation(random.stream("speculation")),
   };
+}
+
+function randomSpeculation(random: Random): Pick<SchedulerConfig, "speculation"> {
+  if (random.chance(0.5)) return {};
+  const defaultParallelism = random.int(1, 4);
+  return {
+    speculation: {
+      enabled: random.chance(0.9),
+      defaultParallelism,
+      maxParallelism: random.int(defaultParallelism, 5),
+      autoTriggerOnCriticalPath: random.chance(0.7),
+      autoTriggerRiskLevels: random.some(RISKS, 0.5),
+      forceSpeculate: random.chance(0.2),
+    },
+  };
+}
+
+/** Some nodes ask for alternatives. */
+function withAsking(random: Random, graph: WireGraph): WireGraph {
+  const specs = graph.specs.map((spec) =>
+    random.chance(0.2) ? wireSpec({ ...taskSpecOf(spec), speculate: true }) : spec,
+  );
+  return { ...graph, specs };
 }
 
 function randomWeather(random: Random): Weather {
@@ -147,11 +172,14 @@ function randomRuns(random: Random, stormMs: number): PlannedRun[] {
         agent: random.pick(AGENTS),
         zone: random.pick(ZONES),
         onFailure: random.chance(0.5) ? "continue" : "cancel",
-        graph: randomGraph(random, {
-          unsatisfiable: troubled ? 0.05 : 0,
-          held: troubled ? 0.05 : 0,
-          maxNodes: 60,
-        }),
+        graph: withAsking(
+          random.stream(`asking ${number}`),
+          randomGraph(random, {
+            unsatisfiable: troubled ? 0.05 : 0,
+            held: troubled ? 0.05 : 0,
+            maxNodes: 60,
+          }),
+        ),
       },
     };
   });

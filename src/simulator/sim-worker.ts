@@ -1,11 +1,23 @@
-import type { TaskSpec } from "../graph/index.ts";
-import type { Report } from "../ledger/index.ts";
+import { hash32 } from "../core/index.ts";
+import { RISKS, type Risk, type TaskSpec } from "../graph/index.ts";
+import type { AttemptFinished, Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { type AttemptName, nameOf, type ServerDoor, type WorkerDoor } from "./messages.ts";
 import { LONGEST_MS } from "./random-graph.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const HEARTBEAT_MS = 1_000;
+
+/** Not drawn, so that what is drawn elsewhere does not depend on it. */
+function assessmentOf(name: AttemptName): Pick<AttemptFinished, "assessment"> {
+  const chance = hash32(nameOf(name), 1);
+  if (chance % 3 === 0) return {};
+  const risk = RISKS[(chance >>> 4) % RISKS.length] as Risk;
+  const confidencePermille = (chance >>> 6) % 1001;
+  return {
+    assessment: { verified: chance % 7 !== 1, confidencePermille, lines: (chance >>> 16) % 50, risk },
+  };
+}
 
 interface Attempt {
   readonly name: AttemptName;
@@ -227,9 +239,10 @@ export class SimWorker implements WorkerDoor {
               kind: "AttemptFinished",
               ...name,
               startedAt,
-              resultHash: "",
+              resultHash: String(hash32(nameOf(name)) % 3),
               resultBytes: random.pick([0, 10, 1_000, 200_000]),
               costMicros,
+              ...assessmentOf(name),
             },
       );
     });

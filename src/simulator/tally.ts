@@ -104,6 +104,14 @@ export const BRANCHES = [
   "limit taken away",
   "share of an agent set",
   "share of a zone set",
+  "speculated: asked",
+  "speculated: forced",
+  "speculated: risk-on-critical-path",
+  "vote: majority",
+  "vote: score",
+  "vote: nobody",
+  "vote before all have ended",
+  "alternative retried",
 ] as const;
 
 export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number];

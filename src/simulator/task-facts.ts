@@ -6,6 +6,7 @@ import type {
   TaskFailed,
   TaskRetried,
   TasksSkipped,
+  VoteTaken,
 } from "../ledger/index.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf, noteStart } from "./model-admission.ts";
@@ -21,6 +22,7 @@ import {
   openDependents,
 } from "./model-tasks.ts";
 import { checkAssignment, checkOrder } from "./oracle.ts";
+import { endAlternative, isOfNoUse, speculationOf, takeVote } from "./speculation.ts";
 import { demand } from "./violation.ts";
 
 export function isCurrent(task: ModelTask | undefined, kind: Report["kind"], attempt: number): boolean {
@@ -36,7 +38,7 @@ export function isToStopAll(run: ModelRun): boolean {
 }
 
 function isToStop(task: ModelTask): boolean {
-  return task.cancelAsked || isToStopAll(task.run);
+  return task.cancelAsked || isToStopAll(task.run) || isOfNoUse(task);
 }
 
 /** All that it needs has completed. */
@@ -76,6 +78,7 @@ export function takeReport(model: Model, event: Report, now: number): void {
   if ("costMicros" in event && event.costMicros) noteCost(model, task, now, event.costMicros);
   if (event.kind !== "AttemptFinished") return;
   task.status = "completed";
+  endAlternative(model, task, now, event);
   leave(model, task, "completed");
   task.completedSeq = model.seq;
   task.resultBytes = event.resultBytes;
@@ -133,7 +136,22 @@ export function assignTask(model: Model, event: TaskAssigned, now: number): void
   checkAssignment(model, task, event);
   const reserved = model.workers.find(({ reservedFor }) => reservedFor === task);
   const hasRoomKept = model.roomFor.get(task.zone) === task;
-  if (!reserved && !hasRoomKept) checkOrder(model, task, now);
+  if (model.unplaced.length > 0) {
+    demand(
+      model.unplaced.shift() === task,
+      "alternatives-together",
+      () => `${describeTask(task)} was assigned before all alternatives of a node`,
+      about,
+    );
+  } else if (!reserved && !hasRoomKept) {
+    checkOrder(model, task, now);
+    demand(
+      speculationOf(model, task, now) === undefined,
+      "speculated-when-called-for",
+      () => `${describeTask(task)} should be tried in several ways`,
+      about,
+    );
+  }
   if (reserved) reserved.reservedFor = undefined;
   if (hasRoomKept) {
     model.roomFor.delete(task.zone);
@@ -199,28 +217,39 @@ export function failTask(model: Model, event: TaskFailed, now: number): void {
       `${describeTask(task)} of at most ${task.spec.maxAttempts} attempts, deadline ${task.deadline}, was given up at ${now}: ${event.code}`,
     aboutTask(task),
   );
-  withdraw(model, task);
+  model.withdraw(task);
   task.status = "failed";
+  endAlternative(model, task, now);
   leave(model, task, "failed");
 }
 
 function causeOfFailure(task: ModelTask, now: number): TaskFailed["code"] | undefined {
+  if (task.status === "speculating" && task.speculation?.escalated) return "escalated";
   if (isWaiting(task)) return task.deadline >= 0 && task.deadline <= now ? "expired" : undefined;
   if (task.status !== "settling") return undefined;
   if (task.ending === "fatal") return "fatal";
   return made(task) === task.spec.maxAttempts ? "attempts" : undefined;
 }
 
-export function cancelTask(model: Model, task: ModelTask): void {
+export function cancelTask(model: Model, task: ModelTask, now: number): void {
+  const isOnNoWorker = isWaiting(task) || task.status === "settling" || task.status === "speculating";
   demand(
-    task.status === "settlingCancel" || ((isWaiting(task) || task.status === "settling") && isToStop(task)),
+    task.status === "settlingCancel" || (isOnNoWorker && isToStop(task)),
     "cancelled-with-cause",
     () => `${describeTask(task)} was cancelled`,
     aboutTask(task),
   );
-  withdraw(model, task);
+  model.withdraw(task);
   task.status = "cancelled";
+  endAlternative(model, task, now);
   leave(model, task, "cancelled");
+}
+
+export function voteOnTask(model: Model, event: VoteTaken, now: number): void {
+  const task = takeVote(model, event, now);
+  if (!task) return;
+  leave(model, task, "completed");
+  for (const dependent of task.neededBy) offerIfReady(model, dependent, now);
 }
 
 export function skipTasks(model: Model, event: TasksSkipped): void {
@@ -240,16 +269,10 @@ export function skipTasks(model: Model, event: TasksSkipped): void {
       () => `${describeTask(task)} was skipped`,
       aboutTask(task),
     );
-    withdraw(model, task);
+    model.withdraw(task);
     task.status = "skipped";
     leave(model, task, "cancelled");
   }
-}
-
-function withdraw(model: Model, task: ModelTask): void {
-  model.offered.delete(task);
-  for (const worker of model.workers) if (worker.reservedFor === task) worker.reservedFor = undefined;
-  if (model.roomFor.get(task.zone) === task) model.roomFor.delete(task.zone);
 }
 
 export function signalTask(task: ModelTask, attempt: number): void {
@@ -282,9 +305,9 @@ function noteCost(model: Model, { zone, agent }: ModelTask, at: number, micros: 
 /** It has ended for good: counted once, its boost paid for if it completed, and no longer in the state if alone. */
 function leave(model: Model, task: ModelTask, how: RunOutcome): void {
   model.countEnd(task.zone, how);
-  if (!task.submission) return;
+  if (!task.isAlone) return;
   model.singles.delete(task.node);
-  model.past.set(task.publicId, task);
+  if (task.submission) model.past.set(task.publicId, task);
   if (how === "completed") pay(model, ofZone(task.zone, task.agent), -task.reservedMicros);
 }
 

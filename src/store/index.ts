@@ -17,7 +17,9 @@ export { MemoryStore } from "./memory.ts";
 export { newId } from "./new-id.ts";
 export { openServiceStore } from "./open.ts";
 export {
+  type AlternativeTask,
   type ApiKeyRow,
+  type ChosenTask,
   type IdempotencyKey,
   type InboxRow,
   type KeyedTask,

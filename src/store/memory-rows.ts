@@ -1,18 +1,20 @@
 import { compareText, invariant } from "../core/index.ts";
 import { type StoredPayload, StoreError } from "./contract.ts";
 import { NewestFirst } from "./newest-first.ts";
-import type {
-  IdempotencyKey,
-  KeyedTask,
-  ListCursor,
-  LogLine,
-  ProgressedTask,
-  Retention,
-  RowChanges,
-  RunRow,
-  TaskFilter,
-  TaskLine,
-  TaskRow,
+import {
+  type AlternativeTask,
+  type IdempotencyKey,
+  type KeyedTask,
+  type ListCursor,
+  type LogLine,
+  type ProgressedTask,
+  QUEUED,
+  type Retention,
+  type RowChanges,
+  type RunRow,
+  type TaskFilter,
+  type TaskLine,
+  type TaskRow,
 } from "./rows.ts";
 
 /** How many tasks that ended are kept, and how many runs; the oldest are forgotten first. */
@@ -49,8 +51,11 @@ export class MemoryRows {
     this.#refuseDoubles(changes);
     this.#addRuns(changes.runs);
     this.#addTasks(changes.submitted);
+    this.#addTasks(changes.alternatives.map((one) => this.#asked(one)));
     for (const key of changes.keys) this.#addKey(key);
     for (const one of changes.progressed) this.#progress(one);
+    for (const { id, progress, of } of changes.chosen)
+      this.#progress({ id, progress: { ...progress, result: this.task(of)?.result } });
     for (const { id, outcome, endedAt } of changes.runsEnded) this.#endRun(id, outcome, endedAt);
     this.#forgetOldest();
   }
@@ -151,11 +156,11 @@ export class MemoryRows {
   }
 
   /** Checked before anything is changed: a block is committed with all of its rows or not at all. */
-  #refuseDoubles({ submitted, keys, runs }: RowChanges): void {
+  #refuseDoubles({ submitted, alternatives, keys, runs }: RowChanges): void {
     const texts = keys.map(textOf);
     if (new Set(texts).size < texts.length || texts.some((text) => this.#keys.has(text)))
       throw new StoreError("unwritable", "an idempotency key is used twice");
-    if (submitted.some(({ task }) => this.#tasks.has(task.id)))
+    if ([...submitted, ...alternatives].some(({ task }) => this.#tasks.has(task.id)))
       throw new StoreError("unwritable", "a task is submitted twice");
     if (runs.some(({ id }) => this.#runs.has(id)))
       throw new StoreError("unwritable", "a run is submitted twice");
@@ -177,6 +182,13 @@ export class MemoryRows {
       if (progress.endedAt >= 0) this.#ends.push(task.id);
     }
     this.#taskOrder.add(submitted.map(({ task }) => task));
+  }
+
+  #asked({ task, of }: AlternativeTask): RowChanges["submitted"][number] {
+    const other = this.task(of);
+    invariant(other, `the task ${of} came before its alternatives`);
+    const { payload, settings } = other;
+    return { task: { ...task, payload, settings }, progress: { ...QUEUED, seq: task.submittedSeq } };
   }
 
   #addKey(keyed: KeyedTask): void {

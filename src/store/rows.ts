@@ -63,6 +63,19 @@ export interface ProgressedTask {
   readonly first?: { readonly zone: string; readonly agent: string; readonly seq: number } | undefined;
 }
 
+/** Payload and settings are those of the other task. */
+export interface AlternativeTask {
+  readonly task: SubmittedTask;
+  readonly of: string;
+}
+
+/** The result is that of the other task. */
+export interface ChosenTask {
+  readonly id: string;
+  readonly progress: TaskProgress;
+  readonly of: string;
+}
+
 export const QUEUED: TaskProgress = {
   status: "queued",
   attempt: 0,
@@ -111,7 +124,11 @@ export interface RunRow {
 /** What a block changes in the rows; committed with it or not at all. A task is named once in each list at most. */
 export interface RowChanges {
   readonly submitted: readonly { readonly task: SubmittedTask; readonly progress: TaskProgress }[];
+  /** Tasks that ask for the same as another task of an earlier block. */
+  readonly alternatives: readonly AlternativeTask[];
   readonly progressed: readonly ProgressedTask[];
+  /** Tasks of earlier blocks that have the result of another one, which ended in an earlier block. */
+  readonly chosen: readonly ChosenTask[];
   readonly keys: readonly KeyedTask[];
   readonly runs: readonly RunRow[];
   /** Runs of earlier blocks. */
@@ -122,7 +139,15 @@ export interface RowChanges {
   }[];
 }
 
-export const NO_CHANGES: RowChanges = { submitted: [], progressed: [], keys: [], runs: [], runsEnded: [] };
+export const NO_CHANGES: RowChanges = {
+  submitted: [],
+  alternatives: [],
+  progressed: [],
+  chosen: [],
+  keys: [],
+  runs: [],
+  runsEnded: [],
+};
 
 export interface TaskFilter {
   readonly zone: string;

@@ -132,6 +132,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     await commit(store, { ...submitted(taskOf("t1")), runs: [runOf("r1")] });
     const late: RowChanges = {
       ...submitted(taskOf("t2")),
+      alternatives: [{ task: taskOf("t3"), of: "t1" }],
       progressed: [{ id: "t1", progress: endedAt(100) }],
       keys: [{ zone: "main", agent: "ada", key: "k", taskId: "t2", bodyHash: "b" }],
       runs: [runOf("r2")],
@@ -139,10 +140,37 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     };
     expect(await store.commit(blockOn(first), late)).toBe(false);
     expect(await store.task("t2")).toBeUndefined();
+    expect(await store.task("t3")).toBeUndefined();
     expect((await store.task("t1"))?.status).toBe("queued");
     expect(await store.keyed(late.keys)).toEqual([]);
     expect(await store.run("r2")).toBeUndefined();
     expect(await store.run("r1")).toEqual(runOf("r1"));
+  });
+
+  test("[G-08] an alternative asks for what its node asks for, and a node gets the result that was chosen", async () => {
+    await using store = await open();
+    const run = { id: "r1", node: "build" };
+    const node = taskOf("t1", { run, settings: '{"needs":[]}' });
+    await commit(store, { ...submitted(node), runs: [runOf("r1")] });
+    const ids = ["t1 a", "t1 b"];
+    const alternatives = ids.map((id) => ({
+      task: taskOf(id, { run: { id: "r1", node: id }, submittedSeq: 2, payload: "", settings: "{}" }),
+      of: "t1",
+    }));
+    await commit(store, { alternatives });
+    expect(await store.task("t1 a")).toEqual({
+      ...alternatives[0]?.task,
+      ...QUEUED,
+      seq: 2,
+      payload: node.payload,
+      settings: node.settings,
+    });
+    await commit(store, { progressed: [{ id: "t1 b", progress: endedAt(50, { result: '"best"' }) }] });
+    const progress = { ...QUEUED, status: "completed", endedAt: 60, resultHash: "c", seq: 4 } as const;
+    await commit(store, { chosen: [{ id: "t1", progress, of: "t1 b" }] });
+    expect(await store.task("t1")).toEqual({ ...node, ...progress, result: '"best"' });
+    const found = await store.tasks({ zone: "main", runId: "r1" }, undefined, 10);
+    expect(found.map(({ id }) => id).sort()).toEqual(["t1", "t1 a", "t1 b"]);
   });
 
   test("[Q-14] a key is found by its zone, agent and key, and by nothing less", async () => {

@@ -20,5 +20,6 @@ export {
   describeRejection,
   describeWait,
   OUTCOME_WORDS,
+  SPECULATION_WORDS,
   STATUS_WORDS,
 } from "./sentences.ts";

@@ -3,6 +3,7 @@
  * functions return is safe to print.
  */
 
+import type { SpeculationCause } from "../graph/index.ts";
 import type { RunOutcome } from "../ledger/index.ts";
 import type { Needs, Reason, Rejection } from "../placement/index.ts";
 import type { RoomBarrier, StatusName, WaitReason } from "../scheduler/index.ts";
@@ -219,6 +220,13 @@ function listDependencies({ open, total }: Extract<WaitReason, { code: "Dependen
   return listed.join(", ");
 }
 
+/** Why a node is tried in several alternatives at once. */
+export const SPECULATION_WORDS: Record<SpeculationCause, string> = {
+  asked: "it asks for it",
+  forced: "force_speculate",
+  "risk-on-critical-path": "risky, and on the critical path",
+};
+
 export const STATUS_WORDS: Record<StatusName, string> = {
   waiting: "waiting",
   held: "held",
@@ -233,6 +241,7 @@ export const STATUS_WORDS: Record<StatusName, string> = {
   failed: "failed",
   cancelled: "cancelled",
   skipped: "skipped",
+  speculating: "tried in several alternatives",
 };
 
 export const OUTCOME_WORDS: Record<RunOutcome, string> = {

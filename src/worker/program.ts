@@ -73,5 +73,6 @@ function environmentOf(context: AttemptContext): Record<string, string> {
     ORRERY_ATTEMPT: String(context.attempt),
     ...(context.run === undefined ? {} : { ORRERY_RUN_ID: context.run }),
     ...(context.node === undefined ? {} : { ORRERY_NODE_ID: context.node }),
+    ...(context.alternative === undefined ? {} : { ORRERY_ALTERNATIVE: context.alternative }),
   };
 }

@@ -1,4 +1,5 @@
-import type { Assignment, LogEntry, Progress, Report } from "../protocol/index.ts";
+import type { Assessment, Assignment, LogEntry, Progress, Report } from "../protocol/index.ts";
+import { checkedAssessment } from "./assessment.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { traced } from "./attempt-span.ts";
 import type { Handler } from "./handler.ts";
@@ -43,6 +44,7 @@ export class TaskAttempt {
   #onEnd: ((report: Report) => void) | undefined;
   #endsByForce = false;
   #cost: number | undefined;
+  #assessment: Assessment | undefined;
 
   constructor(assignment: Assignment, host: AttemptHost) {
     this.key = keyOf(assignment);
@@ -110,6 +112,10 @@ export class TaskAttempt {
     this.#cost = Math.min((this.#cost ?? 0) + amount, MAX_COST);
   }
 
+  assess(assessment: Assessment): void {
+    this.#assessment = checkedAssessment(assessment);
+  }
+
   /** What comes after it was given up is nobody's concern. */
   #end(reportOf: () => Report): void {
     const onEnd = this.#onEnd;
@@ -158,6 +164,7 @@ export class TaskAttempt {
     const report: Report = { type: "finished", task, attempt, started_at: this.startedAt };
     if (result !== undefined) report.result = result;
     if (this.#cost !== undefined) report.cost = this.#cost;
+    if (this.#assessment !== undefined) report.assessment = this.#assessment;
     return report;
   }
 
@@ -191,10 +198,11 @@ class Context implements AttemptContext {
   readonly agent: string;
   declare readonly run?: string;
   declare readonly node?: string;
+  declare readonly alternative?: string;
 
   constructor(attempt: TaskAttempt) {
     this.#attempt = attempt;
-    const { task, attempt: number, task_type, zone, agent, run, node } = attempt.assignment;
+    const { task, attempt: number, task_type, zone, agent, run, node, alternative } = attempt.assignment;
     this.taskId = task;
     this.attempt = number;
     this.taskType = task_type;
@@ -202,6 +210,7 @@ class Context implements AttemptContext {
     this.agent = agent;
     if (run !== undefined) this.run = run;
     if (node !== undefined) this.node = node;
+    if (alternative !== undefined) this.alternative = alternative;
   }
 
   get signal(): AbortSignal {
@@ -226,6 +235,10 @@ class Context implements AttemptContext {
 
   get cost(): AttemptContext["cost"] {
     return (amount) => this.#attempt.addCost(amount);
+  }
+
+  get assess(): AttemptContext["assess"] {
+    return (assessment) => this.#attempt.assess(assessment);
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Assessment } from "../protocol/index.ts";
+
 /** What a handler knows about the attempt that it works on, and how it speaks to the server meanwhile. */
 export interface TaskContext {
   readonly taskId: string;
@@ -10,6 +12,8 @@ export interface TaskContext {
   /** The run and the node, where the task belongs to a graph. */
   readonly run?: string;
   readonly node?: string;
+  /** Where the node is tried in several ways at once, which of them this is: `speculate:primary`, `speculate:alt1` … */
+  readonly alternative?: string;
   /**
    * Aborted when the task is cancelled or its time is over. A handler that goes on regardless loses its slot after
    * a grace, and whatever it returns then counts for nothing.
@@ -20,6 +24,8 @@ export interface TaskContext {
   log(text: string): void;
   /** Adds to what the attempt has cost, in whatever unit the server counts. */
   cost(amount: number): void;
+  /** What the result is worth, where alternatives are compared. The last one counts. */
+  assess(assessment: Assessment): void;
 }
 
 /** What the worker adds for programs that it runs itself. */

@@ -1,9 +1,15 @@
 import type { FastifyReply } from "fastify";
 import { invariant } from "../../core/index.ts";
-import type { RunAnswer, RunPlanAnswer, RunSummary, TaskSummary } from "../../protocol/api-schemas.ts";
+import type {
+  RunAnswer,
+  RunPlanAnswer,
+  RunSummary,
+  TaskAnswer,
+  TaskSummary,
+} from "../../protocol/api-schemas.ts";
 import { CLASS_NAMES, REQUEST_STATES, TIER_NAMES } from "../../queue/index.ts";
 import type { RunRow } from "../../store/index.ts";
-import type { RunPlanView, RunView, TaskLineView, TaskView } from "../api.ts";
+import type { RunPlanView, RunView, SpeculationView, TaskLineView, TaskView } from "../api.ts";
 import { microsText } from "./amounts.ts";
 import { instantOrNull, instantText } from "./instants.ts";
 
@@ -13,11 +19,36 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Sends a task as JSON. Payload and result are texts of JSON already, and go as they are, however large. */
 export function sendTask(reply: FastifyReply, task: TaskView): FastifyReply {
-  const { payload, result = "null", progress } = task;
+  const { payload, result = "null", progress, speculation } = task;
   const shown = progress && { fraction: progress.fraction ?? null, message: progress.message ?? null };
   const summary = JSON.stringify(taskSummary(task)).slice(0, -1);
   const rest = `"payload":${payload},"result":${result},"progress":${JSON.stringify(shown ?? null)}`;
-  return reply.type(JSON_TYPE).send(`${summary},${rest}}`);
+  const tried = JSON.stringify(speculation ? speculationAnswer(speculation) : null);
+  return reply.type(JSON_TYPE).send(`${summary},${rest},"speculation":${tried}}`);
+}
+
+function speculationAnswer({
+  because,
+  alternatives,
+  outcome,
+}: SpeculationView): NonNullable<TaskAnswer["speculation"]> {
+  return {
+    because,
+    alternatives: alternatives.map(({ id, tag, isOpen, points }) => ({
+      task_id: id,
+      tag,
+      open: isOpen,
+      score: points ? scoreOf(points) : null,
+    })),
+    winner: alternatives[outcome?.winner ?? -1]?.tag ?? null,
+    decided_by: outcome?.by ?? null,
+  };
+}
+
+function scoreOf(points: readonly number[]) {
+  const [verification = 0, confidence = 0, size = 0, risk = 0, speed = 0] = points;
+  const total = points.reduce((sum, part) => sum + part, 0);
+  return { verification, confidence, size, risk, speed, total };
 }
 
 export function taskSummary(task: TaskLineView): TaskSummary {

@@ -1,5 +1,7 @@
 import type { Block } from "../../ledger/index.ts";
 import {
+  type AlternativeTask,
+  type ChosenTask,
   type KeyedTask,
   type ProgressedTask,
   QUEUED,
@@ -70,6 +72,36 @@ const TASKS: Columns<Added> = [
   ({ task }) => task.payload,
 ];
 
+const ALTERNATIVES: Columns<AlternativeTask> = [
+  ({ task }) => task.id,
+  ({ task }) => task.zone,
+  ({ task }) => task.agent,
+  ({ task }) => task.submittedSeq,
+  ({ task }) => task.enqueuedAt,
+  ({ task }) => task.estimateMs,
+  ({ task }) => task.priority,
+  ({ task }) => task.priorityClass,
+  ({ task }) => task.run?.id,
+  ({ task }) => task.run?.node,
+  ({ task }) => task.executor,
+  ({ task }) => task.type,
+  ({ task }) => task.requestState,
+  ({ task }) => task.payloadHash,
+  ({ of }) => of,
+];
+
+const CHOSEN: Columns<ChosenTask> = [
+  ({ id }) => id,
+  ({ progress }) => statusOf(progress),
+  ({ progress }) => progress.attempt,
+  ({ progress }) => progress.worker,
+  ({ progress }) => progress.startedAt,
+  ({ progress }) => progress.endedAt,
+  ({ progress }) => progress.seq,
+  ({ progress }) => progress.resultHash,
+  ({ of }) => of,
+];
+
 const PROGRESS_KIND: Columns<ProgressedTask> = [
   ({ progress }) => statusOf(progress),
   ({ progress }) => progress.attempt,
@@ -131,6 +163,8 @@ export function commitOf(block: Block, changes: RowChanges): Query {
   if (changes.submitted.length > 0) parts.push(...tasksOf(changes.submitted, first));
   addKinds(parts, "first-progress", first, FIRST_PROGRESS_KIND, FIRST_PROGRESS);
   addKinds(parts, "progress", again, PROGRESS_KIND, PROGRESS);
+  addColumns(parts, "alternatives", changes.alternatives, ALTERNATIVES);
+  addColumns(parts, "chosen", changes.chosen, CHOSEN);
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
   addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);
@@ -248,11 +282,13 @@ const statements = new Map<string, Statement>();
 function statementOf(parts: readonly Part[], offset: number): Statement {
   const base = sql("commit");
   if (parts.length === 0) return base;
-  const name = parts.reduce((names, part) => `${names} ${part.name}`, base.name);
-  let statement = statements.get(name);
+  const key = parts.reduce((names, part) => `${names} ${part.name}`, "");
+  let statement = statements.get(key);
   if (!statement) {
+    // A name made of the parts could be longer than PostgreSQL tells names apart.
+    const name = `${base.name} ${statements.size + 1}`;
     statement = { name, text: textOf(base.text, parts, offset) };
-    statements.set(name, statement);
+    statements.set(key, statement);
   }
   return statement;
 }
