@@ -11,6 +11,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   queue: ["core"],
   graph: ["core"],
   placement: ["core"],
+  // Usable without the rest.
+  runtime: ["core"],
   // Only their types: events are typed by what they record. docs/decisions/0003-events-by-type.md
   ledger: ["core", "queue", "graph", "placement"],
   scheduler: ["core", "ledger", "queue", "graph", "placement"],

@@ -1,0 +1,136 @@
+import { Account, type Budget, CHILD_BUDGET, COMPONENTS, type Component, NOTHING } from "./budget.ts";
+import { isLive, useBudget } from "./capabilities.ts";
+import type { FiberTable } from "./fiber-table.ts";
+
+/** What an opener takes of its nursery's pool beyond what it needs now, at most. */
+const CHUNK = 64;
+
+/**
+ * Who has how much. Nothing is made and nothing is lost: what all pools and fibers have, with what was spent, is what the
+ * runtime was started with, but for what was waived (used by `finally` blocks of fibers that had nothing left, or by a
+ * fiber that ended overdrawn).
+ */
+export class Accounts {
+  readonly spent = new Account();
+  readonly waived = new Account();
+  readonly #table: FiberTable;
+
+  constructor(table: FiberTable) {
+    this.#table = table;
+  }
+
+  /** What a fiber has; nothing where it is over. */
+  of(slot: number): Budget {
+    if (slot < 0) return NOTHING;
+    const table = this.#table;
+    return {
+      ops: Math.max(0, table.ops[slot] as number),
+      memory: table.memory[slot] as number,
+      spawnCount: table.spawnCount[slot] as number,
+      channelOps: table.channelOps[slot] as number,
+      syscalls: table.syscalls[slot] as number,
+    };
+  }
+
+  give(slot: number, budget: Budget): void {
+    const table = this.#table;
+    (table.ops[slot] as number) += budget.ops;
+    (table.memory[slot] as number) += budget.memory;
+    (table.spawnCount[slot] as number) += budget.spawnCount;
+    (table.channelOps[slot] as number) += budget.channelOps;
+    (table.syscalls[slot] as number) += budget.syscalls;
+  }
+
+  take(slot: number, budget: Budget): void {
+    const table = this.#table;
+    (table.ops[slot] as number) -= budget.ops;
+    (table.memory[slot] as number) -= budget.memory;
+    (table.spawnCount[slot] as number) -= budget.spawnCount;
+    (table.channelOps[slot] as number) -= budget.channelOps;
+    (table.syscalls[slot] as number) -= budget.syscalls;
+  }
+
+  /** Gives a new child its default, or what the pool still has. */
+  fillFrom(slot: number, pool: Account): void {
+    const table = this.#table;
+    const ops = Math.min(pool.ops, CHILD_BUDGET.ops);
+    const memory = Math.min(pool.memory, CHILD_BUDGET.memory);
+    const channelOps = Math.min(pool.channelOps, CHILD_BUDGET.channelOps);
+    const syscalls = Math.min(pool.syscalls, CHILD_BUDGET.syscalls);
+    table.ops[slot] = ops;
+    table.memory[slot] = memory;
+    table.channelOps[slot] = channelOps;
+    table.syscalls[slot] = syscalls;
+    pool.ops -= ops;
+    pool.memory -= memory;
+    pool.channelOps -= channelOps;
+    pool.syscalls -= syscalls;
+  }
+
+  /** Gives back what a fiber that is over did not use. */
+  refund(slot: number, pool: Account): void {
+    const table = this.#table;
+    const ops = table.ops[slot] as number;
+    if (ops >= 0) pool.ops += ops;
+    else this.waived.ops -= ops;
+    pool.memory += table.memory[slot] as number;
+    pool.spawnCount += table.spawnCount[slot] as number;
+    pool.channelOps += table.channelOps[slot] as number;
+    pool.syscalls += table.syscalls[slot] as number;
+  }
+
+  /**
+   * Sees to it that a fiber has an amount: out of the pools of the nurseries that it has open, whose body it runs, or out
+   * of its own nursery's by a `CapBudget`.
+   */
+  fund(slot: number, component: Component, amount: number): boolean {
+    const balances = this.#table[component];
+    for (
+      let core = this.#table.opened[slot];
+      core && (balances[slot] as number) < amount;
+      core = core.below
+    ) {
+      const available = core.pool[component];
+      const missing = amount - (balances[slot] as number);
+      const spare = component === "ops" ? Math.min(CHUNK, Math.floor(available / 2)) : 0;
+      const taken = Math.min(available, Math.max(missing, spare));
+      core.pool[component] -= taken;
+      (balances[slot] as number) += taken;
+    }
+    const missing = amount - (balances[slot] as number);
+    return missing <= 0 || this.#draw(slot, component, missing);
+  }
+
+  #draw(slot: number, component: Component, amount: number): boolean {
+    const capability = this.#table.holdings[slot]?.budget;
+    const pool = this.#table.nursery[slot]?.pool;
+    if (capability === undefined || pool === undefined || pool[component] < amount) return false;
+    if (!isLive(capability) || !useBudget(capability, component, amount)) return false;
+    pool[component] -= amount;
+    (this.#table[component][slot] as number) += amount;
+    return true;
+  }
+
+  /** Takes an amount that is there. */
+  spend(slot: number, component: Component, amount: number): void {
+    (this.#table[component][slot] as number) -= amount;
+    this.spent[component] += amount;
+  }
+
+  /** Takes what is there of an amount, and waives the rest. */
+  spendOrWaive(slot: number, component: Component, amount: number): void {
+    const covered = Math.min(amount, Math.max(0, this.#table[component][slot] as number));
+    this.spend(slot, component, covered);
+    this.spent[component] += amount - covered;
+    this.waived[component] += amount - covered;
+  }
+
+  /** What there is of all of them, for a look from outside. */
+  total(slots: Iterable<number>, pools: Iterable<Account>): Budget {
+    const sum = new Account();
+    for (const pool of pools) sum.give(pool);
+    for (const slot of slots)
+      for (const component of COMPONENTS) sum[component] += this.#table[component][slot] as number;
+    return sum.toBudget();
+  }
+}

@@ -1,0 +1,238 @@
+// Capabilities are objects that only a runtime can make: their fields are private, and their constructors ask for a key
+// that never leaves this file. What the runtime itself does with them are functions of this file rather than methods, so
+// that whoever holds a capability can attenuate and revoke it, and nothing else.
+
+import { Account, type Budget, type Component, readBudget, UNLIMITED } from "./budget.ts";
+import { RuntimeError } from "./errors.ts";
+
+const MINT: unique symbol = Symbol("mint");
+
+export type SyscallKind = "files" | "network" | "time" | "randomness";
+
+const SYSCALL_KINDS: readonly SyscallKind[] = ["files", "network", "time", "randomness"];
+
+interface Delegation {
+  /** Whether its holder may hand it on to children; false unless said, and never more than its source allows. */
+  readonly delegable?: boolean;
+}
+
+let isLiveOf: (capability: Capability) => boolean;
+let comesFrom: (capability: Capability, source: Capability) => boolean;
+
+export abstract class Capability {
+  readonly #from: Capability | undefined;
+  readonly #delegable: boolean;
+  #revoked = false;
+
+  constructor(key: symbol, from: Capability | undefined, delegable: boolean) {
+    if (key !== MINT)
+      throw new RuntimeError(
+        "CapabilityDenied",
+        "capabilities are granted by a runtime and attenuated from others",
+      );
+    this.#from = from;
+    this.#delegable = delegable && (from === undefined || from.#delegable);
+  }
+
+  get delegable(): boolean {
+    return this.#delegable;
+  }
+
+  /** Takes it back, and all that was attenuated from it. */
+  revoke(): void {
+    this.#revoked = true;
+  }
+
+  static {
+    isLiveOf = (capability) => {
+      for (let at: Capability | undefined = capability; at; at = at.#from) if (at.#revoked) return false;
+      return true;
+    };
+    comesFrom = (capability, source) => {
+      for (let at: Capability | undefined = capability; at; at = at.#from) if (at === source) return true;
+      return false;
+    };
+  }
+}
+
+let spawnOnce: (capability: CapSpawn) => boolean;
+
+/** The right to spawn, if limited so many times. */
+export class CapSpawn extends Capability {
+  readonly #from: CapSpawn | undefined;
+  #left: number;
+
+  constructor(key: symbol, limit: number, delegable: boolean, from?: CapSpawn) {
+    super(key, from, delegable);
+    this.#from = from;
+    this.#left = limit;
+  }
+
+  attenuate({
+    limit = Number.POSITIVE_INFINITY,
+    delegable = false,
+  }: Delegation & { limit?: number } = {}): CapSpawn {
+    return new CapSpawn(MINT, readLimit(limit), delegable, this);
+  }
+
+  static {
+    spawnOnce = (capability) => {
+      for (let at: CapSpawn | undefined = capability; at; at = at.#from) if (at.#left <= 0) return false;
+      for (let at: CapSpawn | undefined = capability; at; at = at.#from)
+        if (at.#left !== Number.POSITIVE_INFINITY) at.#left--;
+      return true;
+    };
+  }
+}
+
+let drawFrom: (capability: CapBudget, component: Component, amount: number) => boolean;
+
+/** The right of a fiber to recharge itself from its nursery's pool, up to a limit. */
+export class CapBudget extends Capability {
+  readonly #from: CapBudget | undefined;
+  readonly #left: Account;
+
+  constructor(key: symbol, limit: Budget, delegable: boolean, from?: CapBudget) {
+    super(key, from, delegable);
+    this.#from = from;
+    this.#left = new Account(limit);
+  }
+
+  attenuate(limit: Partial<Budget>, { delegable = false }: Delegation = {}): CapBudget {
+    return new CapBudget(MINT, readBudget(limit, this.#left.toBudget(), "limit"), delegable, this);
+  }
+
+  static {
+    drawFrom = (capability, component, amount) => {
+      for (let at: CapBudget | undefined = capability; at; at = at.#from)
+        if (at.#left[component] < amount) return false;
+      for (let at: CapBudget | undefined = capability; at; at = at.#from) at.#left[component] -= amount;
+      return true;
+    };
+  }
+}
+
+let channelAllows: (capability: CapChannel, operation: ChannelRight) => boolean;
+
+export type ChannelRight = "send" | "receive";
+
+/** The right to use channels. */
+export class CapChannel extends Capability {
+  readonly #rights: readonly ChannelRight[];
+
+  constructor(key: symbol, rights: readonly ChannelRight[], delegable: boolean, from?: CapChannel) {
+    super(key, from, delegable);
+    this.#rights = rights;
+  }
+
+  attenuate(rights: readonly ChannelRight[], { delegable = false }: Delegation = {}): CapChannel {
+    return new CapChannel(
+      MINT,
+      this.#rights.filter((right) => rights.includes(right)),
+      delegable,
+      this,
+    );
+  }
+
+  static {
+    channelAllows = (capability, operation) => capability.#rights.includes(operation);
+  }
+}
+
+let syscallAllows: (capability: CapSyscall, kind: SyscallKind) => boolean;
+
+/** The right to reach outside: files, the network, the time, randomness. */
+export class CapSyscall extends Capability {
+  readonly #kinds: readonly SyscallKind[];
+
+  constructor(key: symbol, kinds: readonly SyscallKind[], delegable: boolean, from?: CapSyscall) {
+    super(key, from, delegable);
+    this.#kinds = kinds;
+  }
+
+  attenuate(kinds: readonly SyscallKind[], { delegable = false }: Delegation = {}): CapSyscall {
+    return new CapSyscall(
+      MINT,
+      this.#kinds.filter((kind) => kinds.includes(kind)),
+      delegable,
+      this,
+    );
+  }
+
+  static {
+    syscallAllows = (capability, kind) => capability.#kinds.includes(kind);
+  }
+}
+
+/** A capability of the task's own, known by its name. */
+export class CapNamed extends Capability {
+  readonly capability: string;
+
+  constructor(key: symbol, name: string, delegable: boolean, from?: CapNamed) {
+    super(key, from, delegable);
+    this.capability = name;
+  }
+
+  attenuate({ delegable = false }: Delegation = {}): CapNamed {
+    return new CapNamed(MINT, this.capability, delegable, this);
+  }
+}
+
+/** What makes capabilities out of nothing; the runtime has one, and whoever has the runtime. */
+export class Mint {
+  spawn({
+    limit = Number.POSITIVE_INFINITY,
+    delegable = false,
+  }: Delegation & { limit?: number } = {}): CapSpawn {
+    return new CapSpawn(MINT, readLimit(limit), delegable);
+  }
+
+  budget(limit: Partial<Budget>, { delegable = false }: Delegation = {}): CapBudget {
+    return new CapBudget(MINT, readBudget(limit, UNLIMITED, "limit"), delegable);
+  }
+
+  channel(
+    rights: readonly ChannelRight[] = ["send", "receive"],
+    { delegable = false }: Delegation = {},
+  ): CapChannel {
+    return new CapChannel(MINT, [...rights], delegable);
+  }
+
+  syscall(kinds: readonly SyscallKind[] = SYSCALL_KINDS, { delegable = false }: Delegation = {}): CapSyscall {
+    return new CapSyscall(MINT, [...kinds], delegable);
+  }
+
+  named(name: string, { delegable = false }: Delegation = {}): CapNamed {
+    return new CapNamed(MINT, name, delegable);
+  }
+}
+
+function readLimit(limit: number): number {
+  if (limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 0)) return limit;
+  throw new RuntimeError("InvalidArgument", `limit is ${String(limit)}; it is a whole number from 0 on`);
+}
+
+export function isLive(capability: Capability): boolean {
+  return isLiveOf(capability);
+}
+
+/** Whether one is the other or was attenuated from it. */
+export function isFrom(capability: Capability, source: Capability): boolean {
+  return comesFrom(capability, source);
+}
+
+export function useSpawn(capability: CapSpawn): boolean {
+  return spawnOnce(capability);
+}
+
+export function useBudget(capability: CapBudget, component: Component, amount: number): boolean {
+  return drawFrom(capability, component, amount);
+}
+
+export function allowsChannel(capability: CapChannel, right: ChannelRight): boolean {
+  return channelAllows(capability, right);
+}
+
+export function allowsSyscall(capability: CapSyscall, kind: SyscallKind): boolean {
+  return syscallAllows(capability, kind);
+}

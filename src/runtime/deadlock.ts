@@ -1,0 +1,61 @@
+import { Cancelled, Deadlock } from "./errors.ts";
+import type { Kernel } from "./kernel.ts";
+import type { NurseryCore } from "./nursery-core.ts";
+import { EXHAUSTED, FAILED } from "./states.ts";
+
+/** How many of those who wait are named. */
+const NAMED = 20;
+
+/**
+ * Nothing can run, no timer is set and no promise awaited: whoever still waits would wait forever. Those that ran out of
+ * budget fail with that. If there are none it is a deadlock, and all roots fail with who waits for what.
+ */
+export function settleStall(kernel: Kernel): boolean {
+  const { table, exhaustions } = kernel;
+  if (table.alive === 0) return false;
+  const nurseries = new Set<NurseryCore>();
+  let exhausted = false;
+  for (const slot of aliveSlots(kernel)) {
+    if (table.state[slot] !== EXHAUSTED) continue;
+    exhausted = true;
+    nurseries.add(table.nursery[slot] as NurseryCore);
+  }
+  let failed = false;
+  for (const core of nurseries) failed = exhaustions.failStalled(core) || failed;
+  // What is left of them is to be recharged from outside.
+  if (failed || exhausted) return failed;
+  return failRoots(kernel, describeWaits(kernel));
+}
+
+function* aliveSlots({ table }: Kernel): Generator<number> {
+  for (let slot = 0; slot < table.used; slot++) if (table.fiber[slot] !== undefined) yield slot;
+}
+
+function describeWaits(kernel: Kernel): Deadlock {
+  const waits: string[] = [];
+  let total = 0;
+  for (const slot of aliveSlots(kernel)) {
+    const pending = kernel.table.pending[slot];
+    if (pending === undefined) continue;
+    total++;
+    if (waits.length < NAMED) waits.push(`fiber ${kernel.table.idOf(slot)} waits for ${pending.describe()}`);
+  }
+  return new Deadlock(waits, total);
+}
+
+function failRoots(kernel: Kernel, deadlock: Deadlock): boolean {
+  const { table, root, cancellation } = kernel;
+  let any = false;
+  for (let slot = root.first; slot >= 0; slot = table.next[slot] as number) {
+    let core = table.opened[slot];
+    while (core?.below) core = core.below;
+    if (core === undefined || core.state === "Cancelling" || core.isOver) continue;
+    core.note(FAILED, deadlock);
+    cancellation.cancelNursery(
+      core,
+      new Cancelled("everything is blocked", "NurseryCancelled", { cause: deadlock }),
+    );
+    any = true;
+  }
+  return any;
+}

@@ -1,0 +1,235 @@
+import type { Budget } from "./budget.ts";
+import type { CapBudget, SyscallKind } from "./capabilities.ts";
+import { Allocation, Syscall } from "./charges.ts";
+import { Cancelled, RuntimeError } from "./errors.ts";
+import { fiberId } from "./fiber-table.ts";
+import type { Capabilities, Holdings } from "./holdings.ts";
+import { DONE, Instruction, PAUSE, type Progress, STUCK, type Steps } from "./instruction.ts";
+import type { Kernel } from "./kernel.ts";
+import type { Nursery } from "./nursery.ts";
+import type { NurseryCore, NurseryOptions } from "./nursery-core.ts";
+import { FIBER_STATES, type FiberState, READY, SUCCEEDED, WAS_CANCELLED } from "./states.ts";
+
+/** A fiber for who spawned it. */
+export interface Handle<T = unknown> {
+  readonly id: number;
+  readonly state: FiberState;
+  readonly budget: Budget;
+  /** Waits for its end: gives what it returned, or throws what it threw. */
+  join(): Instruction<T>;
+  /** Ends it; its `finally` blocks run. */
+  cancel(): void;
+}
+
+/** Who waits for a fiber's end. */
+interface Joiner {
+  wake(): void;
+}
+
+type Body<T> = (nursery: Nursery, fiber: Fiber) => Steps<T>;
+
+let slotOf: (fiber: Fiber) => number;
+let endIt: (fiber: Fiber, rank: number, value: unknown) => void;
+let addJoiner: (fiber: Fiber, joiner: Joiner) => boolean;
+let dropJoiner: (fiber: Fiber, joiner: Joiner) => void;
+let outcomeOf: (fiber: Fiber) => { rank: number; value: unknown };
+let coreOf: (fiber: Fiber) => NurseryCore;
+
+/**
+ * A fiber: a handle for who spawned it, and for its own code what it acts by. The one is the other because it is the only
+ * object that a spawn makes. What only its own code may do is refused to all others.
+ */
+export class Fiber<T = unknown> implements Handle<T> {
+  readonly #kernel: Kernel;
+  readonly #core: NurseryCore;
+  readonly #place: number;
+  readonly #generation: number;
+  /** The state in which it ended; until then the table has it. */
+  #ended: number = READY;
+  #rank: number = SUCCEEDED;
+  #value: unknown = undefined;
+  #joiners: Joiner | Set<Joiner> | undefined = undefined;
+
+  constructor(kernel: Kernel, core: NurseryCore, slot: number, generation: number) {
+    this.#kernel = kernel;
+    this.#core = core;
+    this.#place = slot;
+    this.#generation = generation;
+  }
+
+  get id(): number {
+    return fiberId(this.#place, this.#generation);
+  }
+
+  get state(): FiberState {
+    const number = this.#ended === READY ? this.#kernel.table.state[this.#place] : this.#ended;
+    return FIBER_STATES[number as number] as FiberState;
+  }
+
+  get budget(): Budget {
+    return this.#kernel.accounts.of(slotOf(this as unknown as Fiber));
+  }
+
+  get capabilities(): Holdings {
+    return this.#kernel.holdingsOf(this.#own());
+  }
+
+  join(): Instruction<T> {
+    return new Join<T>(this.#kernel, this as Fiber<unknown> as Fiber<T>);
+  }
+
+  cancel(): void {
+    if (this.#ended === READY) this.#kernel.cancel(this.#place);
+  }
+
+  /** Lets others run. It costs nothing. */
+  pause(): typeof PAUSE {
+    return PAUSE;
+  }
+
+  /**
+   * Charges iterations of a loop, and says whether it is time to `yield`. Who does not then may overdraw by one
+   * interval, which is deducted at the next recharge.
+   */
+  loop(iterations = 1): boolean {
+    const kernel = this.#kernel;
+    if (kernel.current !== this.#place || this.#ended !== READY) this.#own();
+    kernel.left -= iterations;
+    return kernel.left < 0 && kernel.due(iterations);
+  }
+
+  /** Charges calls; see `loop`. */
+  call(calls = 1): boolean {
+    return this.loop(calls);
+  }
+
+  /** Charges memory, and waits where there is not enough. */
+  alloc(bytes: number): Instruction<void> {
+    this.#own();
+    return new Allocation(bytes);
+  }
+
+  /** Reaches outside, with the capability for it: charges, calls, and waits for what that gives. */
+  syscall<R>(kind: SyscallKind, call: () => R | PromiseLike<R>): Instruction<R> {
+    this.#own();
+    return new Syscall<R>(kind, call);
+  }
+
+  /** Takes more from the nursery's pool by a `CapBudget` that it holds. Says whether there was enough of both. */
+  recharge(capability: CapBudget, budget: Partial<Budget>): boolean {
+    return this.#kernel.rechargeSelf(this.#own(), capability, budget);
+  }
+
+  /** Opens a nursery, whose pool comes out of what this fiber has, runs the body, and waits for all children. */
+  nursery<R>(
+    budget: Partial<Budget> | undefined,
+    capabilities: Capabilities | undefined,
+    body: Body<R>,
+    options: NurseryOptions = {},
+  ): Steps<R> {
+    return this.#kernel.nursery(this.#own(), this as unknown as Fiber, {
+      budget,
+      capabilities,
+      body,
+      options,
+    });
+  }
+
+  #own(): number {
+    if (this.#ended === READY && this.#kernel.current === this.#place) return this.#place;
+    throw new RuntimeError("CapabilityDenied", "only the fiber itself may do that, while it runs");
+  }
+
+  static {
+    slotOf = (fiber) => (fiber.#ended === READY ? fiber.#place : -1);
+    coreOf = (fiber) => fiber.#core;
+    outcomeOf = (fiber) => ({ rank: fiber.#rank, value: fiber.#value });
+    endIt = (fiber, rank, value) => {
+      fiber.#ended = fiber.#kernel.table.state[fiber.#place] as number;
+      fiber.#rank = rank;
+      fiber.#value = value;
+      const joiners = fiber.#joiners;
+      if (joiners === undefined) return;
+      fiber.#joiners = undefined;
+      if (joiners instanceof Set) for (const joiner of joiners) joiner.wake();
+      else joiners.wake();
+    };
+    addJoiner = (fiber, joiner) => {
+      if (fiber.#ended !== READY) return false;
+      const joiners = fiber.#joiners;
+      if (joiners === undefined) fiber.#joiners = joiner;
+      else if (joiners instanceof Set) joiners.add(joiner);
+      else fiber.#joiners = new Set([joiners, joiner]);
+      return true;
+    };
+    dropJoiner = (fiber, joiner) => {
+      const joiners = fiber.#joiners;
+      if (joiners instanceof Set) joiners.delete(joiner);
+      else if (joiners === joiner) fiber.#joiners = undefined;
+    };
+  }
+}
+
+/** -1 where it is over. */
+export function slotOfFiber(fiber: Fiber): number {
+  return slotOf(fiber);
+}
+
+/** Keeps how a fiber ended, and wakes who joined it. */
+export function endFiber(fiber: Fiber, rank: number, value: unknown): void {
+  endIt(fiber, rank, value);
+}
+
+/** Calls back when a fiber that is not over is. */
+export function whenOver(fiber: Fiber, told: (rank: number, value: unknown) => void): void {
+  addJoiner(fiber, {
+    wake: () => {
+      const { rank, value } = outcomeOf(fiber);
+      told(rank, value);
+    },
+  });
+}
+
+export class Join<T> extends Instruction<T> {
+  readonly #kernel: Kernel;
+  readonly target: Fiber;
+  #slot = -1;
+
+  constructor(kernel: Kernel, target: Fiber<T>) {
+    super();
+    this.#kernel = kernel;
+    this.target = target as unknown as Fiber;
+  }
+
+  start(kernel: Kernel, slot: number): Progress {
+    const core = coreOf(this.target);
+    if (kernel.table.nursery[slot] !== core && core.openerFiber !== kernel.table.fiber[slot])
+      throw new RuntimeError(
+        "ResultNotVisible",
+        "a fiber's result is for its nursery: its opener, and its other children",
+      );
+    if (!addJoiner(this.target, this)) return DONE;
+    this.#slot = slot;
+    return STUCK;
+  }
+
+  wake(): void {
+    this.#kernel.wake(this.#slot);
+  }
+
+  result(): T {
+    const { rank, value } = outcomeOf(this.target);
+    if (rank === SUCCEEDED) return value as T;
+    if (rank === WAS_CANCELLED && !(value instanceof Error))
+      throw new Cancelled("the fiber that was joined was cancelled", "FiberCancelled");
+    throw value;
+  }
+
+  abandon(): void {
+    dropJoiner(this.target, this);
+  }
+
+  describe(): string {
+    return `the end of fiber ${this.target.id}`;
+  }
+}

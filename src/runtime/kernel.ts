@@ -1,0 +1,398 @@
+import { Accounts } from "./accounts.ts";
+import { Account, type Budget, type Component } from "./budget.ts";
+import { Cancellation } from "./cancellation.ts";
+import { type Capability, type CapBudget, isLive } from "./capabilities.ts";
+import { settleStall } from "./deadlock.ts";
+import { BudgetExhausted, Panic, RuntimeError } from "./errors.ts";
+import { Exhaustions } from "./exhaustions.ts";
+import { endFiber, Fiber } from "./fiber.ts";
+import { type AnyFunction, FiberTable, SPECIAL, UNWINDING } from "./fiber-table.ts";
+import { type Capabilities, type Holdings, NO_HOLDINGS } from "./holdings.ts";
+import type { Steps } from "./instruction.ts";
+import type { Loop } from "./loop.ts";
+import { type Opening, runNursery } from "./nursery.ts";
+import { NurseryCore } from "./nursery-core.ts";
+import type { Observer } from "./observer.ts";
+import { Processor } from "./processor.ts";
+import type { Profile } from "./profiles.ts";
+import { Ring } from "./rings.ts";
+import { Slices } from "./slices.ts";
+import {
+  CANCELLED,
+  COMPLETED,
+  checkFiberMove,
+  FAILED,
+  type NurseryState,
+  READY,
+  SUCCEEDED,
+  WAS_CANCELLED,
+} from "./states.ts";
+import { Timers } from "./timers.ts";
+
+export interface KernelSettings {
+  readonly profile: Profile;
+  readonly processors: number;
+  readonly budget: Budget;
+  readonly yieldInterval: number;
+  /** How long the `finally` blocks of a cancelled fiber may take each time that they wait. */
+  readonly graceMs: number;
+  /** How deep fibers may be nested. */
+  readonly maxDepth: number;
+  readonly observer: Observer;
+}
+
+/**
+ * What all parts of a runtime act on: the table of fibers and what happens to one of them. Which fiber runs next is not
+ * decided here but by a loop, which calls `run`. During a slice ops are counted down in `left`; what they come to is
+ * written back at the switch.
+ */
+export class Kernel {
+  readonly settings: KernelSettings;
+  readonly table = new FiberTable();
+  readonly accounts: Accounts;
+  readonly timers = new Timers();
+  readonly cancellation: Cancellation;
+  readonly #slices: Slices;
+  readonly exhaustions: Exhaustions;
+  readonly processors: readonly Processor[];
+  /** Roots, for whichever processor is free first. */
+  readonly global = new Ring();
+  readonly root: NurseryCore;
+  readonly loop: Loop;
+  readonly counters = { spawned: 0, slices: 0, completed: 0, cancelled: 0, exhausted: 0, recharged: 0 };
+  /** The processor that acts. */
+  processor: Processor;
+  /** The slot of the fiber that runs, -1 between slices. */
+  current = -1;
+  /** Ops that can be spent before somebody has to look. */
+  left = 0;
+  /** Ops of this slice that are written back already. */
+  sliceOps = 0;
+  #granted = 0;
+  #nurseries = 0;
+  #selects = 0;
+  /** What is thrown into fibers when they run next. */
+  readonly #thrown = new Map<number, unknown>();
+
+  constructor(settings: KernelSettings, loopFor: (kernel: Kernel) => Loop) {
+    this.settings = settings;
+    this.accounts = new Accounts(this.table);
+    this.cancellation = new Cancellation(this);
+    this.#slices = new Slices(this);
+    this.exhaustions = new Exhaustions(this);
+    this.processors = Array.from({ length: settings.processors }, (_, id) => new Processor(id, this.global));
+    this.processor = this.processors[0] as Processor;
+    const nobody = { slot: -1, fiber: undefined, below: undefined };
+    this.root = new NurseryCore(this.nextNurseryId(), nobody, new Account(settings.budget), NO_HOLDINGS, {});
+    this.loop = loopFor(this);
+  }
+
+  nowMs(): number {
+    return this.loop.nowMs();
+  }
+
+  /** Where a `select` begins to look. */
+  nextSelect(): number {
+    return this.#selects++;
+  }
+
+  nextNurseryId(): number {
+    return this.#nurseries++;
+  }
+
+  /** Runs a fiber that the loop took from a queue, until it lets go. */
+  run(slot: number): void {
+    this.#slices.run(slot);
+  }
+
+  /** To be called when a slice begins. */
+  begin(slot: number): void {
+    this.current = slot;
+    this.counters.slices++;
+    this.sliceOps = 0;
+    this.#grant(slot);
+  }
+
+  move(slot: number, to: number): void {
+    const { state } = this.table;
+    const from = state[slot] as number;
+    checkFiberMove(from, to);
+    state[slot] = to;
+    const { moved } = this.settings.observer;
+    if (moved !== undefined) moved(this.table.idOf(slot), from, to);
+  }
+
+  /** Goes on after what a fiber waited for has come. */
+  wake(slot: number): void {
+    this.table.pending[slot] = undefined;
+    this.resume(slot);
+  }
+
+  /** Puts a fiber that waited, for whatever, among those that are to run. */
+  resume(slot: number): void {
+    if (this.table.state[slot] !== CANCELLED) this.move(slot, READY);
+    this.enqueue(slot);
+  }
+
+  enqueue(slot: number): void {
+    const home = this.processors[this.table.home[slot] as number] as Processor;
+    home.pushWoken(slot, this.table.priority[slot] as number);
+    this.loop.woken(home);
+  }
+
+  /** Throws into a fiber when it runs next. */
+  throwInto(slot: number, error: unknown): void {
+    this.#thrown.set(slot, error);
+    (this.table.flags[slot] as number) |= SPECIAL;
+  }
+
+  takeThrown(slot: number): unknown {
+    const error = this.#thrown.get(slot);
+    this.#thrown.delete(slot);
+    if (this.table.state[slot] !== CANCELLED) (this.table.flags[slot] as number) &= ~SPECIAL;
+    return error;
+  }
+
+  /** Opens a nursery in the fiber that runs. */
+  nursery<R>(slot: number, fiber: Fiber, opening: Opening<R>): Steps<R> {
+    return runNursery(this, slot, fiber, opening);
+  }
+
+  /** Told when nothing can run and nothing is awaited. Says whether something can now. */
+  stalled(): boolean {
+    return settleStall(this);
+  }
+
+  cancel(slot: number): void {
+    this.cancellation.cancelFiber(slot);
+  }
+
+  /** Says what a fiber may do, or refuses and says why. */
+  check<K extends "spawn" | "channel" | "syscall">(
+    slot: number,
+    kind: K,
+    operation: string,
+    allows: (capability: NonNullable<Capabilities[K]>) => boolean,
+  ): void {
+    const capability = this.table.holdings[slot]?.[kind] as NonNullable<Capabilities[K]> | undefined;
+    const because = denial(capability, allows);
+    this.settings.observer.checked?.({
+      fiber: this.table.idOf(slot),
+      capability: kind,
+      operation,
+      allowed: because === undefined,
+    });
+    if (because === undefined) return;
+    throw new RuntimeError("CapabilityDenied", `${operation} needs the capability ${kind}, ${because}`);
+  }
+
+  holdingsOf(slot: number): Holdings {
+    return this.table.holdings[slot] ?? NO_HOLDINGS;
+  }
+
+  /** Charges one op and an amount of a component, or says what is lacking. */
+  charge(slot: number, component: Component, amount: number): Component | undefined {
+    this.flush(slot);
+    const { accounts, table } = this;
+    if (((table.flags[slot] as number) & UNWINDING) !== 0) {
+      accounts.spendOrWaive(slot, "ops", 1);
+      accounts.spendOrWaive(slot, component, amount);
+      this.sliceOps++;
+      return undefined;
+    }
+    if ((table.ops[slot] as number) < 1 && !accounts.fund(slot, "ops", 1)) return "ops";
+    if ((table[component][slot] as number) < amount && !accounts.fund(slot, component, amount))
+      return component;
+    accounts.spend(slot, "ops", 1);
+    accounts.spend(slot, component, amount);
+    this.sliceOps++;
+    this.#grant(slot);
+    return undefined;
+  }
+
+  /** Asked when `left` is used up: whether it is time to yield. Refuses who has overdrawn by more than an interval. */
+  due(asked: number): boolean {
+    const { current: slot, table, settings } = this;
+    if (!Number.isSafeInteger(asked) || asked < 0) {
+      this.left += asked;
+      throw new RuntimeError(
+        "InvalidArgument",
+        `a charge is ${String(asked)}; it is a whole number from 0 on`,
+      );
+    }
+    this.flush(slot);
+    const overdraft = -(table.ops[slot] as number);
+    if (overdraft > 0) this.accounts.fund(slot, "ops", 0);
+    this.#grant(slot);
+    if (
+      (table.ops[slot] as number) < -settings.yieldInterval &&
+      ((table.flags[slot] as number) & UNWINDING) === 0
+    )
+      throw new BudgetExhausted(
+        "ops",
+        `the fiber has used ${settings.yieldInterval} ops more than it had without yielding`,
+      );
+    return (table.ops[slot] as number) < 0 || this.sliceOps >= settings.yieldInterval;
+  }
+
+  /** Writes back what the running fiber has spent. */
+  flush(slot: number): void {
+    const spent = this.#granted - this.left;
+    if (spent === 0 || slot !== this.current) return;
+    (this.table.ops[slot] as number) -= spent;
+    this.accounts.spent.ops += spent;
+    this.sliceOps += spent;
+    this.#granted = this.left;
+  }
+
+  rechargeSelf(slot: number, capability: CapBudget, budget: Partial<Budget>): boolean {
+    this.flush(slot);
+    const done = this.exhaustions.rechargeSelf(slot, capability, budget);
+    this.#grant(slot);
+    return done;
+  }
+
+  /** Waits for a promise. What it comes to is told to `settle` in the order that the loop decides; then the fiber wakes. */
+  outside(
+    slot: number,
+    promise: PromiseLike<unknown>,
+    settle: (value: unknown, thrown?: { error: unknown }) => void,
+  ): () => void {
+    return this.loop.outside(promise, (value, thrown) => {
+      settle(value, thrown);
+      this.wake(slot);
+    });
+  }
+
+  /** Makes a fiber, which is not offered to any processor yet and has nothing. */
+  admit(
+    core: NurseryCore,
+    code: AnyFunction,
+    args: readonly unknown[],
+    holdings: Holdings,
+    depth: number,
+  ): number {
+    const { table } = this;
+    const slot = table.take();
+    table.state[slot] = READY;
+    table.depth[slot] = depth;
+    table.priority[slot] = 0;
+    table.code[slot] = code;
+    table.args[slot] = args;
+    table.nursery[slot] = core;
+    table.holdings[slot] = holdings;
+    table.ops[slot] = table.memory[slot] = 0;
+    table.spawnCount[slot] = table.channelOps[slot] = table.syscalls[slot] = 0;
+    table.fiber[slot] = new Fiber(this, core, slot, table.generation[slot] as number);
+    const { first } = core;
+    table.next[slot] = first;
+    table.previous[slot] = -1;
+    if (first >= 0) table.previous[first] = slot;
+    core.first = slot;
+    core.live++;
+    this.counters.spawned++;
+    return slot;
+  }
+
+  /** Lets a new fiber be run. */
+  offer(slot: number): void {
+    const { processor, table } = this;
+    table.home[slot] = processor.id;
+    processor.pushNew(slot, table.priority[slot] as number);
+    this.loop.offered(processor);
+  }
+
+  depthBelow(slot: number): number {
+    const depth = (this.table.depth[slot] as number) + 1;
+    if (depth <= this.settings.maxDepth) return depth;
+    throw new Panic(
+      `fibers are nested ${this.settings.maxDepth} deep; more are not allowed (maxDepth)`,
+      "StackOverflow",
+    );
+  }
+
+  moveNursery(core: NurseryCore, to: NurseryState): void {
+    const from = core.state;
+    core.move(to);
+    this.settings.observer.nurseryMoved?.(core.id, from, to);
+  }
+
+  /** Ends a nursery without children: what is left of its pool goes back to its opener. */
+  settleNursery(core: NurseryCore): void {
+    this.moveNursery(core, core.state === "Closing" ? "Closed" : "Cancelled");
+    if (core.timer) this.timers.drop(core.timer);
+    this.flush(core.opener);
+    this.accounts.give(core.opener, core.pool);
+    core.pool.take(core.pool.toBudget());
+    this.table.opened[core.opener] = core.below;
+    this.regrant(core.opener);
+  }
+
+  /** To be called when the running fiber's budget was changed. */
+  regrant(slot: number): void {
+    if (slot === this.current) this.#grant(slot);
+  }
+
+  /** Ends a fiber: its budget goes back, who joined it wakes, its nursery hears of it. */
+  finish(slot: number, rank: number, value: unknown): void {
+    const { table, counters } = this;
+    this.flush(slot);
+    const core = table.nursery[slot] as NurseryCore;
+    const wasCancelled = table.state[slot] === CANCELLED;
+    if (wasCancelled) counters.cancelled++;
+    else {
+      counters.completed++;
+      this.move(slot, COMPLETED);
+    }
+    const orphan = table.opened[slot];
+    if (orphan !== undefined) this.cancellation.orphan(orphan, core);
+    this.accounts.refund(slot, core.pool);
+    this.#unlink(slot, core);
+    const fiber = table.fiber[slot] as Fiber;
+    table.pending[slot] = undefined;
+    if (this.#thrown.size > 0) this.#thrown.delete(slot);
+    this.cancellation.forget(slot);
+    endFiber(fiber, wasCancelled && rank < FAILED ? WAS_CANCELLED : rank, value);
+    table.release(slot);
+    // A child that ends with a cancellation that was not its own, of a nursery within it, has failed.
+    if (rank > SUCCEEDED && !(wasCancelled && rank === WAS_CANCELLED))
+      this.cancellation.childFailed(core, Math.max(rank, rank === WAS_CANCELLED ? FAILED : rank), value);
+    this.childEnded(core);
+  }
+
+  /** Told when a nursery has one child less. */
+  childEnded(core: NurseryCore): void {
+    core.live--;
+    if (core.live > 0) return;
+    if (core.heir !== undefined) this.cancellation.orphanEnded(core);
+    else if (core.awaited) {
+      core.awaited = false;
+      this.settleNursery(core);
+      this.wake(core.opener);
+    }
+  }
+
+  #grant(slot: number): void {
+    const ops = this.table.ops[slot] as number;
+    const most = this.settings.yieldInterval - 1 - this.sliceOps;
+    this.left = this.#granted = Math.max(0, Math.min(ops, most)) | 0;
+  }
+
+  #unlink(slot: number, core: NurseryCore): void {
+    const { next, previous } = this.table;
+    const after = next[slot] as number;
+    const before = previous[slot] as number;
+    if (before >= 0) next[before] = after;
+    else core.first = after;
+    if (after >= 0) previous[after] = before;
+  }
+}
+
+function denial<C extends Capability>(
+  capability: C | undefined,
+  allows: (capability: C) => boolean,
+): string | undefined {
+  if (capability === undefined) return "which the fiber does not hold";
+  if (!isLive(capability)) return "which was revoked";
+  return allows(capability) ? undefined : "which does not go so far";
+}

@@ -1,0 +1,17 @@
+import type { Processor } from "./processor.ts";
+
+/** What decides which fiber runs next, and has the clock. */
+export interface Loop {
+  nowMs(): number;
+  /** Told when a processor got a fiber that it alone can run. */
+  woken(processor: Processor): void;
+  /** Told when there is something that any processor could run: in the deque of this one, or among the roots. */
+  offered(processor: Processor | undefined): void;
+  /** Waits for a promise, and calls back between slices. Gives what forgets it. */
+  outside(
+    promise: PromiseLike<unknown>,
+    settle: (value: unknown, thrown?: { error: unknown }) => void,
+  ): () => void;
+  /** Resolves when nothing is left that could run. */
+  close(): void;
+}

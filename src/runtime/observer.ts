@@ -1,0 +1,16 @@
+/** A capability that was asked for. */
+export interface CapabilityCheck {
+  readonly fiber: number;
+  readonly capability: "spawn" | "channel" | "syscall";
+  /** What it was asked for: "spawn", "send", "receive", "files" … */
+  readonly operation: string;
+  readonly allowed: boolean;
+}
+
+/** Is told what happens, while it happens. It must not throw. */
+export interface Observer {
+  readonly checked?: ((check: CapabilityCheck) => void) | undefined;
+  /** States by their numbers, see `FIBER_STATES`. */
+  readonly moved?: ((fiber: number, from: number, to: number) => void) | undefined;
+  readonly nurseryMoved?: ((nursery: number, from: string, to: string) => void) | undefined;
+}

@@ -1,0 +1,307 @@
+import { availableParallelism } from "node:os";
+import { Account, type Budget, readBudget, UNLIMITED } from "./budget.ts";
+import { Mint } from "./capabilities.ts";
+import { Channel, type ChannelOptions } from "./channel.ts";
+import { BudgetExhausted, Cancelled, RuntimeError } from "./errors.ts";
+import { type Fiber, slotOfFiber, whenOver } from "./fiber.ts";
+import type { AnyFunction } from "./fiber-table.ts";
+import { type Capabilities, type Holdings, implicitHoldings, NO_HOLDINGS, readHoldings } from "./holdings.ts";
+import type { Steps } from "./instruction.ts";
+import { Kernel, type KernelSettings } from "./kernel.ts";
+import { LiveLoop } from "./live-loop.ts";
+import type { Loop } from "./loop.ts";
+import { coreOfNursery, type Nursery } from "./nursery.ts";
+import type { NurseryCore, NurseryOptions } from "./nursery-core.ts";
+import type { Observer } from "./observer.ts";
+import { PROFILES, type ProfileName } from "./profiles.ts";
+import { Simulation, type SimulationSettings, type Victims } from "./simulation.ts";
+import { type FiberState, type NurseryState, OUTCOME_KINDS, type OutcomeKind, SUCCEEDED } from "./states.ts";
+
+export interface RuntimeOptions {
+  readonly profile?: ProfileName;
+  /** How many processors are simulated; by default as many as there are cores. */
+  readonly processors?: number;
+  /** Decides the order of a deterministic runtime, together with program, budgets and number of processors. */
+  readonly seed?: number;
+  /** For all that runs here; by default without limit. */
+  readonly budget?: Partial<Budget>;
+  /** One thread simulates the processors on a virtual clock, and the same program always runs in the same order. */
+  readonly deterministic?: boolean;
+  readonly victims?: Victims;
+  readonly stealing?: boolean;
+  readonly yieldInterval?: number;
+  readonly graceMs?: number;
+  readonly maxDepth?: number;
+  readonly patienceMs?: number;
+  readonly observer?: Observer;
+}
+
+export type Body<T> = (nursery: Nursery, fiber: Fiber) => Steps<T>;
+
+/** A root that runs, for who started it from outside. */
+export interface Launched<T> {
+  readonly result: Promise<T>;
+  /** How it ended; never rejects. */
+  readonly outcome: Promise<Outcome<T>>;
+  readonly state: FiberState;
+  readonly nursery: NurseryState | undefined;
+  cancel(): void;
+  /** Gives its nursery more, out of what the runtime has, and whoever ran out there goes on. */
+  recharge(budget: Partial<Budget>): void;
+}
+
+export type Outcome<T> =
+  | { readonly kind: "success"; readonly value: T }
+  | { readonly kind: Exclude<OutcomeKind, "success">; readonly error: unknown };
+
+/** The root of everything: scheduler, clock, channels, budgets. Nothing here is shared with other runtimes. */
+export class Runtime implements AsyncDisposable {
+  /** Makes capabilities. Who has the runtime may; fibers do not have it. */
+  readonly grant = new Mint();
+  readonly #kernel: Kernel;
+  readonly #implicit: Holdings;
+  #closing: Promise<void> | undefined;
+
+  private constructor(settings: KernelSettings, loopFor: (kernel: Kernel) => Loop) {
+    this.#kernel = new Kernel(settings, loopFor);
+    this.#implicit = settings.profile.implicit ? implicitHoldings() : NO_HOLDINGS;
+  }
+
+  static async start(options: RuntimeOptions = {}): Promise<Runtime> {
+    const settings = readSettings(options);
+    if (!options.deterministic) return new Runtime(settings, (kernel) => new LiveLoop(kernel));
+    const order = readOrder(options);
+    return new Runtime(settings, (kernel) => new Simulation(kernel, order));
+  }
+
+  /** Runs a body in a nursery, and waits for all that it spawns. */
+  nursery<T>(
+    budget: Partial<Budget> | undefined,
+    caps: Capabilities | undefined,
+    body: Body<T>,
+    options?: NurseryOptions,
+  ): Promise<T> {
+    return this.launch(budget, caps, body, options).result;
+  }
+
+  /** As `nursery`, and gives what it can be cancelled and recharged by. */
+  launch<T>(
+    budget: Partial<Budget> | undefined,
+    caps: Capabilities | undefined,
+    body: Body<T>,
+    options: NurseryOptions = {},
+  ): Launched<T> {
+    const kernel = this.#kernel;
+    const { profile } = kernel.settings;
+    if (!profile.spawns)
+      throw new RuntimeError(
+        "ProfileForbids",
+        "the profile core has no scheduler: start a runtime with profile service",
+      );
+    if (this.#closing) throw new RuntimeError("RuntimeClosed", "the runtime is closed");
+    if (kernel.current >= 0)
+      throw new RuntimeError(
+        "NurseryNotActive",
+        "within a fiber a nursery is opened by fiber.nursery, out of its own budget",
+      );
+    const holdings = caps === undefined ? this.#implicit : readHoldings(caps, "caps");
+    const asked = readBudget(budget, profile.budget, "budget");
+    const lacking = kernel.root.pool.lacksFor(asked);
+    if (lacking !== undefined)
+      throw new BudgetExhausted(
+        lacking,
+        `the runtime has ${kernel.root.pool[lacking]} ${lacking} left, less than the ${asked[lacking]} that were asked for`,
+      );
+    return this.#begin(asked, holdings, body, options);
+  }
+
+  #begin<T>(budget: Budget, holdings: Holdings, body: Body<T>, options: NurseryOptions): Launched<T> {
+    const kernel = this.#kernel;
+    let opened: NurseryCore | undefined;
+    const main = (fiber: Fiber) =>
+      fiber.nursery(
+        undefined,
+        undefined,
+        function* (nursery, self) {
+          opened = coreOfNursery(nursery);
+          return yield* body(nursery, self);
+        },
+        options,
+      );
+    const slot = kernel.admit(kernel.root, main as AnyFunction, [], holdings, 0);
+    kernel.root.pool.take(budget);
+    kernel.accounts.give(slot, budget);
+    const fiber = kernel.table.fiber[slot] as Fiber<T>;
+    const outcome = outcomeOf<T>(fiber);
+    kernel.global.push(slot);
+    kernel.loop.offered(undefined);
+    return new Root<T>(kernel, fiber, outcome, () => opened);
+  }
+
+  channel<T>(options: ChannelOptions | number = {}): Channel<T> {
+    return new Channel<T>(this.#kernel, typeof options === "number" ? { capacity: options } : options);
+  }
+
+  /** Milliseconds on the runtime's clock: real ones, or virtual ones where it is deterministic. */
+  nowMs(): number {
+    return this.#kernel.nowMs();
+  }
+
+  /** What ran where in which order, as a number; of a deterministic runtime. */
+  get traceHash(): number | undefined {
+    const { loop } = this.#kernel;
+    return loop instanceof Simulation ? loop.hash : undefined;
+  }
+
+  /** Cancels what runs, waits for it, and lets go of everything. Can be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { root, table, cancellation } = this.#kernel;
+    const over: Promise<void>[] = [];
+    for (let slot = root.first; slot >= 0; slot = table.next[slot] as number) {
+      const fiber = table.fiber[slot] as Fiber;
+      over.push(new Promise((resolve) => whenOver(fiber, () => resolve())));
+      cancellation.cancelFiber(slot);
+    }
+    await Promise.all(over);
+    this.#kernel.loop.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+class Root<T> implements Launched<T> {
+  readonly result: Promise<T>;
+  readonly outcome: Promise<Outcome<T>>;
+  readonly #kernel: Kernel;
+  readonly #fiber: Fiber<T>;
+  readonly #opened: () => NurseryCore | undefined;
+
+  constructor(
+    kernel: Kernel,
+    fiber: Fiber<T>,
+    outcome: Promise<Outcome<T>>,
+    opened: () => NurseryCore | undefined,
+  ) {
+    this.#kernel = kernel;
+    this.#fiber = fiber;
+    this.outcome = outcome;
+    this.#opened = opened;
+    this.result = outcome.then((ended) => {
+      if (ended.kind === "success") return ended.value;
+      throw ended.error;
+    });
+    // Who only looks at the outcome must not be told of a rejection that nobody handles.
+    this.result.catch(() => undefined);
+  }
+
+  get state(): FiberState {
+    return this.#fiber.state;
+  }
+
+  get nursery(): NurseryState | undefined {
+    return this.#opened()?.state;
+  }
+
+  cancel(): void {
+    const core = this.#opened();
+    const error = new Cancelled("the nursery was cancelled from outside", "NurseryCancelled");
+    if (core === undefined) this.#fiber.cancel();
+    else this.#kernel.cancellation.cancelNursery(core, error);
+  }
+
+  recharge(given: Partial<Budget>): void {
+    const { root, exhaustions } = this.#kernel;
+    const budget = readBudget(given, new Account(), "budget");
+    const core = this.#opened();
+    if (core === undefined || core.isOver)
+      throw new RuntimeError("NurseryNotActive", "it is over, or has not begun");
+    const lacking = root.pool.lacksFor(budget);
+    if (lacking !== undefined)
+      throw new BudgetExhausted(lacking, `the runtime has ${root.pool[lacking]} ${lacking} left`);
+    root.pool.take(budget);
+    core.pool.give(budget);
+    exhaustions.refill(core, slotOfFiber(this.#fiber as unknown as Fiber));
+  }
+}
+
+function outcomeOf<T>(fiber: Fiber<T>): Promise<Outcome<T>> {
+  return new Promise((resolve) => {
+    whenOver(fiber as unknown as Fiber, (rank, value) => {
+      const kind = OUTCOME_KINDS[rank] as OutcomeKind;
+      if (rank === SUCCEEDED) resolve({ kind: "success", value: value as T });
+      else
+        resolve({
+          kind: kind as Exclude<OutcomeKind, "success">,
+          error: value ?? new Cancelled("the fiber was cancelled", "FiberCancelled"),
+        });
+    });
+  });
+}
+
+function readOrder(options: RuntimeOptions): SimulationSettings {
+  return {
+    seed: readWhole(options.seed, 1, "seed", 0, 0xffff_ffff),
+    victims: readVictims(options.victims),
+    stealing: options.stealing ?? true,
+    patienceMs: readWhole(options.patienceMs, 10_000, "patienceMs", 0, 2 ** 31 - 1),
+  };
+}
+
+function readSettings(options: RuntimeOptions): KernelSettings {
+  const profile = PROFILES[options.profile ?? "service"];
+  if (profile === undefined)
+    throw new RuntimeError(
+      "InvalidArgument",
+      `profile is ${String(options.profile)}; there are ${Object.keys(PROFILES).join(", ")}`,
+    );
+  const processors = readWhole(
+    options.processors,
+    options.deterministic ? availableParallelism() : 1,
+    "processors",
+    1,
+    65_535,
+  );
+  if (!options.deterministic && processors > 1)
+    throw new RuntimeError(
+      "InvalidArgument",
+      `processors is ${processors}; more than one are simulated: add deterministic: true`,
+    );
+  return {
+    profile,
+    processors,
+    budget: readBudget(options.budget, UNLIMITED, "budget"),
+    yieldInterval: readWhole(options.yieldInterval, profile.yieldInterval, "yieldInterval", 1, 65_534),
+    graceMs: readWhole(options.graceMs, 1_000, "graceMs", 0, 2 ** 31 - 1),
+    maxDepth: readWhole(options.maxDepth, 10_000, "maxDepth", 1, 65_535),
+    observer: options.observer ?? {},
+  };
+}
+
+function readWhole(
+  value: number | undefined,
+  byDefault: number,
+  name: string,
+  least: number,
+  most: number,
+): number {
+  if (value === undefined) return byDefault;
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new RuntimeError(
+    "InvalidArgument",
+    `${name} is ${String(value)}; it is a whole number from ${least} to ${most}`,
+  );
+}
+
+function readVictims(victims: Victims | undefined): Victims {
+  const known: readonly Victims[] = ["random", "round-robin", "least-loaded"];
+  if (victims === undefined) return "random";
+  if (known.includes(victims)) return victims;
+  throw new RuntimeError("InvalidArgument", `victims is ${String(victims)}; there are ${known.join(", ")}`);
+}

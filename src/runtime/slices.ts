@@ -1,0 +1,211 @@
+import { InvariantError } from "../core/index.ts";
+import { isPromiseLike } from "./charges.ts";
+import { Panic, RuntimeError } from "./errors.ts";
+import type { Fiber } from "./fiber.ts";
+import { type AnyFunction, RETRY, SPECIAL, STARTED, UNWINDING } from "./fiber-table.ts";
+import { type Continuation, DONE, Instruction, STUCK } from "./instruction.ts";
+import type { Kernel } from "./kernel.ts";
+import { rankOf } from "./nursery-core.ts";
+import { BLOCKED, CANCELLED, FAILED, PANICKED, RUNNING, SUCCEEDED, WAS_CANCELLED } from "./states.ts";
+
+/** How a fiber's code goes on, or that it does not for now. */
+export type How = typeof NEXT | typeof THROW | typeof RETURN | typeof OVER;
+
+export const NEXT = 0;
+export const THROW = 1;
+export const RETURN = 2;
+export const OVER = 3;
+
+const NONE: readonly unknown[] = [];
+
+/** Runs fibers, a slice at a time: from when one is resumed until it yields, blocks, runs out or ends. */
+export class Slices {
+  readonly #kernel: Kernel;
+  /** What is thrown where the answer is THROW. */
+  #error: unknown;
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  run(slot: number): void {
+    const kernel = this.#kernel;
+    kernel.begin(slot);
+    const { table } = kernel;
+    const flags = table.flags[slot] as number;
+    if (flags === STARTED) {
+      kernel.move(slot, RUNNING);
+      this.#drive(slot, table.code[slot] as Continuation, NEXT);
+    } else if ((flags & STARTED) === 0 && table.state[slot] !== CANCELLED) {
+      this.#start(slot);
+    } else {
+      this.#drive(slot, table.code[slot] as Continuation, this.#howOtherwise(slot, flags));
+    }
+    kernel.current = -1;
+  }
+
+  /** How a fiber goes on that is not just to be resumed. */
+  #howOtherwise(slot: number, flags: number): How {
+    const kernel = this.#kernel;
+    const { table } = kernel;
+    if (table.state[slot] === CANCELLED) return kernel.cancellation.unwind(slot, flags);
+    kernel.move(slot, RUNNING);
+    table.flags[slot] = STARTED;
+    const signal = table.pending[slot];
+    table.pending[slot] = undefined;
+    if ((flags & SPECIAL) !== 0) {
+      this.#error = kernel.takeThrown(slot);
+      kernel.cancellation.interrupted(slot);
+      return THROW;
+    }
+    return (flags & RETRY) === 0 ? NEXT : this.#obey(slot, signal);
+  }
+
+  #start(slot: number): void {
+    const { table } = this.#kernel;
+    this.#kernel.move(slot, RUNNING);
+    (table.flags[slot] as number) |= STARTED;
+    let begun: unknown;
+    try {
+      begun = call(
+        table.code[slot] as AnyFunction,
+        table.fiber[slot] as Fiber,
+        table.args[slot] as unknown[],
+      );
+    } catch (error) {
+      this.#threw(slot, error);
+      return;
+    }
+    table.args[slot] = NONE;
+    if (isContinuation(begun)) {
+      table.code[slot] = begun;
+      this.#drive(slot, begun, NEXT);
+    } else {
+      this.#returned(slot, begun);
+    }
+  }
+
+  /** Goes on, and obeys what the fiber signals, until something ends the slice. */
+  #drive(slot: number, code: Continuation, first: How): void {
+    for (let how = first; how !== OVER; ) {
+      let result: IteratorResult<unknown, unknown>;
+      try {
+        if (how === NEXT) result = code.next(true);
+        else result = how === THROW ? code.throw(this.#error) : code.return(undefined);
+      } catch (error) {
+        this.#threw(slot, error);
+        return;
+      }
+      if (result.done) {
+        this.#returned(slot, result.value);
+        return;
+      }
+      if (result.value === undefined) {
+        this.#yielded(slot);
+        return;
+      }
+      how = this.#obey(slot, result.value);
+    }
+  }
+
+  #obey(slot: number, signal: unknown): How {
+    const kernel = this.#kernel;
+    if (!(signal instanceof Instruction)) {
+      this.#error = new RuntimeError(
+        "InvalidArgument",
+        "a fiber yields nothing or, by yield*, an instruction of the runtime",
+      );
+      return THROW;
+    }
+    let progress: ReturnType<typeof signal.start>;
+    try {
+      progress = signal.start(kernel, slot);
+    } catch (error) {
+      this.#error = error;
+      return THROW;
+    }
+    if (progress === DONE) return NEXT;
+    kernel.flush(slot);
+    if (progress === STUCK) this.#block(slot, signal);
+    else kernel.exhaustions.exhaust(slot, progress, signal);
+    return OVER;
+  }
+
+  #block(slot: number, signal: Instruction<unknown>): void {
+    const kernel = this.#kernel;
+    const { table } = kernel;
+    const flags = table.flags[slot] as number;
+    table.pending[slot] = signal;
+    if ((flags & SPECIAL) !== 0 && !signal.shielded) {
+      kernel.cancellation.dontBlock(slot, signal);
+      return;
+    }
+    if (table.state[slot] !== CANCELLED) kernel.move(slot, BLOCKED);
+    if ((flags & UNWINDING) !== 0) kernel.cancellation.bound(slot);
+    if (table.opened[slot] !== undefined) kernel.exhaustions.blocked(slot);
+  }
+
+  #yielded(slot: number): void {
+    const kernel = this.#kernel;
+    const { table, settings } = kernel;
+    kernel.flush(slot);
+    if (kernel.sliceOps > 0) table.idle[slot] = 0;
+    else if (++(table.idle[slot] as number) > settings.yieldInterval) this.#chargeIdling(slot);
+    if (table.state[slot] === CANCELLED) {
+      if (((table.flags[slot] as number) & UNWINDING) !== 0) kernel.cancellation.bound(slot);
+      kernel.enqueue(slot);
+    } else if ((table.ops[slot] as number) < 0 && !kernel.accounts.fund(slot, "ops", 0)) {
+      kernel.exhaustions.exhaust(slot, "ops", undefined);
+    } else {
+      kernel.resume(slot);
+    }
+  }
+
+  /** A yield is free. Doing nothing else for an interval is a loop, and then each iteration costs an op. */
+  #chargeIdling(slot: number): void {
+    const { table, settings, accounts } = this.#kernel;
+    table.idle[slot] = settings.yieldInterval;
+    (table.ops[slot] as number) -= 1;
+    accounts.spent.ops++;
+    this.#kernel.sliceOps++;
+  }
+
+  #returned(slot: number, value: unknown): void {
+    const kernel = this.#kernel;
+    if (isPromiseLike(value))
+      kernel.finish(
+        slot,
+        FAILED,
+        new RuntimeError(
+          "InvalidArgument",
+          "a fiber's function gave a promise; write function* and yield* wait(promise)",
+        ),
+      );
+    else kernel.finish(slot, kernel.table.state[slot] === CANCELLED ? WAS_CANCELLED : SUCCEEDED, value);
+  }
+
+  #threw(slot: number, error: unknown): void {
+    const kernel = this.#kernel;
+    if (error instanceof RangeError && error.message.includes("call stack"))
+      kernel.finish(
+        slot,
+        PANICKED,
+        new Panic("the fiber called itself too deeply", "StackOverflow", { cause: error }),
+      );
+    else kernel.finish(slot, error instanceof InvariantError ? PANICKED : rankOf(error), error);
+  }
+}
+
+/** Spelled out: spreading costs as much as all the rest of a start. */
+function call(code: AnyFunction, fiber: Fiber, args: readonly unknown[]): unknown {
+  if (args.length === 0) return code(fiber);
+  if (args.length === 1) return code(fiber, args[0]);
+  if (args.length === 2) return code(fiber, args[0], args[1]);
+  return code(fiber, ...args);
+}
+
+function isContinuation(value: unknown): value is Continuation {
+  if (typeof value !== "object" || value === null) return false;
+  const { next, return: end, throw: fail } = value as Partial<Continuation>;
+  return typeof next === "function" && typeof end === "function" && typeof fail === "function";
+}
