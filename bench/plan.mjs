@@ -93,7 +93,7 @@ function planOne(path, known, most, failures) {
   };
   const online = new Online(project, problem);
   for (const _ of online.steps(Number.MAX_SAFE_INTEGER));
-  const bound = lowerBound(problem);
+  const bound = lowerBound(problem).length;
   const search = new Search(problem, 1, online);
   const cpuMs = searched(search, bound, most);
   for (const { starts, makespan } of [online, search.best]) {

@@ -1,4 +1,4 @@
-import type { Activity, Scheduled } from "../plan/index.ts";
+import type { Scheduled } from "../plan/index.ts";
 import { countOf } from "../words/index.ts";
 import {
   barCells,
@@ -42,24 +42,24 @@ export function drawPlan(report: PlanReport, columns: number, palette: Palette):
 /** What the rows are drawn from. */
 class PlanChart {
   readonly report: PlanReport;
-  readonly activities: ReadonlyMap<string, Activity>;
-  readonly #finishes: ReadonlyMap<string, number>;
+  readonly #running: ReadonlySet<string>;
+  #readyAt: ReadonlyMap<string, number> | undefined;
 
   constructor(report: PlanReport) {
     this.report = report;
-    this.activities = new Map(report.project.activities.map((activity) => [activity.id, activity]));
-    this.#finishes = new Map(report.plan.schedule.map(({ id, finish }) => [id, finish]));
+    const running = report.project.activities.filter(({ state }) => state.is === "running");
+    this.#running = new Set(running.map(({ id }) => id));
   }
 
   kindOf({ id, critical }: Scheduled): Kind {
-    if (this.activities.get(id)?.state.is === "running") return "running";
+    if (this.#running.has(id)) return "running";
     return critical ? "critical" : "planned";
   }
 
-  /** When the last that it needs ends. */
+  /** When the last that it needs ends. Lanes do not ask. */
   readyAt({ id }: Scheduled): number {
-    const needs = this.activities.get(id)?.needs ?? [];
-    return needs.reduce((latest, need) => Math.max(latest, this.#finishes.get(need) ?? 0), 0);
+    this.#readyAt ??= readyTimes(this.report);
+    return this.#readyAt.get(id) ?? 0;
   }
 
   scale(width: number): TimeScale {
@@ -88,10 +88,18 @@ class PlanChart {
   }
 }
 
+function readyTimes({ plan, project }: PlanReport): Map<string, number> {
+  const finishes = new Map(plan.schedule.map(({ id, finish }) => [id, finish]));
+  const latest = (needs: readonly string[]): number =>
+    needs.reduce((at, need) => Math.max(at, finishes.get(need) ?? 0), 0);
+  return new Map(project.activities.map(({ id, needs }) => [id, latest(needs)]));
+}
+
 function nodeLines(chart: PlanChart, columns: number, palette: Palette): string[] {
   const { plan, project } = chart.report;
-  const labelOf = labelsOf(project);
-  const labels = plan.schedule.map(({ id }) => labelOf(id));
+  const ids = plan.schedule.map(({ id }) => id);
+  const labelOf = labelsOf(project, ids);
+  const labels = ids.map((id) => labelOf.get(id) ?? "");
   const spans = plan.schedule.map(
     ({ start, finish }) => `${formatTicks(start, project.unit)} → ${formatTicks(finish, project.unit)}`,
   );
@@ -124,9 +132,11 @@ function laneLines(chart: PlanChart, columns: number, palette: Palette): string[
   const scale = chart.scale(columns - left);
   const rows = Array.from({ length: shown }, () => blankCells(scale.width));
   // The critical path is drawn last: among many short bars it must not be covered.
-  for (const one of schedule.toSorted((a, b) => Number(a.critical) - Number(b.critical))) {
-    const cells = rows[one.lane];
-    if (cells) drawBar(chart, cells, one, scale, one.id);
+  for (const isCritical of [false, true]) {
+    for (const one of schedule) {
+      const cells = one.critical === isCritical ? rows[one.lane] : undefined;
+      if (cells) drawBar(chart, cells, one, scale, one.id);
+    }
   }
   const lines = rows.map((cells, lane) =>
     `${padText(`  lane ${lane + 1}`, left)}${paintCells(cells, palette)}`.trimEnd(),
@@ -149,7 +159,8 @@ function drawBar(chart: PlanChart, cells: Cell[], one: Scheduled, scale: TimeSca
   const [from, to] = chart.cover(scale, one.start, one.finish);
   const [mark, tone] = BARS[chart.kindOf(one)];
   barCells(cells, from, to, mark, tone);
-  const safe = neutralise(text);
   // A mark on both sides, so that it still reads as a bar.
+  if (to - from <= 4) return;
+  const safe = neutralise(text);
   if (textWidth(safe) + 4 <= to - from) writeText(cells, from + 1, ` ${safe} `, "none");
 }

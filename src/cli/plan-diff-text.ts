@@ -49,11 +49,20 @@ function movedLines(before: PlanReport, after: PlanReport, columns: number, pale
   if (moved.length === 0) return ["  No node starts at another time."];
   const time = (ticks: number | undefined): string =>
     ticks === undefined ? "never" : formatTicks(ticks, unit);
-  const labelOf = labelsOf(after.project);
-  const rows = moved.slice(0, MOST_LISTED).map(({ id, startBefore, startAfter }) => {
+  const first = moved.slice(0, MOST_LISTED);
+  const labels = labelsOf(
+    after.project,
+    first.map(({ id }) => id),
+  );
+  const rows = first.map(({ id, startBefore, startAfter }) => {
     const by =
       startBefore === undefined || startAfter === undefined ? "" : signed(startAfter - startBefore, unit);
-    return [fitText(labelOf(id), Math.floor(columns * NAME_SHARE)), time(startBefore), time(startAfter), by];
+    return [
+      fitText(labels.get(id) ?? "", Math.floor(columns * NAME_SHARE)),
+      time(startBefore),
+      time(startAfter),
+      by,
+    ];
   });
   const titles = [
     { title: `moved (${formatCount(moved.length)})` },

@@ -18,6 +18,7 @@ export function planJson({ project, plan, speculated, seed }: PlanReport): objec
     unit: project.unit.name,
     makespan: time(plan.makespan),
     lowerBound: time(plan.lowerBound),
+    lowerBoundBy: plan.lowerBoundBy,
     gap: plan.gap,
     schedule: plan.schedule.map(({ id, start, finish, lane, resources }) => ({
       id,

@@ -6,6 +6,7 @@ import { drawPlan, MOST_ROWS } from "./plan-chart.ts";
 import type { PlanReport } from "./plan-report.ts";
 import {
   amount,
+  describeBound,
   describeCycle,
   describeOrder,
   describeSkip,
@@ -78,9 +79,9 @@ function headingLines(report: PlanReport, columns: number, palette: Palette): st
 }
 
 function describeMakespan({ plan, project: { unit } }: PlanReport): string {
-  const { makespan, lowerBound, gap, schedule } = plan;
+  const { makespan, lowerBound, lowerBoundBy, gap, schedule } = plan;
   if (schedule.length === 0) return "nothing to do";
-  const bound = `lower bound ${formatTicks(lowerBound, unit)}`;
+  const bound = `lower bound ${formatTicks(lowerBound, unit)} by ${describeBound(lowerBoundBy)}`;
   const distance = gap === 0 ? "optimal" : `at most ${formatPercent(gap)} above the optimum`;
   return `${formatTicks(makespan, unit)} (${bound}: ${distance})`;
 }
@@ -104,14 +105,16 @@ function describePath({ plan: { criticalPath }, project: { unit } }: PlanReport)
 function orderLines(report: PlanReport, columns: number, palette: Palette): string[] {
   const { plan, project } = report;
   if (plan.order.length === 0) return [];
-  const startOf = new Map(plan.schedule.map(({ id, start }) => [id, start]));
-  const labelOf = labelsOf(project);
-  const rows = plan.order.slice(0, MOST_LISTED).flatMap(({ id }, at) => {
+  const first = plan.order.slice(0, MOST_LISTED).map(({ id }) => id);
+  const labels = labelsOf(project, first);
+  const startOf = new Map<string, number>();
+  for (const { id, start } of plan.schedule) if (labels.has(id)) startOf.set(id, start);
+  const rows = first.flatMap((id, at) => {
     const start = startOf.get(id) ?? 0;
     const when = start === 0 ? "now" : formatTicks(start, project.unit);
     const skip = plan.skipped.get(id);
     const why = describeOrder(plan, at, project.unit);
-    const row = [String(at + 1), fitText(labelOf(id), Math.floor(columns * NAME_SHARE)), when];
+    const row = [String(at + 1), fitText(labels.get(id) ?? "", Math.floor(columns * NAME_SHARE)), when];
     if (skip === undefined) return [[...row, why]];
     const both = `${why}; ${describeSkip(skip)}`;
     const isShort = textWidth(both) <= columns * WHY_SHARE;
@@ -139,16 +142,18 @@ function orderLines(report: PlanReport, columns: number, palette: Palette): stri
 function scheduleLines({ plan, project }: PlanReport, columns: number, palette: Palette): string[] {
   const { unit } = project;
   const nameWidth = Math.floor(columns * LONG_NAME_SHARE);
-  const labelOf = labelsOf(project);
-  const rows = plan.schedule
-    .slice(0, MOST_LISTED)
-    .map(({ id, start, finish, lane, critical }) => [
-      `${critical ? "* " : "  "}${fitText(labelOf(id), nameWidth)}`,
-      formatTicks(start, unit),
-      formatTicks(finish, unit),
-      String(lane + 1),
-      formatTicks(plan.slack.get(id) ?? 0, unit),
-    ]);
+  const first = plan.schedule.slice(0, MOST_LISTED);
+  const labels = labelsOf(
+    project,
+    first.map(({ id }) => id),
+  );
+  const rows = first.map(({ id, start, finish, lane, critical, slack }) => [
+    `${critical ? "* " : "  "}${fitText(labels.get(id) ?? "", nameWidth)}`,
+    formatTicks(start, unit),
+    formatTicks(finish, unit),
+    String(lane + 1),
+    formatTicks(slack, unit),
+  ]);
   const right = (title: string) => ({ title, align: "right" as const });
   const titles = [{ title: "  node" }, right("start"), right("finish"), right("lane"), right("slack")];
   return [
@@ -158,7 +163,9 @@ function scheduleLines({ plan, project }: PlanReport, columns: number, palette: 
 }
 
 /** What will not run by this plan, whatever ends; those of which the same is to be said together. */
-function unplanned({ plan }: PlanReport): string[] {
+function unplanned({ plan, project }: PlanReport): string[] {
+  const open = project.activities.filter(({ state }) => state.is !== "done");
+  if (open.length === plan.schedule.length) return [];
   const planned = new Set(plan.schedule.map(({ id }) => id));
   const idsOf = new Map<string, string[]>();
   for (const [id, skip] of plan.skipped) {

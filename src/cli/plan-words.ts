@@ -1,4 +1,4 @@
-import type { Plan, Project, Skip, Unit } from "../plan/index.ts";
+import type { BoundCause, Plan, Project, Skip, Unit } from "../plan/index.ts";
 import { formatCount, formatMs, neutralise } from "../words/index.ts";
 import { CLOCK, COUNT, type Ruler } from "./time-scale.ts";
 
@@ -80,13 +80,27 @@ const HELD: Readonly<Record<Extract<Skip, { code: "Held" }>["because"], string>>
   "blocked-parent": "its parent is blocked",
 };
 
-/** What people call a node: its id, and its title where it has one. */
-export function labelsOf({ activities }: Project): (id: string) => string {
-  const titles = new Map(activities.map(({ id, title }) => [id, title]));
-  return (id) => {
-    const title = titles.get(id) ?? id;
-    return neutralise(title === id ? id : `${id} ${title}`);
-  };
+/** What people call nodes: the id of each, and its title where it has one. */
+export function labelsOf({ activities }: Project, ids: Iterable<string>): ReadonlyMap<string, string> {
+  const labels = new Map(Array.from(ids, (id) => [id, neutralise(id)]));
+  for (const { id, title } of activities) {
+    if (title !== undefined && title !== id && labels.has(id)) labels.set(id, neutralise(`${id} ${title}`));
+  }
+  return labels;
+}
+
+/** What a plan would have to change to be shorter than its lower bound. */
+export function describeBound(by: BoundCause): string {
+  switch (by.code) {
+    case "critical-path":
+      return "the critical path";
+    case "running":
+      return "what runs already";
+    case "resource":
+      return neutralise(by.resource);
+    case "refutation":
+      return "what cannot run side by side";
+  }
 }
 
 /** Each node needs the next. */

@@ -57,7 +57,7 @@ describe("the example of the specification", () => {
     expect(stdout).toMatchInlineSnapshot(`
       "example
         nodes          7 nodes, 3 ready
-        makespan       12 h (lower bound 12 h: optimal)
+        makespan       12 h (lower bound 12 h by the critical path: optimal)
         critical path  #3 → #4: 12 h
         limits         4 slots, 500,000 tokens
         mode           plan, 1 schedule tried, seed 1

@@ -76,18 +76,18 @@ export class Planner {
     const bound = lowerBound(problem, levels);
     if (mode === "online") {
       const { starts } = await this.#online(project, problem, levels);
-      return { mode, starts, lowerBound: bound, schedules: 1 };
+      return { mode, starts, bound, schedules: 1 };
     }
     const isQuick = problem.size <= MOST_ONLINE_FIRST;
     const known = isQuick ? await this.#online(project, problem, levels) : undefined;
     const search = new Search(problem, seed, known);
-    await this.#pump(search.steps(schedules ?? Number.POSITIVE_INFINITY, bound), {
+    await this.#pump(search.steps(schedules ?? Number.POSITIVE_INFINITY, bound.length), {
       // There must be one to end with.
       mayStop: () => Number.isFinite(search.best.makespan),
       deadlineMs: schedules === undefined ? deadlineMs : Number.POSITIVE_INFINITY,
-      tell: () => statusOf(project, search.best.makespan, bound, search.schedules),
+      tell: () => statusOf(project, search.best.makespan, bound.length, search.schedules),
     });
-    return { mode, starts: search.best.starts, lowerBound: bound, schedules: search.schedules };
+    return { mode, starts: search.best.starts, bound, schedules: search.schedules };
   }
 
   /** What the live scheduler would do; where it was stopped before that was known, something close to it. */

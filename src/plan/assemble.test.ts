@@ -15,7 +15,12 @@ function planned(project: Project, startOf: (id: string) => number, capacities =
   const compiled = compile(project, capacities);
   const { activity } = compiled.problem;
   const starts = Float64Array.from(activity, (index) => startOf(project.activities[index]?.id ?? ""));
-  return assemble(project, compiled, { mode: "plan", starts, lowerBound: 10, schedules: 1 });
+  return assemble(project, compiled, {
+    mode: "plan",
+    starts,
+    bound: { length: 10, by: { code: "critical-path" } },
+    schedules: 1,
+  });
 }
 
 /** The project of the specification, in hours. */
@@ -47,7 +52,7 @@ describe("the example of the specification", () => {
   });
 
   test("has the slack of every node, and lanes from the first that is free", () => {
-    expect(Object.fromEntries(plan.slack)).toEqual({
+    expect(Object.fromEntries(plan.schedule.map(({ id, slack }) => [id, slack]))).toEqual({
       ...{ "#1": 4, "#2": 4, "#3": 0, "#4": 0, "#5": 4, "#6": 5, "#7": 10 },
     });
     expect(plan.schedule.map(({ id, lane }) => [id, lane])).toEqual([
@@ -63,7 +68,7 @@ describe("the example of the specification", () => {
     ]);
     expect(plan.schedule[0]).toEqual({
       ...{ id: "#3", start: 0, finish: 8, lane: 0 },
-      ...{ resources: { slots: 1 }, critical: true },
+      ...{ resources: { slots: 1 }, critical: true, slack: 0 },
     });
   });
 

@@ -1,6 +1,7 @@
 import { holdsUp, longestChain, slackOf } from "./critical-path.ts";
 import { packLanes } from "./lanes.ts";
 import { type Levels, levelsOf } from "./levels.ts";
+import type { Bound } from "./lower-bound.ts";
 import { PassedOver } from "./passed-over.ts";
 import type { Plan, Scheduled, Skip } from "./plan.ts";
 import type { Compiled, Problem } from "./problem.ts";
@@ -12,7 +13,7 @@ export interface Found {
   readonly mode: Plan["mode"];
   /** Of each activity of the problem. */
   readonly starts: Float64Array;
-  readonly lowerBound: number;
+  readonly bound: Bound;
   readonly schedules: number;
 }
 
@@ -24,18 +25,18 @@ export function assemble(project: Project, compiled: Compiled, found: Found): Pl
   const idOf = (n: number): string => activityAt(project, problem, n).id;
   const byStart = startOrder(problem, levels, found.starts);
   const order = readyOrder(project, problem, levels);
-  const schedule = scheduleOf(project, problem, found.starts, byStart, new Set(chain));
+  const schedule = scheduleOf(project, problem, levels, found.starts, byStart, new Set(chain));
   const makespan = schedule.reduce((latest, { finish }) => Math.max(latest, finish), 0);
-  const { mode, lowerBound, schedules } = found;
+  const { mode, bound, schedules } = found;
   return {
     mode,
     makespan,
-    lowerBound,
-    gap: lowerBound === 0 ? 0 : (makespan - lowerBound) / lowerBound,
+    lowerBound: bound.length,
+    lowerBoundBy: bound.by,
+    gap: bound.length === 0 ? 0 : (makespan - bound.length) / bound.length,
     schedule,
     order: order.map(({ n, reason }) => ({ id: idOf(n), reason })),
     criticalPath: { ids: chain.map(idOf), length: levels.longest },
-    slack: new Map(byStart.map((n) => [idOf(n), slackOf(problem, levels, n)])),
     ready: readyIds(project, compiled),
     skipped: skippedOf(project, compiled, found.starts, byStart),
     cycles,
@@ -63,6 +64,7 @@ function startOrder(problem: Problem, levels: Levels, starts: Float64Array): num
 function scheduleOf(
   project: Project,
   problem: Problem,
+  levels: Levels,
   starts: Float64Array,
   byStart: readonly number[],
   critical: ReadonlySet<number>,
@@ -74,8 +76,17 @@ function scheduleOf(
   const lanes = packLanes(spans);
   const schedule = byStart.map((n, at) => {
     const { id, uses } = activityAt(project, problem, n);
-    const span = spans[at] as (typeof spans)[number];
-    return { id, ...span, lane: lanes[at] as number, resources: uses, critical: critical.has(n) };
+    const { start, finish } = spans[at] as (typeof spans)[number];
+    const slack = slackOf(problem, levels, n);
+    return {
+      id,
+      start,
+      finish,
+      lane: lanes[at] as number,
+      resources: uses,
+      critical: critical.has(n),
+      slack,
+    };
   });
   // What starts together has taken lanes in its order, but not always rising ones; zero durations can share one.
   return schedule.sort((a, b) => a.start - b.start || a.lane - b.lane);
@@ -83,14 +94,20 @@ function scheduleOf(
 
 /** In the order of the file. What is larger than all there is can be ready too: nothing else stands in its way. */
 function readyIds({ activities }: Project, { problem, skipped }: Compiled): string[] {
-  const stateOf = new Map(activities.map(({ id, state }) => [id, state.is]));
-  const isFree = ({ needs }: Activity): boolean =>
-    needs.every((need) => (stateOf.get(need) ?? "done") === "done");
-  const planned = new Set(problem.activity);
-  return activities.flatMap((activity, index) => {
-    const canGo = planned.has(index) || skipped.get(activity.id)?.code === "Unsatisfiable";
-    return canGo && activity.state.is === "open" && isFree(activity) ? [activity.id] : [];
-  });
+  const { activity, needs, running, size } = problem;
+  const ready: number[] = [];
+  for (let n = running; n < size; n++) {
+    if (needs.start[n] === needs.start[n + 1]) ready.push(activity[n] as number);
+  }
+  const isTooLarge = ({ id }: Activity): boolean => skipped.get(id)?.code === "Unsatisfiable";
+  if (skipped.size > 0 && activities.some(isTooLarge)) {
+    const stateOf = new Map(activities.map(({ id, state }) => [id, state.is]));
+    const isFree = (need: string): boolean => (stateOf.get(need) ?? "done") === "done";
+    for (const [index, one] of activities.entries()) {
+      if (isTooLarge(one) && one.needs.every(isFree)) ready.push(index);
+    }
+  }
+  return ready.sort((a, b) => a - b).map((index) => (activities[index] as Activity).id);
 }
 
 function skippedOf(
@@ -103,9 +120,11 @@ function skippedOf(
   const passedOver = new PassedOver(project, problem, starts, byStart);
   const skips = new Map(skipped);
   for (let n = running; n < size; n++) {
-    const open = needs.targets.subarray(needs.start[n], needs.start[n + 1]);
     const { id } = activityAt(project, problem, n);
-    const waitsFor = Array.from(open, (need) => activityAt(project, problem, need).id);
+    const waitsFor: string[] = [];
+    for (let edge = needs.start[n] as number; edge < (needs.start[n + 1] as number); edge++) {
+      waitsFor.push(activityAt(project, problem, needs.targets[edge] as number).id);
+    }
     if (waitsFor.length > 0) skips.set(id, { code: "Dependencies", waitsFor });
     else if ((starts[n] as number) > 0) skips.set(id, passedOver.reasonFor(n));
   }

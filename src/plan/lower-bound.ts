@@ -8,18 +8,36 @@ const ALL_PAIRS = 3_000;
 /** Beyond it, looking at every pair of activities again and again would take too long. */
 const MOST_PAIRED = 150;
 
-/** A makespan that no schedule can go below. */
-export function lowerBound(problem: Problem, plain: Levels = levelsOf(problem)): number {
-  const levels = problem.running > 0 ? afterRunning(problem, plain) : plain;
-  const sorted = new KeyOrder(problem.size);
+/** A makespan that no schedule can go below, and what makes it so. */
+export interface Bound {
+  readonly length: number;
+  readonly by: BoundCause;
+}
+
+/** The longest chain; what runs already; the work on a resource; or that too much cannot run side by side. */
+export type BoundCause =
+  | { readonly code: "critical-path" | "running" | "refutation" }
+  | { readonly code: "resource"; readonly resource: string };
+
+/** Of several that are equal, the first of these counts. */
+export function lowerBound(problem: Problem, plain: Levels = levelsOf(problem)): Bound {
+  const { resources, running, size } = problem;
+  const levels = running > 0 ? afterRunning(problem, plain) : plain;
+  let length = levels.longest;
+  let by: BoundCause = { code: length > plain.longest ? "running" : "critical-path" };
+  const sorted = new KeyOrder(resources.length > 0 ? size : 0);
   const byTail = sorted.sort(levels.tails).toReversed();
   const byHead = sorted.sort(levels.heads).toReversed();
-  let bound = levels.longest;
-  for (let r = 0; r < problem.resources.length; r++) {
+  for (const [r, resource] of resources.entries()) {
     const isUser = usersOf(problem, r);
-    bound = Math.max(bound, energyBound(problem, levels, r, byHead.filter(isUser), byTail.filter(isUser)));
+    const energy = energyBound(problem, levels, r, byHead.filter(isUser), byTail.filter(isUser));
+    if (energy <= length) continue;
+    length = energy;
+    by = { code: "resource", resource };
   }
-  return problem.size <= MOST_PAIRED && bound > 0 ? refutedBound(problem, levels, bound) : bound;
+  if (size > MOST_PAIRED || length === 0) return { length, by };
+  const refuted = refutedBound(problem, levels, length);
+  return refuted > length ? { length: refuted, by: { code: "refutation" } } : { length, by };
 }
 
 /** Nothing starts before what runs already has left enough for it, and what follows it starts so much later. */

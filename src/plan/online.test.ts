@@ -39,7 +39,12 @@ describe("online", () => {
         const compiled = compile(project, CAPACITIES);
         const online = new Online(project, compiled.problem);
         for (const _ of online.steps(4 * HOUR));
-        const found = { mode: "online", starts: online.starts, lowerBound: 0, schedules: 1 } as const;
+        const found = {
+          mode: "online",
+          starts: online.starts,
+          bound: { length: 0, by: { code: "critical-path" } },
+          schedules: 1,
+        } as const;
         const { order, skipped, makespan } = assemble(project, compiled, found);
         expect(makespan).toBe(online.makespan);
         const isFull = project.activities.some(({ state }) => state.is === "running");

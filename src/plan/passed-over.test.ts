@@ -30,7 +30,7 @@ function inFileOrder(_project: Project, problem: Problem): Float64Array {
 
 function planned(project: Project, starts: typeof online): Plan {
   const compiled = compile(project, CAPACITIES);
-  const found = { mode: "plan", lowerBound: 0, schedules: 1 } as const;
+  const found = { mode: "plan", bound: { length: 0, by: { code: "critical-path" } }, schedules: 1 } as const;
   return assemble(project, compiled, { ...found, starts: starts(project, compiled.problem) });
 }
 

@@ -1,3 +1,4 @@
+import type { BoundCause } from "./lower-bound.ts";
 import type { HoldCode } from "./project.ts";
 
 /** A whole schedule ahead. Times are ticks of the project. */
@@ -6,6 +7,7 @@ export interface Plan {
   readonly makespan: number;
   /** No schedule can be shorter. */
   readonly lowerBound: number;
+  readonly lowerBoundBy: BoundCause;
   /** By how much the makespan exceeds the bound, as a share of the bound; 0 when it is proved optimal. */
   readonly gap: number;
   /** By start, then lane, then the order of the file. */
@@ -13,8 +15,6 @@ export interface Plan {
   /** The ready ones in the order in which they go, with what put each there. */
   readonly order: readonly { readonly id: string; readonly reason: OrderReason }[];
   readonly criticalPath: { readonly ids: readonly string[]; readonly length: number };
-  /** For every node that is not done: by how much it can be late without making the critical path longer. */
-  readonly slack: ReadonlyMap<string, number>;
   readonly ready: readonly string[];
   /** What does not start now, or never will by this plan. */
   readonly skipped: ReadonlyMap<string, Skip>;
@@ -32,6 +32,8 @@ export interface Scheduled {
   readonly lane: number;
   readonly resources: Readonly<Record<string, number>>;
   readonly critical: boolean;
+  /** By how much it can be late without making the critical path longer. */
+  readonly slack: number;
 }
 
 /** The first of these that told it from the next in the order. */

@@ -11,7 +11,12 @@ function orderOf(...activities: readonly ReturnType<typeof ready>[]): string {
   const project = raiseStarving(aProject(activities), 4 * HOUR);
   const compiled = compile(project, {});
   const starts = new Float64Array(compiled.problem.size);
-  const { order } = assemble(project, compiled, { mode: "online", starts, lowerBound: 1, schedules: 1 });
+  const { order } = assemble(project, compiled, {
+    mode: "online",
+    starts,
+    bound: { length: 1, by: { code: "critical-path" } },
+    schedules: 1,
+  });
   return order.map(({ id, reason }) => `${id} ${reason.code}`).join(", ");
 }
 
