@@ -2,7 +2,7 @@ export { RISKS, type Risk } from "../graph/index.ts";
 export { assemble, type Found } from "./assemble.ts";
 export { Search } from "./improve.ts";
 export { type Levels, levelsOf } from "./levels.ts";
-export { type Bound, type BoundCause, lowerBound } from "./lower-bound.ts";
+export { type BoundCause, lowerBound } from "./lower-bound.ts";
 export { Online } from "./online.ts";
 export { ParallelScheduler } from "./parallel.ts";
 export type { Plan, Scheduled, Skip } from "./plan.ts";
