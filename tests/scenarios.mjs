@@ -558,8 +558,8 @@ async function main() {
     const write = (/** @type {string} */ name, /** @type {string} */ text) =>
       writeFileSync(new URL(`golden/${name}`, import.meta.url), text);
     const json = (/** @type {unknown} */ value) => `${JSON.stringify(value, null, 2)}\n`;
-    write("v3.jsonl", lines.map((line) => `${line}\n`).join(""));
-    write("v3.json", json({ head, stateHash }));
+    write("v4.jsonl", lines.map((line) => `${line}\n`).join(""));
+    write("v4.json", json({ head, stateHash }));
     for (const name of ["v1", "v2"]) write(`${name}.json`, json(replayed(parts, `${name}.jsonl`)));
     write("stories.json", json(hashes));
   } else {

@@ -5,7 +5,7 @@ export { type PlacementConfig, STRATEGIES, type Strategy } from "./config.ts";
 export { couldEverRun, Demand, type Needs, servesZone } from "./demand.ts";
 export { Fleet } from "./fleet.ts";
 export { REJECTIONS, type Reason, type Rejection } from "./reason.ts";
-export { firstOpening } from "./reservation.ts";
+export { firstOpening, type Opening } from "./reservation.ts";
 export { type CandidateRow, candidateTable, rejectionOf } from "./table.ts";
 export {
   type Held,

@@ -26,6 +26,8 @@ export class Line {
   /** Every entry stands on its rung of this moment. */
   #liftedTo = 0;
   #size = 0;
+  /** The entry of a line that has no other, unless it had. */
+  #lone: Entry | undefined;
   /** Entries by the class that they start in. */
   readonly byClass: number[] = [0, 0, 0];
 
@@ -44,6 +46,7 @@ export class Line {
 
   add(entry: Entry): void {
     this.#ladder.rungAt(entry, this.#liftedTo).add(entry);
+    this.#lone = this.#size === 0 ? entry : undefined;
     this.#size++;
     (this.byClass[entry.class] as number)++;
     this.#awaitLift(entry);
@@ -51,6 +54,7 @@ export class Line {
 
   delete(entry: Entry): void {
     invariant(this.#ladder.rungAt(entry, this.#liftedTo).delete(entry), "an entry that leaves was added");
+    this.#lone = undefined;
     this.#size--;
     (this.byClass[entry.class] as number)--;
     if (this.#lifts.size > 2 * this.#size + FEW) this.#forgetLifts();
@@ -72,6 +76,7 @@ export class Line {
   /** The entry that goes before all others. Time never runs backwards from one call to the next. */
   first(now: number, demoted: boolean): Entry | undefined {
     this.#lift(now);
+    if (this.#lone) return this.#lone;
     let best: Entry | undefined;
     for (const rung of this.#ladder.rungs) {
       const head = rung?.first(now);

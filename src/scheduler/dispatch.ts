@@ -1,24 +1,28 @@
-import { Heap, invariant } from "../core/index.ts";
+import { invariant } from "../core/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import {
   choose,
   firstOpening,
   nodeOfKey,
   onlyChoice,
+  type Opening,
   runOfKey,
   type Subject,
   type TaskKey,
   taskKey,
 } from "../placement/index.ts";
-import { type Entry, goesBefore } from "../queue/index.ts";
-import { isAdmitted, isDemoted, mayRun, nextAdmissionAt } from "./admission.ts";
+import type { Entry } from "../queue/index.ts";
+import { isAdmitted, mayRun, nextAdmissionAt } from "./admission.ts";
+import { Contest } from "./contest.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { localityOf } from "./locality.ts";
+import { type Offer, offerOf, tasksOf } from "./offer.ts";
 import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
 import { speculationFor } from "./speculated.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
+import { findTakers, mayBeMet, Prospects } from "./takers.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** Records an event and applies it to the state. */
@@ -55,36 +59,29 @@ function placeReserved(state: State, now: number, emit: Emit): void {
   }
 }
 
-/** A group and what it would give out next, at one moment. */
-interface Offer {
-  readonly group: Group;
-  readonly demoted: boolean;
-  first: Entry;
-}
-
 function placeGroups(state: State, now: number, emit: Emit): void {
   const { relief } = state.fleet;
-  const offers = new Heap<Offer>((a, b) => offerGoesFirst(state, a, b, now), admittedOffers(state, now));
-  for (let offer = offers.peek(); offer; offer = offers.peek()) {
-    const { group, first } = offer;
+  const prospects = new Prospects(state, now);
+  const contest = new Contest(state, now, admittedOffers(state, now), (offer) => prospects.canStart(offer));
+  for (let offer = contest.first(); offer; offer = contest.first()) {
+    const { group, first, node } = offer;
     if (!mayBeMet(state, group.pool)) {
       // What was tried before it has taken the room. It will be the same for many: they go together.
-      offers.keep((other) => mayBeMet(state, other.group.pool));
+      contest.keep((other) => mayBeMet(state, other.group.pool));
       continue;
     }
     if (!isAdmitted(state, group, now)) {
-      offers.pop();
+      contest.drop();
       continue;
     }
     const placed =
       trySpeculate(state, offer, now, emit) ||
-      tryPlace(state, group.pool, tasksOf(state, first), first.node, emit);
+      tryPlace(state, group.pool, tasksOf(state, first), node, emit);
     if (state.fleet.relief !== relief) return;
-    const next = placed ? group.line.first(now, offer.demoted) : undefined;
-    if (next) {
-      offer.first = next;
-      offers.settleTop();
-    } else offers.pop();
+    if (placed) {
+      prospects.noteGiven(group);
+      contest.advance();
+    } else contest.drop();
   }
 }
 
@@ -115,33 +112,9 @@ function admittedOffers(state: State, now: number): Offer[] {
   return offers;
 }
 
-function offerOf(state: State, group: Group, now: number): Offer {
-  const demoted = isDemoted(state, group, now);
-  return { group, demoted, first: group.line.first(now, demoted) as Entry };
-}
-
-function offerGoesFirst({ config }: State, a: Offer, b: Offer, now: number): boolean {
-  return goesBefore(a.first, a.demoted, b.first, b.demoted, now, config);
-}
-
-/** An entry of a line is a task of no run, or the lane whose first node it stands for. */
-export function tasksOf(state: State, entry: Entry): Tasks {
-  return entry instanceof Lane ? entry.run : state.singles;
-}
-
-/** False: since no worker could take the pool's first task, none has got the room for it. */
-function mayBeMet({ fleet }: State, pool: Pool): boolean {
-  if (pool.blockedAt === -1 || fleet.mayBeMet(pool.demand, pool.blockedAt)) return true;
-  pool.blockedAt = fleet.relief;
-  return false;
-}
-
 function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Emit): boolean {
+  if (!findTakers(state, pool, taskKey(tasks.number, node))) return false;
   const { fleet, candidates } = state;
-  candidates.find(fleet, pool.demand, taskKey(tasks.number, node));
-  // Noted for every try: finding candidates brings the demand up to date, and only what is noted tells that it was.
-  pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;
-  if (candidates.count === 0) return false;
   const rejected = candidates.rejected();
   const choice =
     candidates.count === 1
@@ -182,20 +155,29 @@ function makeReservations(state: State, now: number, emit: Emit): void {
   for (const [place, pools] of state.places) if (pools > 1) open.add(place);
   if (open.size === 0) return;
   for (const key of fleet.reservations.keys()) open.delete(placeOf(state, key));
-  if (open.size === 0) return;
-  for (const { group, first } of overdueOffers(state, open, now)) {
-    if (!open.has(group.pool.place)) continue;
-    const opening = firstOpening(fleet, group.pool.demand, now);
-    if (!opening) continue;
-    open.delete(group.pool.place);
-    emit({
-      kind: "ReservationMade",
-      run: tasksOf(state, first).number,
-      node: first.node,
-      worker: opening.worker.number,
-      freeAt: opening.freeAt,
-    });
+  for (let next = nextToReserve(state, open, now); next; next = nextToReserve(state, open, now)) {
+    open.delete(next.offer.group.pool.place);
+    const { first, node } = next.offer;
+    const { worker, freeAt } = next.opening;
+    const { number } = tasksOf(state, first);
+    emit({ kind: "ReservationMade", run: number, node, worker: worker.number, freeAt });
   }
+}
+
+/** The first of those that have waited for too long in these places, and for whom there is a worker to keep free. */
+function nextToReserve(
+  state: State,
+  places: ReadonlySet<string>,
+  now: number,
+): { readonly offer: Offer; readonly opening: Opening } | undefined {
+  if (places.size === 0) return undefined;
+  const contest = new Contest(state, now, overdueOffers(state, places, now), () => true);
+  for (let offer = contest.first(); offer; offer = contest.first()) {
+    const opening = firstOpening(state.fleet, offer.group.pool.demand, now);
+    if (opening) return { offer, opening };
+    contest.drop();
+  }
+  return undefined;
 }
 
 function overdueOffers(state: State, places: ReadonlySet<string>, now: number): Offer[] {
@@ -208,7 +190,7 @@ function overdueOffers(state: State, places: ReadonlySet<string>, now: number): 
       if (now >= overdueAt(state, offer.first)) overdue.push(offer);
     }
   }
-  return overdue.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1));
+  return overdue;
 }
 
 function overdueAt(state: State, first: Entry): number {
@@ -222,10 +204,12 @@ function reserveRoom(state: State, now: number, emit: Emit): void {
     const offer = offerOf(state, group, now);
     if (now >= roomOverdueAt(state, offer) && mayHaveRoomKept(state, group)) offers.push(offer);
   }
-  offers.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1));
-  for (const { group, first } of offers) {
+  const contest = new Contest(state, now, offers, () => true);
+  for (let offer = contest.first(); offer; offer = contest.first()) {
+    contest.drop();
+    const { group, first, node } = offer;
     if (state.roomFor.has(group.zone)) continue;
-    emit({ kind: "RoomReserved", run: tasksOf(state, first).number, node: first.node });
+    emit({ kind: "RoomReserved", run: tasksOf(state, first).number, node });
   }
 }
 

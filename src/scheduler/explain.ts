@@ -11,9 +11,11 @@ import {
 } from "../placement/index.ts";
 import { type Entry, goesBefore } from "../queue/index.ts";
 import { type Barrier, barriers, exceededOf, isDemoted, type RoomBarrier } from "./admission.ts";
-import { subjectOf, tasksOf } from "./dispatch.ts";
+import { RunStanding } from "./bundle.ts";
+import { subjectOf } from "./dispatch.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
+import { tasksOf } from "./offer.ts";
 import type { Run } from "./run.ts";
 import type { Precedence } from "./standing.ts";
 import { needsOf, type State } from "./state.ts";
@@ -137,51 +139,78 @@ function openDependencies(run: Run | undefined, node: number): OpenDependency[] 
     .map((need) => ({ node: run.graph.idOf(need), status: STATUS_NAMES[run.statusOf(need)] as StatusName }));
 }
 
-/** What is ready, could run, and goes before this task. */
+/** What is ready, could run, and goes before this task: what goes before its run, and of its run what goes before it. */
 function outranking(state: State, tasks: Tasks, node: number, now: number): WaitReason[] {
   state.arrangeRuns(now);
-  const { config } = state;
-  const own = state.runs.get(tasks.number)?.entryOf(node) ?? state.singles.get(node);
-  const ownDemoted = isDemoted(state, tasks.groupOf(node), now);
+  const groups = groupsThatCouldRun(state);
+  const lane = state.runs.get(tasks.number)?.laneOf(node);
+  const standings = standingsOf(groups, lane);
+  const inLine = (group: Group, demoted: boolean, entry: Entry, at: number): InLine => {
+    const run = entry instanceof Lane ? entry.run : undefined;
+    return { group, demoted, entry, run, node: at, as: (run && standings.get(run)) ?? entry };
+  };
+  const own = tasks.groupOf(node);
+  const task = inLine(own, isDemoted(state, own, now), lane ?? state.singles.get(node), node);
   let ahead = 0;
-  let first: Ahead | undefined;
-  for (const pool of state.pools.values()) {
-    if (ableWorkers(state, pool.demand.needs).length === 0) continue;
-    for (const group of pool.groups.values()) {
-      const demoted = isDemoted(state, group, now);
-      for (const entry of group.line.entries()) {
-        if (!goesBefore(entry, demoted, own, ownDemoted, now, config) && !isSameLane(entry, tasks, node))
-          continue;
-        const count = countAhead(entry, tasks, node);
-        if (count === 0) continue;
-        ahead += count;
-        if (!first || goesBefore(entry, demoted, first.entry, first.demoted, now, config))
-          first = { entry, group, demoted };
-      }
+  let first: InLine | undefined;
+  for (const group of groups) {
+    const demoted = isDemoted(state, group, now);
+    for (const entry of group.line.entries()) {
+      const other = inLine(group, demoted, entry, entry.node);
+      const count = countAhead(state, other, task, now);
+      if (count === 0) continue;
+      ahead += count;
+      if (!first || isAhead(state, other, first, now)) first = other;
     }
   }
   return first ? [{ code: "Outranked", ahead, next: nextOf(state, first, tasks, node) }] : [];
 }
 
-interface Ahead {
-  readonly entry: Entry;
+interface InLine {
   readonly group: Group;
   readonly demoted: boolean;
+  readonly entry: Entry;
+  readonly run: Run | undefined;
+  readonly node: number;
+  /** What it stands as among what is not of its run. */
+  readonly as: Entry;
 }
 
-function isSameLane(entry: Entry, tasks: Tasks, node: number): boolean {
-  return entry instanceof Lane && entry.run === tasks && entry.run.laneOf(node) === entry;
+function groupsThatCouldRun(state: State): Group[] {
+  return [...state.pools.values()]
+    .filter(({ demand }) => ableWorkers(state, demand.needs).length > 0)
+    .flatMap(({ groups }) => [...groups.values()]);
 }
 
-/** How many tasks an entry that goes first stands for: one, or those of a run that go before the task. */
-function countAhead(entry: Entry, tasks: Tasks, node: number): number {
-  if (!(entry instanceof Lane)) return 1;
-  const { run } = entry;
-  if (run !== tasks) return entry.size;
-  return entry.nodes.reduce((ahead, other) => (run.goesBefore(other, node) ? ahead + 1 : ahead), 0);
+/** What each run stands as by what of it could run, and by the lane of the task in any case. */
+function standingsOf(groups: readonly Group[], always: Lane | undefined): Map<Run, RunStanding> {
+  const standings = new Map<Run, RunStanding>();
+  const include = ({ run, node, tier }: Lane) => {
+    const known = standings.get(run);
+    const first = known && run.goesBefore(known.node, node) ? known.node : node;
+    standings.set(run, new RunStanding(run, first, known && known.tier < tier ? known.tier : tier));
+  };
+  if (always && always.size > 0) include(always);
+  for (const { line } of groups) {
+    for (const entry of line.entries()) if (entry instanceof Lane) include(entry);
+  }
+  return standings;
 }
 
-function nextOf(state: State, { entry, group }: Ahead, tasks: Tasks, than: number): NextTask {
+function isAhead({ config }: State, a: InLine, b: InLine, now: number): boolean {
+  if (a.run && a.run === b.run) return a.run.goesBefore(a.node, b.node);
+  return goesBefore(a.as, a.demoted, b.as, b.demoted, now, config);
+}
+
+/** How many tasks of an entry go first: of another run all do or none. */
+function countAhead(state: State, other: InLine, task: InLine, now: number): number {
+  const { entry, run } = other;
+  if (!(entry instanceof Lane)) return isAhead(state, other, task, now) ? 1 : 0;
+  if (run !== task.run) return isAhead(state, other, task, now) ? entry.size : 0;
+  return entry.nodes.reduce((ahead, one) => (run?.goesBefore(one, task.node) ? ahead + 1 : ahead), 0);
+}
+
+function nextOf(state: State, { entry, group }: InLine, tasks: Tasks, than: number): NextTask {
   const { zone, agent } = group;
   const id = tasksOf(state, entry).taskIdOf(entry.node);
   if (!(entry instanceof Lane)) return { id, zone, agent, node: undefined };

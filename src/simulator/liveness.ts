@@ -95,22 +95,15 @@ function checkReason(model: Model, state: State, task: ModelTask, now: number): 
     aboutTask(task),
   );
   // What fell due in a turn that recorded nothing is ahead of the state's time, at which it answers.
-  if (now === model.now && isDue(task, now) && isCountExact(model)) checkAhead(model, task, reasons, now);
-}
-
-/** Where waiting changes the order, what stands behind the first of a run is counted with it. */
-function isCountExact(model: Model): boolean {
-  return model.settings.order === "graph" || [...model.offered].every(({ isAlone }) => isAlone);
+  if (now === model.now && isDue(task, now)) checkAhead(model, task, reasons, now);
 }
 
 /** How many ready tasks that could run at all go before it. */
 function checkAhead(model: Model, task: ModelTask, reasons: readonly WaitReason[], now: number): void {
-  let truth = 0;
-  const ranking = new Ranking(model, now);
-  for (const other of model.offered) {
-    if (other === task || !isDue(other, now) || !ranking.outranks(other, task)) continue;
-    if (ableWorkers(model, other).length > 0) truth++;
-  }
+  const due = [...model.offered].filter((other) => isDue(other, now));
+  const able = new Set(due.filter((other) => ableWorkers(model, other).length > 0));
+  const standing = due.filter((other) => able.has(other) || other.laneKey === task.laneKey);
+  const truth = new Ranking(model, now).ahead(task, standing).filter((other) => able.has(other)).length;
   const outranked = reasons.find((reason) => reason.code === "Outranked");
   const ahead = outranked?.code === "Outranked" ? outranked.ahead : 0;
   demand(

@@ -189,27 +189,26 @@ function pointsOf(worker: ModelWorker, task: ModelTask): number {
   return points;
 }
 
-/** It is the first of its kind, and nothing that goes first, may start and has a place is left behind. */
+/** Of the firsts of all groups, those that may start and have a place, it is the one that goes first. */
 export function checkOrder(model: Model, task: ModelTask, now: number): void {
   const places = new Map<string, boolean>();
   const admissions = new Admissions(model, now);
   const ranking = new Ranking(model, now);
-  for (const other of ranking.heads()) {
-    if (other === task) continue;
-    if (other.laneKey !== task.laneKey && !ranking.outranks(other, task)) continue;
-    if (!admissions.admits(other)) continue;
-    let has = places.get(other.needsKey);
-    if (has === undefined) {
-      has = placeFor(model, other) !== undefined;
-      places.set(other.needsKey, has);
-    }
-    demand(
-      !has,
-      "order",
-      () => `${describeTask(task)} was assigned before ${describeTask(other)}, which goes first and fits`,
-      aboutTask(task),
-    );
-  }
+  const able = ranking.firstsOfGroups().filter((one) => {
+    if (one === task) return true;
+    if (!admissions.admits(one)) return false;
+    const has = places.get(one.needsKey) ?? placeFor(model, one) !== undefined;
+    places.set(one.needsKey, has);
+    return has;
+  });
+  const next = ranking.next(able);
+  demand(
+    next === task,
+    "order",
+    () =>
+      `${describeTask(task)} was assigned before ${next && describeTask(next)}, which goes first and fits`,
+    aboutTask(task),
+  );
 }
 
 function nameOf(worker: ModelWorker | undefined): string {

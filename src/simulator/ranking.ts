@@ -2,6 +2,14 @@ import type { Model } from "./model.ts";
 import { isDemoted } from "./model-admission.ts";
 import { classOf, isDue, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
 
+/** Tasks of one run, or one of no run. */
+interface RunOfTasks {
+  readonly tasks: readonly ModelTask[];
+  readonly first: ModelTask;
+  /** What they stand as among the others. */
+  readonly as: ModelTask;
+}
+
 /** Who goes first at one moment, looked up in nothing but the tasks themselves. */
 export class Ranking {
   readonly #model: Model;
@@ -40,17 +48,65 @@ export class Ranking {
     );
   }
 
-  /** Which of two that may be handed out goes first. */
+  /** Which of two that may be handed out goes first in its line. */
   outranks(a: ModelTask, b: ModelTask): boolean {
+    return this.#compare(this.#standIn(a), this.#standIn(b)) < 0;
+  }
+
+  /**
+   * Which of these goes first: those of one run go by its order. Among others the run stands as the one that this puts first,
+   * and as urgently as the most urgent.
+   */
+  next(tasks: readonly ModelTask[]): ModelTask | undefined {
+    let best: RunOfTasks | undefined;
+    for (const run of this.#byRun(tasks)) if (!best || this.#compare(run.as, best.as) < 0) best = run;
+    return best?.first;
+  }
+
+  /** Those of these that go before one of them: all of a run that does, and of its own those that its order puts first. */
+  ahead(task: ModelTask, tasks: readonly ModelTask[]): ModelTask[] {
+    const runs = this.#byRun(tasks);
+    const own = runs.find((run) => run.tasks.includes(task)) as RunOfTasks;
+    return runs.flatMap((run) => {
+      if (run === own) return own.tasks.filter((other) => other !== task && this.#withinRun(other, task) < 0);
+      return this.#compare(run.as, own.as) < 0 ? run.tasks : [];
+    });
+  }
+
+  /** All of these, each as it goes first when those before it are gone. */
+  sequence(tasks: readonly ModelTask[]): ModelTask[] {
+    const left = new Set(tasks);
+    const order: ModelTask[] = [];
+    for (let task = this.next([...left]); task; task = this.next([...left])) {
+      order.push(task);
+      left.delete(task);
+    }
+    return order;
+  }
+
+  #byRun(tasks: readonly ModelTask[]): RunOfTasks[] {
+    const byRun = new Map<ModelRun | ModelTask, ModelTask[]>();
+    for (const task of tasks) {
+      const run = task.isAlone ? task : task.run;
+      byRun.set(run, [...(byRun.get(run) ?? []), task]);
+    }
+    return [...byRun.values()].map((together) => {
+      const first = together.reduce((a, b) => (this.#withinRun(a, b) < 0 ? a : b));
+      const tier = Math.min(...together.map((task) => this.#standIn(task).tier));
+      return { tasks: together, first, as: this.#asUrgentAs(first, tier) };
+    });
+  }
+
+  #compare(a: ModelTask, b: ModelTask): number {
     const model = this.#model;
     const now = this.#now;
     switch (model.settings.order) {
       case "graph":
-        return (runTier(a) - runTier(b) || a.seq - b.seq || this.#withinRun(a, b)) < 0;
+        return runTier(a) - runTier(b) || a.seq - b.seq || this.#withinRun(a, b);
       case "hrrn":
-        return (this.#classOf(a) - this.#classOf(b) || byRatio(a, b, now) || byAge(a, b)) < 0;
+        return classNow(model, a, now) - classNow(model, b, now) || byRatio(a, b, now) || byAge(a, b);
       case "classic":
-        return (this.#agedTierOf(a) - this.#agedTierOf(b) || byAge(a, b)) < 0;
+        return tierNow(model, a, now) - tierNow(model, b, now) || byAge(a, b);
     }
   }
 
@@ -109,17 +165,13 @@ export class Ranking {
 
   /** Whoever goes first of those that stand together stands for the most urgent of them. */
   #standIn(task: ModelTask): ModelTask {
-    if (task.isAlone) return task;
-    const tier = this.#leads.get(task.laneKey) ?? this.#tierOf(task);
+    return this.#asUrgentAs(task, this.#leads.get(task.laneKey) ?? this.#tierOf(task));
+  }
+
+  /** In the order of graphs a run stands as a whole anyway. */
+  #asUrgentAs(task: ModelTask, tier: number): ModelTask {
+    if (task.isAlone || this.#model.settings.order === "graph") return task;
     return { ...task, tier, startClass: classOf(tier, false) };
-  }
-
-  #classOf(task: ModelTask): number {
-    return classNow(this.#model, this.#standIn(task), this.#now);
-  }
-
-  #agedTierOf(task: ModelTask): number {
-    return tierNow(this.#model, this.#standIn(task), this.#now);
   }
 }
 

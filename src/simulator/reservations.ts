@@ -17,13 +17,12 @@ export function checkReservation(model: Model, task: ModelTask, event: Reservati
   const isFirst = ranking.firstsOfGroups().includes(task);
   demand(isFirst, "reservation-first", broken("others go first"), about);
   demand(new Admissions(model, now).admits(task), "reservation-admitted", broken("it may not start"), about);
-  const better = overdueTasks(model, now).find(
-    (other) => other.place === task.place && ranking.outranks(other, task) && openingFor(model, other, now),
-  );
+  const waiting = overdueTasks(model, now).filter((one) => isMixed(model, one) && !isReservedAt(model, one));
+  const next = ranking.sequence(waiting).find((one) => openingFor(model, one, now));
   demand(
-    better === undefined,
+    next === task,
     "reservation-order",
-    broken(`${better?.run.number}/${better?.node} goes first`),
+    broken(`${next?.run.number}/${next?.node} goes first`),
     about,
   );
   const opening = openingFor(model, task, now);

@@ -38,10 +38,9 @@ export function nextRoomAt(model: Model, now: number): number {
 }
 
 function overdueForRoom(model: Model, now: number): ModelTask[] {
-  const ranking = new Ranking(model, now);
-  return wanting(model, now)
-    .filter((task) => overdueAt(model, task) <= now)
-    .sort((a, b) => (ranking.outranks(a, b) ? -1 : 1));
+  return new Ranking(model, now).sequence(
+    wanting(model, now).filter((task) => overdueAt(model, task) <= now),
+  );
 }
 
 /** After it has waited, and not soon after another had room kept. */
