@@ -5,7 +5,14 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aConfig, aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { type CommandResult, runCommand } from "../../tests/command-run.ts";
 import { tellStory, writeLedger, writeSnapshot } from "../../tests/story-ledger.ts";
-import { type Block, BlockWriter, GENESIS, headOf, type LedgerEvent } from "../ledger/index.ts";
+import {
+  type Block,
+  BlockWriter,
+  GENESIS,
+  headOf,
+  type LedgerEvent,
+  POLICY_VERSION,
+} from "../ledger/index.ts";
 import { eventsOf, stateHash } from "../scheduler/index.ts";
 import { headPath, snapshotPath } from "../store/index.ts";
 import type { Verification } from "./verification.ts";
@@ -223,7 +230,9 @@ describe("[P-15] --redecide", () => {
     });
     const { stderr, exitCode } = await verify("--redecide");
     expect(exitCode).toBe(0);
-    expect(stderr).toContain("15 decisions of policy 7 taken as recorded: this program has policy 2");
+    expect(stderr).toContain(
+      `15 decisions of policy 7 taken as recorded: this program has policy ${POLICY_VERSION}`,
+    );
 
     const upgraded = new Loop({ policyVersion: 7 });
     upgraded.turn(1, { kind: "SchedulerConfigured", config: aConfig({}) });

@@ -4,8 +4,8 @@ import {
   choose,
   firstOpening,
   nodeOfKey,
-  onlyChoice,
   type Opening,
+  onlyChoice,
   runOfKey,
   type Subject,
   type TaskKey,
@@ -75,8 +75,7 @@ function placeGroups(state: State, now: number, emit: Emit): void {
       continue;
     }
     const placed =
-      trySpeculate(state, offer, now, emit) ||
-      tryPlace(state, group.pool, tasksOf(state, first), node, emit);
+      trySpeculate(state, offer, now, emit) || tryPlace(state, group.pool, tasksOf(state, first), node, emit);
     if (state.fleet.relief !== relief) return;
     if (placed) {
       prospects.noteGiven(group);

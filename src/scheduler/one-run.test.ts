@@ -56,7 +56,12 @@ test("[G-04] nodes of a run that is alone start in its order, whatever they need
   let differentNeeds = 0;
   fc.assert(
     fc.property(anyDag(30, anyNeeds), anyPool, anyWaits, (nodes, { count, ...room }, waits) => {
-      const worker = { ...room, memoryBytes: room.cpuMillicores, executors: ["shell", "wasm"], capabilities: ["gpu"] };
+      const worker = {
+        ...room,
+        memoryBytes: room.cpuMillicores,
+        executors: ["shell", "wasm"],
+        capabilities: ["gpu"],
+      };
       const workers = Array.from({ length: count }, () => worker);
       const through = (order: SchedulerConfig["order"]) =>
         decided({ ...waits, resources: { tokens: 9, gpu: 1 }, order }, workers, nodes);
@@ -64,7 +69,8 @@ test("[G-04] nodes of a run that is alone start in its order, whatever they need
       expect(through("hrrn")).toEqual(starts);
       expect(through("classic")).toEqual(starts);
       expect(starts.filter((text) => text.includes(" on ")).length).toBe(nodes.length);
-      if (new Set(nodes.map(({ task }) => JSON.stringify([task.cpuMillicores, task.limits]))).size > 3) differentNeeds++;
+      if (new Set(nodes.map(({ task }) => JSON.stringify([task.cpuMillicores, task.limits]))).size > 3)
+        differentNeeds++;
     }),
     { seed: 1, numRuns: 150 },
   );

@@ -19,12 +19,7 @@ export function checkReservation(model: Model, task: ModelTask, event: Reservati
   demand(new Admissions(model, now).admits(task), "reservation-admitted", broken("it may not start"), about);
   const waiting = overdueTasks(model, now).filter((one) => isMixed(model, one) && !isReservedAt(model, one));
   const next = ranking.sequence(waiting).find((one) => openingFor(model, one, now));
-  demand(
-    next === task,
-    "reservation-order",
-    broken(`${next?.run.number}/${next?.node} goes first`),
-    about,
-  );
+  demand(next === task, "reservation-order", broken(`${next?.run.number}/${next?.node} goes first`), about);
   const opening = openingFor(model, task, now);
   demand(
     opening?.worker.number === event.worker && opening.freeAt === event.freeAt,
