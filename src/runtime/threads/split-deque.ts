@@ -1,0 +1,75 @@
+import { Ring } from "../rings.ts";
+import type { SharedDeque } from "./shared-deque.ts";
+
+/** Makes of a fiber something that another thread can take, and back. */
+export interface Shop {
+  /** Whether others could run it at all. */
+  isPortable(slot: number): boolean;
+  /** The number by which others find it, or -1: it has to stay. */
+  lay(slot: number): number;
+  /** Takes it back, and gives the fiber. */
+  unlay(item: number): number;
+}
+
+/**
+ * The new fibers of a processor whose others are threads: what only this thread can run, what others could run too, and
+ * of the latter the oldest in a shared deque, where they can be stolen.
+ *
+ * The shared part is a window on the oldest: it is filled as thieves empty it, so what is not stolen, which is nearly all,
+ * costs neither atomics nor a descriptor, and there can be any number. The owner takes the newest, of the window last.
+ */
+export class SplitDeque {
+  readonly #bound = new Ring();
+  readonly #open = new Ring();
+  readonly #shared: SharedDeque;
+  readonly #shop: Shop;
+  /** So many are kept where thieves find them. */
+  readonly #shown: number;
+  #tick = 0;
+
+  constructor(shared: SharedDeque, shop: Shop, shown: number) {
+    this.#shared = shared;
+    this.#shop = shop;
+    this.#shown = Math.min(shown, shared.capacity);
+  }
+
+  /** With the shared part, of which others may just be taking some. */
+  get size(): number {
+    return this.#bound.size + this.#open.size + this.#shared.size;
+  }
+
+  /** Says whether there is something new to steal. */
+  push(slot: number): boolean {
+    if (!this.#shop.isPortable(slot)) {
+      this.#bound.push(slot);
+      return false;
+    }
+    this.#open.push(slot);
+    return this.show();
+  }
+
+  /** The newest, and what only this thread can run before what others might; -1 where there is none. */
+  pop(): number {
+    const late = (++this.#tick & 7) === 0;
+    if (!late && this.#bound.size > 0) return this.#bound.pop();
+    if (this.#open.size > 0) return this.#open.pop();
+    const item = this.#shared.pop();
+    return item >= 0 ? this.#shop.unlay(item) : this.#bound.pop();
+  }
+
+  /** Fills the window. Says whether something was put there. */
+  show(): boolean {
+    let any = false;
+    while (this.#open.size > 0 && this.#shared.size < this.#shown) {
+      const slot = this.#open.shift();
+      const item = this.#shop.lay(slot);
+      if (item < 0) {
+        this.#bound.push(slot);
+        continue;
+      }
+      this.#shared.push(item);
+      any = true;
+    }
+    return any;
+  }
+}
