@@ -80,7 +80,7 @@ test("[G-10] everything wrong ends a command before it begins, and says where", 
   expect({ code, lines: stderr.trimEnd().split("\n") }).toEqual({
     code: 2,
     lines: [
-      'orrery: orrery.yaml:1:17: server.store must be "memory" or a URL that begins with postgres://',
+      'orrery: orrery.yaml:1:17: server.store must be "memory" or a URL that begins with postgres:// and has ports from 1 to 65535',
       'orrery: orrery.yaml:1:42: unknown key "prot" in server; did you mean "port"?',
       "orrery: orrery.yaml:2:1: fairShare is queue.fair_share; write queue: {fair_share: 3}",
       "orrery: orrery.yaml:3:1: ageEveryMs is queue.age_every; write queue: {age_every: 1m30s}",

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Settings } from "../config/index.ts";
+import { refusalOf, type Settings } from "../config/index.ts";
 import type { Project } from "../plan/index.ts";
 import { readProject, sourceFile } from "../sources/index.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
@@ -22,6 +22,16 @@ export async function readPlanFile(path: string): Promise<Project> {
   );
 }
 
+/** Which of them have a setting, whose range holds for options too. */
+const SETTINGS: ReadonlyMap<string, string> = new Map([
+  ["slots", "scheduling.max_concurrent_workcells"],
+  ["tokens", "scheduling.max_concurrent_tokens"],
+]);
+
+function optionOf(name: string, resources: Amounts): string {
+  return Object.hasOwn(resources, name) ? `--resource ${neutralise(name)}=…` : `--${name}`;
+}
+
 type Amounts = Readonly<Record<string, number>>;
 
 /** What the command line says there is, by the names of resources. */
@@ -32,6 +42,10 @@ export function givenAmounts({ slots, tokens, resource = {} }: PlanOptions): Map
     if (given.has(name))
       throw new UsageError(`--${name} and --resource ${name}=… say the same; give one of them`);
     given.set(name, count);
+  }
+  for (const [name, count] of given) {
+    const refusal = refusalOf(SETTINGS.get(name) ?? "", count);
+    if (refusal !== undefined) throw new UsageError(`${optionOf(name, resource)} ${refusal}`);
   }
   return given;
 }

@@ -7,11 +7,13 @@ export interface PlanReport {
   readonly plan: Plan;
   readonly capacities: Readonly<Record<string, number>>;
   readonly speculated: readonly Speculated[];
+  /** How long all would take without those alternatives, where there are any. */
+  readonly makespanWithout: number | undefined;
   readonly seed: number;
 }
 
 /** For programs: times as numbers in the project's unit. */
-export function planJson({ project, plan, speculated, seed }: PlanReport): object {
+export function planJson({ project, plan, speculated, makespanWithout, seed }: PlanReport): object {
   const time = (ticks: number): number => inUnit(ticks, project.unit);
   return {
     mode: plan.mode,
@@ -40,6 +42,7 @@ export function planJson({ project, plan, speculated, seed }: PlanReport): objec
       because,
       tags,
     })),
+    makespanWithoutSpeculation: makespanWithout === undefined ? null : time(makespanWithout),
     cycles: plan.cycles,
     dangling: plan.dangling,
     findings: project.findings,

@@ -75,7 +75,16 @@ function headingLines(report: PlanReport, columns: number, palette: Palette): st
       `${neutralise(id)} in ${tags.length} alternatives (${SPECULATION_WORDS[because]})`,
     ]);
   }
+  if (report.makespanWithout !== undefined)
+    fields.push(["", describeSpeculation(report, report.makespanWithout)]);
   return [palette.bold(fitText(neutralise(project.name), columns)), ...fieldLines(fields, palette, columns)];
+}
+
+function describeSpeculation({ plan, project: { unit } }: PlanReport, without: number): string {
+  const longer = plan.makespan - without;
+  if (longer === 0) return "which makes nothing later: without, all takes as long";
+  const by = `${formatTicks(Math.abs(longer), unit)} ${longer > 0 ? "longer" : "shorter"}`;
+  return `which makes all take ${by}: ${formatTicks(without, unit)} without`;
 }
 
 function describeMakespan({ plan, project: { unit } }: PlanReport): string {

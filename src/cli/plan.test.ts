@@ -161,6 +161,23 @@ describe("what a plan says", () => {
     expect(text).toContain("a in 2 alternatives (it asks for it)");
   });
 
+  test("[G-07] whether speculation makes all take longer, and by how much", async () => {
+    const work = [anIssue("a", "L", [], { dk_risk: "high" }), anIssue("b", "L"), anIssue("c", "M")];
+    const longer = "which makes all take 4 h longer: 8 h without";
+    expect((await planOf(work, "--slots", "3")).stdout).toContain(longer);
+    const json = JSON.parse((await planOf(work, "--slots", "3", "--json")).stdout);
+    expect(json).toMatchObject({ makespan: 12, makespanWithoutSpeculation: 8 });
+    const online = ["--mode", "online", "--slots", "3"];
+    const { stdout } = await runCommand(planCommand(), join(directory, "issues.jsonl"), ...online);
+    expect(stdout).toContain(longer);
+    expect((await planOf(work, "--slots", "9")).stdout).toContain("which makes nothing later");
+    const plain = JSON.parse((await planOf([anIssue("a", "L")], "--json")).stdout);
+    expect(plain).toMatchObject({
+      makespanWithoutSpeculation: null,
+      lowerBoundBy: { code: "critical-path" },
+    });
+  });
+
   test("[G-09] what has been ready for too long goes first", async () => {
     const since = (hours: number) => ({
       ready_since: new Date(Date.now() - hours * 3_600_000).toISOString(),
@@ -270,6 +287,9 @@ describe("bad input is named:", () => {
 
   test.each([
     ["--slots", "0"],
+    ["--slots", "10001"],
+    ["--tokens", "0"],
+    ["--resource", "slots=10001"],
     ["--slots", "many"],
     ["--tokens", "-1"],
     ["--effort", "soon"],

@@ -64,13 +64,35 @@ export class Planner {
     // To say and to write what a plan comes to takes about twice as long as this did.
     const restMs = 2 * (performance.now() - compiledFromMs);
     const deadlineMs = this.#effortFromMs + this.#options.effortMs - restMs;
-    const found = await this.#find(project, compiled.problem, deadlineMs).finally(() => this.#status.clear());
-    const plan = assemble(project, compiled, found);
-    this.#effortFromMs = performance.now();
-    return { project, plan, capacities, speculated, seed: this.#options.seed };
+    const hasTwo = speculated.length > 0;
+    const firstMs = hasTwo ? (performance.now() + deadlineMs) / 2 : deadlineMs;
+    try {
+      const found = await this.#find(project, compiled.problem, firstMs);
+      const makespanWithout = hasTwo
+        ? await this.#without(original, capacities, found, deadlineMs)
+        : undefined;
+      const plan = assemble(project, compiled, found);
+      return { project, plan, capacities, speculated, makespanWithout, seed: this.#options.seed };
+    } finally {
+      this.#status.clear();
+      this.#effortFromMs = performance.now();
+    }
   }
 
-  async #find(project: Project, problem: Problem, deadlineMs: number): Promise<Found> {
+  /** How long all would take if nothing were tried in several alternatives; a search is never longer than with them. */
+  async #without(
+    project: Project,
+    capacities: Readonly<Record<string, number>>,
+    { starts }: Found,
+    deadlineMs: number,
+  ): Promise<number> {
+    const { problem } = compile(project, capacities);
+    const known = { starts, makespan: makespanOf(problem, starts) };
+    const found = await this.#find(project, problem, deadlineMs, known);
+    return makespanOf(problem, found.starts);
+  }
+
+  async #find(project: Project, problem: Problem, deadlineMs: number, given?: Schedule): Promise<Found> {
     const { mode, seed, schedules } = this.#options;
     const levels = levelsOf(problem);
     const bound = lowerBound(problem, levels);
@@ -79,7 +101,7 @@ export class Planner {
       return { mode, starts, bound, schedules: 1 };
     }
     const isQuick = problem.size <= MOST_ONLINE_FIRST;
-    const known = isQuick ? await this.#online(project, problem, levels) : undefined;
+    const known = given ?? (isQuick ? await this.#online(project, problem, levels) : undefined);
     const search = new Search(problem, seed, known);
     await this.#pump(search.steps(schedules ?? Number.POSITIVE_INFINITY, bound.length), {
       // There must be one to end with.
@@ -117,6 +139,10 @@ export class Planner {
     }
     return true;
   }
+}
+
+function makespanOf({ durations }: Problem, starts: Float64Array): number {
+  return starts.reduce((latest, start, n) => Math.max(latest, start + (durations[n] as number)), 0);
 }
 
 interface Pumping {

@@ -5,5 +5,5 @@ export { type Config, readConfig } from "./read-config.ts";
 export { configSchema } from "./schema.ts";
 export type { Reader } from "./setting.ts";
 export { type ShownSetting, shownSettings } from "./shown.ts";
-export { optionsFor, type Settings } from "./table.ts";
+export { optionsFor, refusalOf, type Settings } from "./table.ts";
 export { valueText } from "./value-text.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { directoryWith } from "../../tests/cli.ts";
-import { type Config, problemLine, readConfig, unknownVariables } from "./index.ts";
+import { type Config, problemLine, readConfig, shownSettings, unknownVariables } from "./index.ts";
 import { readSettingsFile } from "./settings-file.ts";
 import { ROWS } from "./table.ts";
 
@@ -229,9 +229,39 @@ test("variables of other programs matter only to who reads them, and what may be
   expect(readConfig(undefined, env, { reader: "plan" }).problems).toEqual([]);
   expect(readConfig(undefined, env, { reader: "worker" }).problems).toEqual([]);
   expect(readConfig(undefined, env, { reader: "serve" }).problems.map(problemLine)).toEqual([
-    'DATABASE_URL must be "memory" or a URL that begins with postgres://',
+    'DATABASE_URL must be "memory" or a URL that begins with postgres:// and has ports from 1 to 65535',
     "ORRERY_API_KEY must be 16 characters or more, without line breaks",
   ]);
+});
+
+test("a secret that an alias brings elsewhere is shown nowhere", async () => {
+  const secret = "server:\n  api_key: &k sk-hunter-0123456789\n";
+  const config = await read(`${secret}  host: *k\n  data: *k\n`);
+  expect(config.problems).toEqual([]);
+  const shown = shownSettings(config);
+  expect(shown.find(({ key }) => key === "host")?.value).toBe("***");
+  expect(JSON.stringify(shown)).not.toContain("hunter");
+  const wrong = await problems(`${secret}  port: *k\n`);
+  expect(wrong).toEqual([expect.stringMatching(/^orrery\.yaml:3:9: server\.port must be/)]);
+  expect(wrong.join()).not.toContain("hunter");
+});
+
+test.each(["postgres://h:0/x", "postgres://u:p@h:70000/x", "postgres://h:port/x", "postgres://a:1,b:-2/x"])(
+  "a store's port is checked before anything is started: %s",
+  (url) => {
+    const { problems } = readSettingsFile(`server: {store: "${url}"}`, "c.yaml");
+    expect(problems.map(problemLine)).toEqual([expect.stringContaining("ports from 1 to 65535")]);
+  },
+);
+
+test.each([
+  "memory",
+  "postgres://h/x",
+  "postgres:///x?host=/run",
+  "postgresql://u:p:w@a:5432,[::1]:5433/x",
+  "postgres://[::1]/x",
+])("a store may be %s", (url) => {
+  expect(readSettingsFile(`server: {store: "${url}"}`, "c.yaml").problems).toEqual([]);
 });
 
 test("a list keeps all of its entries in their order, from a file, a variable or an option", () => {

@@ -6,6 +6,18 @@ import { choice, duration, list, optional, orNull, SIZE, TRUE_OR_FALSE, text, wh
 const readers = ["serve"] as const;
 const DAY_MS = 86_400_000;
 
+/** Several hosts may be named, and none where a socket is meant. */
+function isStoreAddress(url: string): boolean {
+  if (url === "memory") return true;
+  const [, authority] = /^postgres(?:ql)?:\/\/([^/?#]*)/.exec(url) ?? [];
+  if (authority === undefined) return false;
+  const hosts = authority.slice(authority.lastIndexOf("@") + 1).split(",");
+  return hosts.every((host) => {
+    const [, port = ""] = /:([^:\]]*)$/.exec(host) ?? [];
+    return port === "" || (/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535);
+  });
+}
+
 export const SERVER = {
   host: setting({
     key: "host",
@@ -35,8 +47,8 @@ export const SERVER = {
     key: "store",
     type: optional(
       text(
-        '"memory" or a URL that begins with postgres://',
-        (url) => !/^(memory$|postgres(ql)?:\/\/)/.test(url),
+        '"memory" or a URL that begins with postgres:// and has ports from 1 to 65535',
+        (url) => !isStoreAddress(url),
       ),
     ),
     default: undefined,

@@ -42,6 +42,8 @@ class SettingsReading implements DocumentReader<true> {
   positionOf: (offset: number) => { line: number; column: number } = () => ({ line: 1, column: 1 });
   readonly #file: string;
   readonly #positions = new Map<string, { line: number; column: number }>();
+  /** Values of settings that are secret: by an alias they can stand elsewhere too. */
+  readonly #secrets = new Set<unknown>();
 
   constructor(file: string) {
     this.#file = file;
@@ -59,6 +61,10 @@ class SettingsReading implements DocumentReader<true> {
     if (!isMapping(root)) {
       faults.atOffset(0, [], `the file must be a map of sections, ${EXAMPLE}${gotUnlessText(root)}`);
       return true;
+    }
+    for (const { section, setting } of ROWS) {
+      const map = root[section];
+      if (setting.mask && isMapping(map)) this.#secrets.add(map[setting.key]);
     }
     const known = Object.fromEntries(
       Object.entries(root).filter(([key]) => !this.#isMisplaced(key, root, faults)),
@@ -133,8 +139,9 @@ class SettingsReading implements DocumentReader<true> {
     value: unknown,
     at: Path,
     faults: Faults,
-    isSecret = false,
+    isOfSecret = false,
   ): Value | undefined {
+    const isSecret = isOfSecret || this.#secrets.has(value);
     return type.parse(value, (refusal, ...within) => {
       const path = [...at, ...within];
       const field = at.join(".") + within.map((step) => `[${step}]`).join("");

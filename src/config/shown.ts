@@ -14,9 +14,36 @@ export interface ShownSetting {
 
 /** Every setting that is in effect, by sections. */
 export function shownSettings({ settings, origins }: Config): ShownSetting[] {
+  const secrets = secretsOf(settings);
   return SECTION_NAMES.flatMap((section) =>
     section === RESOURCES ? resources(settings, origins) : rowsOf(section, settings, origins),
-  );
+  ).map((shown) => ({ ...shown, value: withoutSecrets(shown.value, secrets) }));
+}
+
+/** Shorter ones are words that may stand anywhere. */
+const LEAST_SECRET = 8;
+
+/** What is secret, and how it is shown. */
+function secretsOf(settings: Settings): Map<string, string> {
+  const secrets = new Map<string, string>();
+  for (const { section, name, setting } of ROWS) {
+    const value = (settings[section as keyof Settings] as Readonly<Record<string, unknown>>)[name];
+    const shown = typeof value === "string" ? setting.mask?.(value) : undefined;
+    if (shown !== undefined && shown !== value) secrets.set(value as string, shown);
+  }
+  return secrets;
+}
+
+/** An alias in the file can bring a secret to where none is expected. */
+function withoutSecrets(value: unknown, secrets: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => withoutSecrets(one, secrets));
+  if (typeof value !== "string") return value;
+  let text = value;
+  for (const [secret, shown] of secrets) {
+    if (text === secret) text = shown;
+    else if (secret.length >= LEAST_SECRET) text = text.replaceAll(secret, () => shown);
+  }
+  return text;
 }
 
 function rowsOf(section: string, settings: Settings, origins: Config["origins"]): ShownSetting[] {

@@ -49,6 +49,17 @@ export interface Row {
 }
 
 export const AMOUNT: ValueType<number> = whole(0);
+
+/** What is wrong with a value of a setting, or of a resource: the end of a sentence that begins with its name. */
+export function refusalOf(path: string, value: unknown): string | undefined {
+  const type = ROW_OF.get(path)?.setting.type ?? AMOUNT;
+  let found: string | undefined;
+  type.parse(value, (refusal) => {
+    found ??= refusal;
+  });
+  return found;
+}
+
 /** The planner's own resources, which have settings. */
 export const PLANNED: ReadonlyMap<string, string> = new Map([
   ["resources.slots", "is set by scheduling.max_concurrent_workcells; write it there"],

@@ -228,6 +228,14 @@ describe("a file that is no graph", () => {
     expect(problemsOf(text)).toEqual([expect.stringContaining(problem)]);
   });
 
+  test("is refused soon where it has a fault at every character", () => {
+    const [first, ...others] = problemsOf(`nodes: [${",".repeat(4_000_000)}]`);
+    expect(first).toMatch(/a comma has nothing before it; remove it$/);
+    expect(others).toEqual([]);
+    const few = problemsOf(`nodes: [a${",".repeat(900)}]`);
+    expect(few).toEqual([expect.stringMatching(/not valid YAML: Unexpected ,/)]);
+  });
+
   test("is refused when it is nested so deeply that reading on would end the process", () => {
     const problem = "maps and lists are nested more than 100 deep; flatten them";
     expect(problemsOf("[".repeat(100_000))).toEqual([`1:101 : ${problem}`]);

@@ -25,6 +25,10 @@ const MAX_LEXEMES = 10_000_000;
 /** A text counts as one value for each so many of its characters. */
 const VALUE_CHARACTERS = 64;
 
+/** Space and whatever comes before it. */
+const BLANK = 32;
+const MAX_GAPS = 1_000;
+
 const TAG_PREFIX = "tag:yaml.org,2002:";
 const TAGS: ReadonlySet<string> = new Set(
   ["map", "seq", "str", "int", "float", "bool", "null"].map((name) => TAG_PREFIX + name),
@@ -64,8 +68,10 @@ function compose(text: string, lines: Lines, faults: Faults): Document.Parsed | 
   const tokens = parseTokens(text, faults);
   if (tokens === undefined) return undefined;
 
-  // The composer's own search for equal keys compares each with all others, so it is off.
-  const [document, second] = new Composer({ uniqueKeys: false }).compose(tokens, true, text.length);
+  const [document, second] = withoutStacks(() => [
+    // The composer's own search for equal keys compares each with all others, so it is off.
+    ...new Composer({ uniqueKeys: false }).compose(tokens, true, text.length),
+  ]);
   if (document === undefined) return undefined;
   reportSyntax(document, lines, faults);
   const { version, explicit } = document.directives.yaml;
@@ -81,12 +87,28 @@ function compose(text: string, lines: Lines, faults: Faults): Document.Parsed | 
   return faults.count > before ? undefined : document;
 }
 
+/** A file can have a fault at every character, each of them an error, of which nobody reads where it was made. */
+function withoutStacks<Value>(make: () => Value): Value {
+  const before = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = before;
+  }
+}
+
 /** The parser keeps a stack of its own and the composer recurses: too deep or long a file would end the process. */
 function parseTokens(text: string, faults: Faults): CST.Token[] | undefined {
   const parser = new Parser();
   const tokens: CST.Token[] = [];
   let lexemes = 0;
+  const gaps = new Gaps();
   for (const lexeme of new Lexer().lex(text)) {
+    if (gaps.areTooMany(lexeme)) {
+      faults.atOffset(parser.offset, [], "not valid YAML: a comma has nothing before it; remove it");
+      return undefined;
+    }
     for (const token of parser.next(lexeme)) tokens.push(token);
     const top = parser.stack.at(-1);
     // The document itself is the first of the stack.
@@ -104,6 +126,18 @@ function parseTokens(text: string, faults: Faults): CST.Token[] | undefined {
   if (offset === undefined) return tokens;
   faults.tooDeep(offset);
   return undefined;
+}
+
+/** Commas with nothing between them. Each is a fault, and a list of nothing else can be as long as the file. */
+class Gaps {
+  #before = "";
+  #count = 0;
+
+  areTooMany(lexeme: string): boolean {
+    if (lexeme === "," && this.#before === ",") this.#count++;
+    if (lexeme.charCodeAt(0) > BLANK) this.#before = lexeme;
+    return this.#count > MAX_GAPS;
+  }
 }
 
 function reportSyntax(document: Document.Parsed, lines: Lines, faults: Faults): void {

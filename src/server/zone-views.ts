@@ -59,14 +59,14 @@ function viewOf({ max, ...rest }: AgentCensus): AgentView {
   return { ...rest, maxConcurrent: max };
 }
 
+/** Those that somebody set, those of the settings, and whatever else runs under one. */
 export function limitsOf(state: State, zone: string): LimitView[] {
-  const views: LimitView[] = [];
+  const names = new Set(Object.keys(state.config.resources ?? {}));
   for (const [key, limit] of state.limits) {
     const [ofZone, name] = JSON.parse(key) as [string, string];
-    if (ofZone === zone && (limit.isConfigured || limit.running > 0))
-      views.push(limitView(state, zone, name));
+    if (ofZone === zone && (limit.isConfigured || limit.running > 0)) names.add(name);
   }
-  return views.sort((a, b) => compareText(a.name, b.name));
+  return [...names].sort(compareText).map((name) => limitView(state, zone, name));
 }
 
 export function limitView(state: State, zone: string, name: string): LimitView {

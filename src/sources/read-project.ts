@@ -56,7 +56,7 @@ function formatByName(fileName: string): Format | undefined {
 }
 
 function formatByContent(bytes: Uint8Array): Format | undefined {
-  const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES));
+  const head = headOf(bytes);
   if (/^PRECEDENCE RELATIONS:/m.test(head)) return "psplib";
   if (/^\s*\{/.test(head)) return "json";
   if (/^(?:[ \t]*(?:#.*)?\r?\n|---\r?\n)*(?:nodes|defaults|name)[ \t]*:/.test(head)) return "graph";
@@ -64,8 +64,14 @@ function formatByContent(bytes: Uint8Array): Format | undefined {
   return undefined;
 }
 
+function headOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES));
+}
+
 /** A graph file may be JSON too, and says best what is wrong with JSON that is none of these. */
 function readJson(bytes: Uint8Array, fileName: string, options: ReadOptions): ReadResult {
+  // Most that begin so are large graphs, which need not be parsed twice.
+  if (/^\s*\{\s*"nodes"\s*:/.test(headOf(bytes))) return readGraph(bytes, fileName);
   const text = new TextDecoder().decode(bytes);
   const deepAt = findTooDeep(text, MAX_DEPTH);
   if (deepAt !== undefined)

@@ -32,6 +32,7 @@ interface KeptTask {
 interface KeptRun {
   row: RunRow;
   readonly taskIds: Set<string>;
+  readonly taskOrder: NewestFirst;
 }
 
 /** The rows of a memory store. */
@@ -85,7 +86,9 @@ export class MemoryRows {
   tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): TaskLine[] {
     const found: TaskLine[] = [];
     const among = filter.among && new Set(filter.among);
-    for (const id of this.#taskOrder.idsAfter(after)) {
+    // Tasks may be kept for longer than their run.
+    const run = filter.runId === undefined ? undefined : this.#runs.get(filter.runId);
+    for (const id of (run?.taskOrder ?? this.#taskOrder).idsAfter(after)) {
       if (found.length === limit) break;
       const row = among?.has(id) === false ? undefined : this.task(id);
       if (row && matches(row, filter)) found.push(lineOf(row));
@@ -168,20 +171,27 @@ export class MemoryRows {
 
   #addRuns(rows: readonly RunRow[]): void {
     for (const row of rows) {
-      this.#runs.set(row.id, { row, taskIds: new Set() });
+      const taskIds = new Set<string>();
+      this.#runs.set(row.id, { row, taskIds, taskOrder: new NewestFirst((id) => taskIds.has(id)) });
       if (row.endedAt >= 0) this.#endedRuns.add(row.id);
     }
     this.#runOrder.add(rows);
   }
 
   #addTasks(submitted: RowChanges["submitted"]): void {
+    const byRun = new Map<KeptRun, ListCursor[]>();
     for (const { task, progress } of submitted) {
       this.#tasks.set(task.id, { row: { ...task, ...progress }, key: undefined, logs: [] });
-      if (task.run) this.#runs.get(task.run.id)?.taskIds.add(task.id);
+      const run = task.run && this.#runs.get(task.run.id);
+      if (run) listOf(byRun, run).push(task);
       this.#noteEnd(task.id);
       if (progress.endedAt >= 0) this.#ends.push(task.id);
     }
     this.#taskOrder.add(submitted.map(({ task }) => task));
+    for (const [run, tasks] of byRun) {
+      for (const { id } of tasks) run.taskIds.add(id);
+      run.taskOrder.add(tasks);
+    }
   }
 
   #asked({ task, of }: AlternativeTask): RowChanges["submitted"][number] {
@@ -250,7 +260,8 @@ export class MemoryRows {
     const task = this.#tasks.get(id);
     if (!task) return;
     this.#forgetKey(task);
-    if (task.row.run) this.#runs.get(task.row.run.id)?.taskIds.delete(id);
+    const run = task.row.run && this.#runs.get(task.row.run.id);
+    if (run?.taskIds.delete(id)) run.taskOrder.noteForgotten();
     this.#endedTasks.delete(id);
     this.#tasks.delete(id);
     this.#taskOrder.noteForgotten();
@@ -266,6 +277,12 @@ export class MemoryRows {
     if (task.key !== undefined) this.#keys.delete(task.key);
     task.key = undefined;
   }
+}
+
+function listOf<Key, Item>(lists: Map<Key, Item[]>, key: Key): Item[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
 }
 
 function textOf({ zone, agent, key }: IdempotencyKey): string {

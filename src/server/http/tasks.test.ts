@@ -111,6 +111,7 @@ describe("a submission is refused with a pointer:", () => {
     ["unknown unit", { ...task, resources: { memory: "5 parsecs" } }, "/resources/memory", /MiB/],
     ["unknown resource", { ...task, resources: { cpus: 1 } }, "/resources/cpus", /did you mean "cpu"/],
     ["tokens twice", { ...task, limits: { tokens: 5 }, tokens: 7 }, "/tokens", /stands in limits too/],
+    ["a limit without a name", { ...task, limits: { "": 1 } }, "/limits/", /a name of no.*1 to 256/],
     ["half a token", { ...task, tokens: 0.5 }, "/tokens", /whole number/],
     ["no attempts", { ...task, max_attempts: 0 }, "/max_attempts", /1/],
     ["key too long", { ...task, idempotency_key: "k".repeat(257) }, "/idempotency_key", /256|text or null/],

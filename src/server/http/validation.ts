@@ -19,6 +19,7 @@ interface Node {
   readonly items?: Node;
   readonly maxItems?: number;
   readonly additionalProperties?: unknown;
+  readonly patternProperties?: Readonly<Record<string, Node>>;
   readonly examples?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
@@ -179,7 +180,9 @@ function describe(
     case "additionalProperties":
       return error.params.additionalProperties.map((name, index) => ({
         pointer: `${instancePath}/${escaped(name)}`,
-        detail: unknownName(name, Object.keys(node.properties ?? {}), index < MAX_GUESSED),
+        detail: node.patternProperties
+          ? "has a name of no or too many characters, or with control characters; give it one of 1 to 256 characters"
+          : unknownName(name, Object.keys(node.properties ?? {}), index < MAX_GUESSED),
       }));
     case "boolean":
       return [];
