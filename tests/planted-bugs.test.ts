@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GRAPH_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { SERVICE_BUGS } from "./planted-bugs-service.ts";
+import { SPECULATION_BUGS } from "./planted-bugs-speculation.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -37,16 +38,14 @@ test("[P-18] the copy without a bug holds every invariant", { timeout: TIMEOUT_M
 });
 
 describe("[P-18] the simulator finds that", () => {
-  test.concurrent.each([...GRAPH_BUGS, ...SERVICE_BUGS].map((bug) => [bug.name, bug] as const))(
-    "%s",
-    { timeout: TIMEOUT_MS },
-    async (name, bug) => {
-      const { seeds, invariant } = await inTurn(() => simulateCopy(name.replaceAll(/\W+/g, "-"), bug));
-      expect(invariant, `nothing was noticed in ${seeds} seeds`).not.toBeNull();
-      // A bug that only makes the program fall over would prove nothing about the invariants.
-      expect(invariant).not.toMatch(/^threw-/);
-    },
-  );
+  test.concurrent.each(
+    [...GRAPH_BUGS, ...SERVICE_BUGS, ...SPECULATION_BUGS].map((bug) => [bug.name, bug] as const),
+  )("%s", { timeout: TIMEOUT_MS }, async (name, bug) => {
+    const { seeds, invariant } = await inTurn(() => simulateCopy(name.replaceAll(/\W+/g, "-"), bug));
+    expect(invariant, `nothing was noticed in ${seeds} seeds`).not.toBeNull();
+    // A bug that only makes the program fall over would prove nothing about the invariants.
+    expect(invariant).not.toMatch(/^threw-/);
+  });
 });
 
 async function simulateCopy(folder: string, bug: PlantedBug | undefined): Promise<Found> {

@@ -1,0 +1,167 @@
+// Nodes that are tried in several alternatives, as users of a service meet them.
+
+import { describe, expect, test, vi } from "vitest";
+import { DEFAULT_SPECULATION } from "../src/graph/index.ts";
+import { type TaskContext, task } from "../src/worker/index.ts";
+import { directoryWith, orrery, startOrrery } from "./cli.ts";
+import { ADMIN_KEY, BACKENDS, TestService } from "./service.ts";
+
+const SETTINGS = { config: { speculation: { ...DEFAULT_SPECULATION, defaultParallelism: 3 } } };
+
+const GRAPH = {
+  name: "fix",
+  nodes: {
+    patch: {
+      task: "patch",
+      executor: "default",
+      resources: { cpu: 0.1 },
+      payload: { issue: 7 },
+      speculate: true,
+    },
+    ship: { task: "ship", executor: "default", needs: ["patch"] },
+  },
+};
+
+/** The second alternative is the best; the third never ends by itself. */
+async function patch(payload: { issue: number }, { alternative, assess, signal }: TaskContext) {
+  if (alternative === "speculate:alt2") {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    throw signal.reason;
+  }
+  const isBest = alternative === "speculate:alt1";
+  assess({ verified: true, confidence: isBest ? 1 : 0.1, lines: isBest ? 3 : 40, risk: "low" });
+  return { issue: payload.issue, by: alternative };
+}
+
+async function nodesOf(service: TestService, runId: string) {
+  const { body } = await service.get(`tasks?run=${runId}&limit=50`);
+  return Object.fromEntries(
+    body.tasks.map((task: { node: string; id: string; status: string }) => [task.node, task]),
+  );
+}
+
+describe.each(BACKENDS)("[G-08] on %s", (backend) => {
+  test("the best alternative of a node becomes its result, and each alternative can be looked at", async () => {
+    await using service = await TestService.start(backend, SETTINGS);
+    await using _worker = service.worker(
+      { patch: task(stubborn), ship: task(async () => null) },
+      { slots: 6 },
+    );
+    const { status, body: run } = await service.post("runs", { graph: GRAPH });
+    expect(status).toBe(201);
+    const known = await nodesOf(service, run.id);
+    const { body: found } = await service.get(`task/${known["patch"].id}?wait=30`);
+    expect(found).toMatchObject({
+      status: "completed",
+      result: { issue: 7, by: "speculate:alt1" },
+      speculation: { because: "asked", winner: "speculate:alt1", decided_by: "score" },
+    });
+    expect(found.speculation.alternatives.map(({ tag }: { tag: string }) => tag)).toEqual([
+      "speculate:primary",
+      "speculate:alt1",
+      "speculate:alt2",
+    ]);
+    for (const { task_id, score } of found.speculation.alternatives) {
+      const { body } = await service.get(`task/${task_id}?wait=30`);
+      expect(body).toMatchObject({
+        run_id: run.id,
+        payload: { issue: 7 },
+        status: expect.stringMatching(/completed|failed/),
+      });
+      expect(score.total).toBe(score.verification + score.confidence + score.size + score.risk + score.speed);
+    }
+    const all = await nodesOf(service, run.id);
+    expect(Object.keys(all).sort()).toEqual([
+      "patch",
+      "patch speculate:alt1",
+      "patch speculate:alt2",
+      "patch speculate:primary",
+      "ship",
+    ]);
+    expect((await service.get(`task/${all["ship"].id}?wait=30`)).body.status).toBe("completed");
+    expect((await service.get(`runs/${run.id}`)).body).toMatchObject({
+      status: "completed",
+      nodes: 2,
+      counts: { completed: 2, failed: 0, cancelled: 0 },
+    });
+    const env = { ORRERY_URL: service.server.url, ORRERY_API_KEY: ADMIN_KEY };
+    const shown = await startOrrery("/", ["task", all["patch"].id], env).finished;
+    expect(shown.stdout).toMatch(/vote +speculate:alt1 by score/);
+  });
+
+  test("where two agree, the third is stopped", async () => {
+    await using service = await TestService.start(backend, SETTINGS);
+    const same = async (payload: { issue: number }, context: TaskContext) => {
+      const { by: _, ...result } = await patch(payload, context);
+      return result;
+    };
+    await using _worker = service.worker({ patch: task(same), ship: task(async () => null) }, { slots: 6 });
+    const { body: run } = await service.post("runs", { graph: GRAPH });
+    const { patch: node } = await nodesOf(service, run.id);
+    const { body: found } = await service.get(`task/${node.id}?wait=30`);
+    expect(found).toMatchObject({ result: { issue: 7 }, speculation: { decided_by: "majority" } });
+    const last = found.speculation.alternatives[2];
+    expect((await service.get(`task/${last.task_id}?wait=30`)).body.status).toBe("cancelled");
+  });
+});
+
+/** As `patch`, but the third gives up by itself. */
+async function stubborn(payload: { issue: number }, context: TaskContext) {
+  if (context.alternative === "speculate:alt2") throw Object.assign(new Error("no idea"), { retry: false });
+  return await patch(payload, context);
+}
+
+test("[G-08] a vote goes on after a restart of the server", async () => {
+  await using first = await TestService.start("postgresql", SETTINGS);
+  let end: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const handlers = {
+    patch: task(async (payload: { issue: number }, context: TaskContext) => {
+      if (context.alternative !== "speculate:alt1") await held;
+      return await stubborn(payload, context);
+    }),
+    ship: task(async () => null),
+  };
+  let run: { id: string };
+  let id = "";
+  {
+    await using _worker = first.worker(handlers, { slots: 6 });
+    run = (await first.post("runs", { graph: GRAPH })).body;
+    id = (await nodesOf(first, run.id))["patch"].id;
+    await vi.waitUntil(async () => (await first.get(`task/${id}`)).body.speculation !== null, {
+      timeout: 30_000,
+    });
+    const { speculation } = (await first.get(`task/${id}`)).body;
+    await first.get(`task/${speculation.alternatives[1].task_id}?wait=30`);
+    end();
+  }
+  await using second = await first.restart(SETTINGS);
+  await using _again = second.worker(handlers, { slots: 6 });
+  const { body } = await second.get(`task/${id}?wait=60`);
+  expect(body).toMatchObject({ status: "completed", result: { by: "speculate:alt1" } });
+  expect((await second.get(`runs/${run.id}`)).body.nodes).toBe(2);
+});
+
+test("[G-08] `orrery run` tells what it tries and why, and its ledger can be decided again", async () => {
+  const cwd = await directoryWith({
+    "g.yaml": `
+nodes:
+  code: {run: "test $ORRERY_ALTERNATIVE != speculate:primary && echo fixed", speculate: true}
+  ship: {run: "echo shipped", needs: [code]}
+  twice: {run: "echo $ORRERY_ALTERNATIVE", needs: [ship], speculate: true, risk: critical}
+`,
+  });
+  const { code, stdout, stderr } = await orrery(cwd, "run", "g.yaml", "--json", "--workers", "4");
+  expect(stderr).toContain("code in 2 alternatives (it asks for it)");
+  const statuses = Object.fromEntries(
+    JSON.parse(stdout).nodes.map(({ id, status }: { id: string; status: string }) => [id, status]),
+  );
+  expect(statuses).toMatchObject({ code: "failed", ship: "skipped", twice: "skipped" });
+  expect(code).toBe(1);
+  expect(stderr).toContain("none of its alternatives is good enough");
+  const why = await orrery(cwd, "why", ".orrery/g.jsonl", "code");
+  expect(why.stdout).toContain("no alternative was good enough");
+  expect((await orrery(cwd, "verify", ".orrery/g.jsonl", "--redecide")).code).toBe(0);
+});
