@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Priority, WireGraph, WireSpec } from "../src/graph/index.ts";
+import { type Priority, RISKS, type WireGraph, type WireSpec } from "../src/graph/index.ts";
 import type { EventKind, EventOf, LedgerEvent, SchedulerConfig } from "../src/ledger/index.ts";
 import type { Reason, WorkerSpec } from "../src/placement/index.ts";
 import { STRATEGIES } from "./builders.ts";
@@ -170,15 +170,30 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     code: fc.constantFrom("lease", "left", "restart"),
   }),
   AttemptStarted: fc.record({ ...kind("AttemptStarted"), ...ended }),
-  AttemptFinished: fc.record(
-    {
+  AttemptFinished: fc.oneof(
+    fc.record(
+      {
+        ...kind("AttemptFinished"),
+        ...ended,
+        resultHash: anyText,
+        resultBytes: anyBytes,
+        costMicros: anyBytes,
+      },
+      { requiredKeys: ["kind", "run", "node", "attempt", "startedAt", "resultHash", "resultBytes"] },
+    ),
+    fc.record({
       ...kind("AttemptFinished"),
       ...ended,
       resultHash: anyText,
       resultBytes: anyBytes,
       costMicros: anyBytes,
-    },
-    { requiredKeys: ["kind", "run", "node", "attempt", "startedAt", "resultHash", "resultBytes"] },
+      assessment: fc.record({
+        verified: fc.boolean(),
+        confidencePermille: fc.nat(1_000),
+        lines: anyBytes,
+        risk: fc.constantFrom(...RISKS),
+      }),
+    }),
   ),
   AttemptFailed: fc.oneof(
     fc.record({ ...kind("AttemptFailed"), ...ended, code: anyText, message: anyText }),
@@ -209,11 +224,25 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     runnerUp: fc.integer({ min: -1, max: 1_000 }),
     rejected: fc.array(fc.nat(1_000), { maxLength: 10 }),
   }),
+  TaskSpeculated: fc.record({
+    ...kind("TaskSpeculated"),
+    ...ofNode,
+    first: anyIndex,
+    count: fc.integer({ min: 2, max: 10 }),
+    because: fc.constantFrom("asked", "forced", "risk-on-critical-path"),
+  }),
+  VoteTaken: fc.record({
+    ...kind("VoteTaken"),
+    ...ofNode,
+    winner: fc.integer({ min: -1, max: 9 }),
+    by: fc.constantFrom("majority", "score", "nobody"),
+    scores: fc.array(fc.option(fc.array(fc.nat(40), { minLength: 5, maxLength: 5 })), { maxLength: 10 }),
+  }),
   TaskRetried: fc.record({ ...kind("TaskRetried"), ...ofNode, dueAt: anyTime }),
   TaskFailed: fc.record({
     ...kind("TaskFailed"),
     ...ofNode,
-    code: fc.constantFrom("attempts", "fatal", "expired"),
+    code: fc.constantFrom("attempts", "fatal", "expired", "escalated"),
   }),
   TaskCancelled: fc.record({ ...kind("TaskCancelled"), ...ofNode }),
   TasksSkipped: fc.record({ ...kind("TasksSkipped"), ...ofNode, nodes: fc.array(anyIndex) }),

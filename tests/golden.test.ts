@@ -79,7 +79,7 @@ test("the newest golden ledger holds every kind of event, every reason and every
     "SameZone",
   ]);
   const causes = events.flatMap((event) => (event.kind === "TaskFailed" ? [event.code] : []));
-  expect([...new Set(causes)].sort()).toEqual(["attempts", "expired", "fatal"]);
+  expect([...new Set(causes)].sort()).toEqual(["attempts", "escalated", "expired", "fatal"]);
   const refusals = events.flatMap((event) => (event.kind === "SubmissionsRefused" ? [event.code] : []));
   expect([...new Set(refusals)].sort()).toEqual(["backlog", "credits", "fair-share"]);
 });

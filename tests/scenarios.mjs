@@ -242,6 +242,7 @@ export function tellGolden(parts) {
   teller.turn(5, { kind: "AttemptCancelled", ...teller.attempt("chain", "c1") });
   teller.turn(5, { kind: "CancelRequested", run: teller.attempt(runId, emoji).run, node: -1 });
   tellAmounts(teller);
+  tellAlternatives(teller);
   tellQueue(teller);
   return teller.told();
 }
@@ -266,6 +267,55 @@ function tellAmounts(teller) {
   teller.turn(5, teller.finished("big", "big"));
   teller.turn(5, teller.finished("late", "k4"));
   teller.configure({ resources: {} });
+}
+
+/**
+ * Nodes that are tried in several ways: one that two agree on, one where the best is taken, one that nobody wins.
+ *
+ * @param {Teller} teller
+ */
+function tellAlternatives(teller) {
+  const zone = "alternatives";
+  const { DEFAULT_SPECULATION } = teller.parts.graph;
+  teller.configure({ speculation: { ...DEFAULT_SPECULATION, defaultParallelism: 3 } });
+  teller.turn(5, joins("alternatives-1", { zone, slots: 9 }));
+  const [asks, agreed] = [
+    { speculate: true },
+    { needs: ["agreed"], risk: /** @type {const} */ ("critical") },
+  ];
+  const nodes = [aNode("agreed", asks), aNode("best", agreed), aNode("nobody", { ...asks, needs: ["best"] })];
+  teller.turn(5, teller.submission("tries", nodes, { zone }));
+  /** @param {number} number @param {string} resultHash @param {number} [confidencePermille] @returns {Stimulus} */
+  const ends = (number, resultHash, confidencePermille = 0) => {
+    const attempt = teller.attemptAt(teller.state.singles.get(number).id);
+    const assessment = {
+      verified: true,
+      confidencePermille,
+      lines: number,
+      risk: /** @type {const} */ ("low"),
+    };
+    return {
+      kind: "AttemptFinished",
+      ...attempt,
+      resultHash,
+      resultBytes: number,
+      costMicros: 0,
+      assessment,
+    };
+  };
+  for (const confidences of [
+    [1, 1],
+    [100, 900, 0],
+    [0, 0, 0],
+  ]) {
+    const first = teller.state.nextTask - 3;
+    for (const [at, confidence] of confidences.entries())
+      teller.turn(5, ends(first + at, confidence === 1 ? "same" : `result ${at}`, confidence));
+  }
+  teller.turn(5, { kind: "CancelRequested", run: -1, node: teller.state.nextTask - 1 });
+  for (const { id } of [...teller.state.singles.all.values()])
+    teller.turn(5, { kind: "AttemptCancelled", ...teller.attemptAt(id) });
+  teller.configure({ speculation: { ...DEFAULT_SPECULATION, enabled: false } });
 }
 
 /**
@@ -560,7 +610,7 @@ async function main() {
     const json = (/** @type {unknown} */ value) => `${JSON.stringify(value, null, 2)}\n`;
     write("v4.jsonl", lines.map((line) => `${line}\n`).join(""));
     write("v4.json", json({ head, stateHash }));
-    for (const name of ["v1", "v2"]) write(`${name}.json`, json(replayed(parts, `${name}.jsonl`)));
+    for (const name of ["v1", "v2", "v3"]) write(`${name}.json`, json(replayed(parts, `${name}.jsonl`)));
     write("stories.json", json(hashes));
   } else {
     process.stdout.write(`${JSON.stringify(hashes)}\n`);

@@ -1,5 +1,4 @@
 import { type Static, Type } from "typebox";
-import { RISKS } from "../graph/index.ts";
 
 /**
  * What a worker and a server say to each other, over WebSocket or by HTTP (docs/worker-protocol.md).
@@ -57,7 +56,9 @@ export const Assessment = Type.Object({
   /** How many lines, or whatever else, it changes. */
   lines: Type.Optional(Millis),
   /** Of using it; without it, that of the node. */
-  risk: Type.Optional(Type.Union(RISKS.map((risk) => Type.Literal(risk)))),
+  risk: Type.Optional(
+    Type.Union([Type.Literal("low"), Type.Literal("medium"), Type.Literal("high"), Type.Literal("critical")]),
+  ),
 });
 
 export type Report = Static<typeof Report>;
