@@ -142,8 +142,12 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "reservations are made in the order of groups",
     seed: 10,
     file: "scheduler/dispatch",
-    find: "overdue.sort((a, b) => (offerGoesFirst(state, a, b, now) ? -1 : 1))",
-    replace: "overdue",
+    find: "return { offer, opening };",
+    replace: `{
+      const openingFor = ({ group }) => firstOpening(state.fleet, group.pool.demand, now);
+      const one = overdueOffers(state, places, now).find(openingFor);
+      return { offer: one, opening: openingFor(one) };
+    }`,
   },
   {
     name: "the reservation of a cancelled task stays",
@@ -305,10 +309,9 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a new worker is not noticed where a reserved task was tried before",
     seed: 42,
-    file: "scheduler/dispatch",
+    file: "scheduler/takers",
     find: "pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
-    replace:
-      "if (!fleet.reservations.has(taskKey(tasks.number, node))) pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
+    replace: "if (!fleet.reservations.has(key)) pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;",
   },
   {
     name: "a restored state miscounts what waits",

@@ -2,9 +2,9 @@
 
 import { Heap } from "../src/core/index.ts";
 import type { NodeSpec } from "../src/graph/index.ts";
-import type { LedgerEvent, SchedulerConfig, TaskAssigned } from "../src/ledger/index.ts";
+import type { LedgerEvent, TaskAssigned } from "../src/ledger/index.ts";
 import { nextWakeAt, type Stimulus } from "../src/scheduler/index.ts";
-import { Loop } from "./builders.ts";
+import type { Loop } from "./builders.ts";
 
 /** What was decided, and when. */
 export interface Decided<Event extends LedgerEvent = LedgerEvent> {
@@ -12,13 +12,15 @@ export interface Decided<Event extends LedgerEvent = LedgerEvent> {
   readonly event: Event;
 }
 
-/** All that is decided from the first turn on, at time 1, until nothing runs any more. Every node takes what was estimated. */
+/**
+ * All that is decided from the first turn on, at time 1, until nothing runs any more. Every node takes what was estimated.
+ * The loop is where the turn of the last decision left it.
+ */
 export function* runAlone(
-  config: Partial<SchedulerConfig>,
+  loop: Loop,
   nodes: readonly NodeSpec[],
   ...stimuli: readonly Stimulus[]
 ): Generator<Decided> {
-  const loop = new Loop(config);
   const running = new Heap<Decided<TaskAssigned>>(
     (a, b) => (endOf(a) - endOf(b) || a.event.node - b.event.node) < 0,
   );

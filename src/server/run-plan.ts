@@ -3,12 +3,22 @@ import { nodeOfKey, runOfKey, type Worker } from "../placement/index.ts";
 import {
   type Activity,
   compile,
+  type Levels,
   levelsOf,
+  Online,
   ParallelScheduler,
+  type Problem,
   type Project,
   wholeOrder,
 } from "../plan/index.ts";
-import { isEnded, isPlaced, type Run, type State, Status } from "../scheduler/index.ts";
+import {
+  DEFAULT_STARVE_NODE_MS,
+  isEnded,
+  isPlaced,
+  type Run,
+  type State,
+  Status,
+} from "../scheduler/index.ts";
 
 /** What remains of a run, and how much of what it needs there is for it. */
 export interface Remaining {
@@ -17,6 +27,8 @@ export interface Remaining {
   readonly startedAt: ReadonlyMap<string, number>;
   readonly project: Project;
   readonly capacities: Readonly<Record<string, number>>;
+  /** How long a node is ready before it is raised. */
+  readonly starveNodeMs: number;
 }
 
 export interface Forecast extends Pick<Remaining, "startedAt"> {
@@ -34,15 +46,16 @@ export interface Forecast extends Pick<Remaining, "startedAt"> {
 }
 
 const SHARE = "share";
+const SLOTS = "slots";
 
 /** What other tasks have on workers is there as well, until it should end. */
 export function remainingOf(state: State, run: Run, now: number): Remaining {
   const capacities: Record<string, number> = {};
   const workers = workersFor(state, run);
-  for (const executor of new Set(run.graph.specs.map((spec) => spec.executor))) {
-    const serving = workers.filter(({ spec }) => spec.executors.includes(executor));
-    capacities[slotsOf(executor)] = serving.reduce((sum, { spec }) => sum + spec.slots, 0);
-  }
+  const executors = new Set(run.graph.specs.map((spec) => spec.executor));
+  for (const executor of executors) capacities[slotsOf(executor)] = slotsFor(workers, [executor]);
+  // A worker may serve several of them, with the same slots.
+  if (executors.size > 1) capacities[SLOTS] = slotsFor(workers, [...executors]);
   const [anyLane] = run.lanes();
   const share = anyLane ? state.shares.maxOf(run.zone, anyLane.group.shareKey) : null;
   if (share !== null) capacities[SHARE] = share;
@@ -64,21 +77,22 @@ export function remainingOf(state: State, run: Run, now: number): Remaining {
     startedAt,
     project: { name: run.name, unit, activities, capacities: {}, findings: [] },
     capacities,
+    starveNodeMs: state.config.starveNodeMs ?? DEFAULT_STARVE_NODE_MS,
   };
 }
 
 /** When each node should start and end if it takes as long as it was estimated and nobody else comes. */
-export async function forecast({ now, startedAt, project, capacities }: Remaining): Promise<Forecast> {
+export async function forecast(remaining: Remaining): Promise<Forecast> {
+  const { now, startedAt, project, capacities, starveNodeMs } = remaining;
   const { problem, skipped } = compile(project, capacities);
   await nextTurn();
   const levels = levelsOf(problem);
-  const scheduler = new ParallelScheduler(problem);
-  for (const _ of scheduler.steps(wholeOrder(project, problem, levels))) await nextTurn();
+  const starts = await startsOf(project, problem, levels, starveNodeMs);
   const own: Planned[] = [];
   for (let n = 0; n < problem.size; n++) {
     const { id } = project.activities[problem.activity[n] as number] as Activity;
     const durationMs = problem.durations[n] as number;
-    const start = now + (scheduler.starts[n] as number);
+    const start = now + (starts[n] as number);
     const chainMs = (levels.heads[n] as number) + durationMs + (levels.tails[n] as number);
     if (!id.startsWith(OTHER)) own.push({ id, start, end: start + durationMs, chainMs });
   }
@@ -92,6 +106,26 @@ export async function forecast({ now, startedAt, project, capacities }: Remainin
     earliestEnd: now + longestMs,
     skipped: new Map([...skipped].map(([id, { code }]) => [id, code])),
   };
+}
+
+/** Up to so many the scheduler itself decides, which takes some hundred microseconds for each. */
+const FEW = 1_000;
+
+/** Beyond that what is on the critical path now is taken to be on it until the end: close, and fifty times as fast. */
+async function startsOf(
+  project: Project,
+  problem: Problem,
+  levels: Levels,
+  starveNodeMs: number,
+): Promise<Float64Array> {
+  if (problem.size > FEW) {
+    const quick = new ParallelScheduler(problem);
+    for (const _ of quick.steps(wholeOrder(project, problem, levels))) await nextTurn();
+    return quick.starts;
+  }
+  const online = new Online(project, problem);
+  for (const _ of online.steps(starveNodeMs)) await nextTurn();
+  return online.starts;
 }
 
 interface Planned {
@@ -110,6 +144,7 @@ function activityOf(run: Run, id: string, node: number, ids: readonly string[], 
   // Its alternatives are tasks of no run, and count by themselves.
   if (status !== Status.speculating) {
     uses[slotsOf(task.executor)] = 1;
+    uses[SLOTS] = 1;
     uses[SHARE] = 1;
     for (const name of task.limits) uses[limitOf(name)] = amountOf(run, node, name);
   }
@@ -144,11 +179,19 @@ function workersFor({ fleet }: State, { zone }: Run): Worker[] {
     .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone));
 }
 
+function slotsFor(workers: readonly Worker[], executors: readonly string[]): number {
+  const serving = workers.filter(({ spec }) =>
+    executors.some((executor) => spec.executors.includes(executor)),
+  );
+  return serving.reduce((sum, { spec }) => sum + spec.slots, 0);
+}
+
 /** A name that no node can have: what it runs is nobody's business here. */
 const OTHER = "\u0000";
 
 function* othersOn(state: State, { number, spec, held }: Worker, run: Run, now: number): Generator<Activity> {
   const slots = Object.fromEntries(spec.executors.map((executor) => [slotsOf(executor), 1]));
+  if (run.graph.specs.some(({ executor }) => spec.executors.includes(executor))) slots[SLOTS] = 1;
   for (const [key, { expectedEndMs }] of held) {
     if (runOfKey(key) === run.number) continue;
     const { zone, agent, limitNames, amounts } = state.tasks(runOfKey(key)).groupOf(nodeOfKey(key));
