@@ -11,8 +11,9 @@ interface Block {
   size: number;
   readonly ranks: Uint32Array;
   readonly amounts: Int32Array;
-  /** Of every resource what those in the block take at least. */
+  /** Of every resource, those in the block take no less; measured: one of them takes as little. */
   readonly least: Float64Array;
+  isMeasured: boolean;
 }
 
 /**
@@ -59,8 +60,9 @@ export class ReadyList {
       if (!isWithin(block.least, 0, free)) continue;
       const before = block.size;
       this.#takeFrom(block, free, take);
-      if (block.size === before) continue;
-      this.#measure(block);
+      if (block.size < before) block.isMeasured = false;
+      // What was taken may have been the least. It is looked for only where that made somebody look in vain.
+      else if (!block.isMeasured) this.#measure(block);
       hasEmptied ||= block.size === 0;
     }
     if (hasEmptied) this.#blocks = this.#blocks.filter(({ size }) => size > 0);
@@ -126,7 +128,9 @@ export class ReadyList {
     this.#lower(block.least, activity);
   }
 
-  #measure({ least, ranks, size }: Block): void {
+  #measure(block: Block): void {
+    const { least, ranks, size } = block;
+    block.isMeasured = true;
     least.fill(Number.POSITIVE_INFINITY);
     for (let at = 0; at < size; at++) this.#lower(least, this.#order[ranks[at] as number] as number);
   }
@@ -140,7 +144,13 @@ export class ReadyList {
 
   #emptyBlock(): Block {
     const least = new Float64Array(this.#problem.resources.length).fill(Number.POSITIVE_INFINITY);
-    return { size: 0, ranks: new Uint32Array(BLOCK), amounts: new Int32Array(BLOCK), least };
+    return {
+      size: 0,
+      ranks: new Uint32Array(BLOCK),
+      amounts: new Int32Array(BLOCK),
+      least,
+      isMeasured: true,
+    };
   }
 
   /** What is more is never less when packed. What runs already may leave less than nothing. */

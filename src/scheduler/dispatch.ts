@@ -59,8 +59,12 @@ function placeReserved(state: State, now: number, emit: Emit): void {
   }
 }
 
+/** After so many in a row a limit is reached that most of the rest count towards: they go together. */
+const MANY_REFUSED = 4;
+
 function placeGroups(state: State, now: number, emit: Emit): void {
   const { relief } = state.fleet;
+  let refused = 0;
   const prospects = new Prospects(state, now);
   const contest = new Contest(state, now, admittedOffers(state, now), (offer) => prospects.canStart(offer));
   for (let offer = contest.first(); offer; offer = contest.first()) {
@@ -71,9 +75,11 @@ function placeGroups(state: State, now: number, emit: Emit): void {
       continue;
     }
     if (!isAdmitted(state, group, now)) {
-      contest.drop();
+      if (++refused % MANY_REFUSED > 0) contest.drop();
+      else contest.keep((other) => isAdmitted(state, other.group, now));
       continue;
     }
+    refused = 0;
     const placed =
       trySpeculate(state, offer, now, emit) || tryPlace(state, group.pool, tasksOf(state, first), node, emit);
     if (state.fleet.relief !== relief) return;

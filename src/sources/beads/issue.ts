@@ -64,8 +64,6 @@ export function readIssue(record: BeadsRecord, now: number, findings: Findings):
   const progress = PROGRESS_OF_STATUS.get(status) ?? "held";
   const deferUntil = fields.time("defer_until");
   const isPinned = status === "pinned" || fields.isSet("pinned");
-  const title = fields.text("title", "");
-  const readySince = fields.readySince();
   return {
     id: record.id,
     line: record.line,
@@ -74,16 +72,24 @@ export function readIssue(record: BeadsRecord, now: number, findings: Findings):
     hold: holdOf(fields, { status, progress, isPinned, isDeferred: (deferUntil ?? 0) > now, deferUntil }),
     deferUntil,
     links: readLinks(record, fields),
-    costs: {
-      ...(title === "" ? {} : { title }),
-      ...(readySince === undefined ? {} : { readyForMs: Math.max(0, now - readySince) }),
-      duration: fields.duration(),
-      uses: { slots: 1, tokens: fields.tokens() },
-      priority: fields.priority(),
-      risk: fields.risk(),
-      speculate: fields.speculates(),
-    },
+    costs: costsOf(fields, now),
   };
+}
+
+/** Members are set one by one where there are any: to spread objects would take longer than all the rest. */
+function costsOf(fields: Fields, now: number): Issue["costs"] {
+  const costs: { -readonly [Key in keyof Issue["costs"]]: Issue["costs"][Key] } = {
+    duration: fields.duration(),
+    uses: { slots: 1, tokens: fields.tokens() },
+    priority: fields.priority(),
+    risk: fields.risk(),
+    speculate: fields.speculates(),
+  };
+  const title = fields.text("title", "");
+  if (title !== "") costs.title = title;
+  const readySince = fields.readySince();
+  if (readySince !== undefined) costs.readyForMs = Math.max(0, now - readySince);
+  return costs;
 }
 
 /** Whether others need not wait for it any more. */
