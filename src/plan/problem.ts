@@ -161,14 +161,13 @@ function problemOf(
   const planned = order.map((index) => activities[index] as Activity);
   const resources = scarceResources(planned, limits);
   const demands = new Float64Array(order.length * resources.length);
-  for (const [at, { uses }] of planned.entries()) {
-    for (const [r, name] of resources.entries()) demands[at * resources.length + r] = uses[name] ?? 0;
-  }
+  let filled = 0;
+  for (const { uses } of planned) for (const name of resources) demands[filled++] = uses[name] ?? 0;
   return {
     size: order.length,
     running: planned.filter(({ state }) => state.is === "running").length,
     activity: Uint32Array.from(order),
-    durations: Float64Array.from(planned, ({ duration }) => duration),
+    durations: Float64Array.from(planned.map(({ duration }) => duration)),
     resources,
     capacities: Float64Array.from(resources, (name) => limits[name] as number),
     demands,
@@ -192,7 +191,9 @@ function flattened(lists: readonly (readonly number[])[]): Neighbours {
   const start = new Uint32Array(lists.length + 1);
   for (const [at, list] of lists.entries()) start[at + 1] = (start[at] as number) + list.length;
   const targets = new Uint32Array(start[lists.length] as number);
-  for (const [at, list] of lists.entries()) targets.set(list, start[at]);
+  let filled = 0;
+  // Most lists are short: to copy them as arrays would take longer.
+  for (const list of lists) for (const target of list) targets[filled++] = target;
   return { start, targets };
 }
 

@@ -107,7 +107,7 @@ function readCapacities({ line, rows }: Table, problems: Problems): readonly num
     problems.add(row?.line ?? line, `${AVAILABLE} must have one row of amounts`);
     return [];
   }
-  refuseLarge(row, row.numbers, MAX_AMOUNT, problems);
+  for (const amount of row.numbers) refuseLarge(row.line, amount, MAX_AMOUNT, problems);
   return row.numbers;
 }
 
@@ -149,34 +149,46 @@ function readActivities(
       problems.add(row.line, `job ${job} must have a mode, a duration and ${capacities.length} amounts`);
     requests.set(job, row);
   }
-  return [...needs].flatMap(([job, before]) => {
+  const names = capacities.map((_, index) => resourceName(index));
+  const activities: Activity[] = [];
+  for (const [job, before] of needs) {
     const request = requests.get(job);
-    if (request) return [activityOf(request, before, problems)];
-    problems.add(line, `job ${job} has no row in ${REQUESTS}`);
-    return [];
-  });
+    if (request) activities.push(activityOf(request, before, names, problems));
+    else problems.add(line, `job ${job} has no row in ${REQUESTS}`);
+  }
+  return activities;
 }
 
-function activityOf(row: NumberRow, needs: ReadonlySet<number>, problems: Problems): Activity {
-  const [job = 0, , duration = 0, ...amounts] = row.numbers;
-  refuseLarge(row, [duration], MAX_TICKS, problems);
-  refuseLarge(row, amounts, MAX_AMOUNT, problems);
-  const uses = amounts.flatMap((amount, index) =>
-    amount > 0 ? [[resourceName(index), amount] as const] : [],
-  );
+function activityOf(
+  row: NumberRow,
+  needs: ReadonlySet<number>,
+  names: readonly string[],
+  problems: Problems,
+): Activity {
+  const { line, numbers } = row;
+  const [job = 0, , duration = 0] = numbers;
+  refuseLarge(line, duration, MAX_TICKS, problems);
+  const uses: Record<string, number> = {};
+  for (let index = 0; index < names.length; index++) {
+    const amount = numbers[index + 3] as number;
+    refuseLarge(line, amount, MAX_AMOUNT, problems);
+    if (amount > 0) uses[names[index] as string] = amount;
+  }
+  const { priority, risk, speculate, state } = PLAIN;
   return {
     id: String(job),
-    needs: [...needs].map(String),
+    needs: Array.from(needs, String),
     duration,
-    uses: Object.fromEntries(uses),
-    ...PLAIN,
+    uses,
+    priority,
+    risk,
+    speculate,
+    state,
   };
 }
 
-function refuseLarge({ line }: NumberRow, numbers: readonly number[], max: number, problems: Problems): void {
-  for (const number of numbers) {
-    if (number > max) problems.add(line, `${number} is too large; at most ${max} can be planned`);
-  }
+function refuseLarge(line: number, number: number, max: number, problems: Problems): void {
+  if (number > max) problems.add(line, `${number} is too large; at most ${max} can be planned`);
 }
 
 function resourceName(index: number): string {
