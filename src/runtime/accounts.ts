@@ -1,4 +1,4 @@
-import { Account, type Budget, CHILD_BUDGET, COMPONENTS, type Component, NOTHING } from "./budget.ts";
+import { Account, type Budget, CHILD_BUDGET, type Component, NOTHING } from "./budget.ts";
 import { isLive, useBudget } from "./capabilities.ts";
 import type { FiberTable } from "./fiber-table.ts";
 
@@ -41,6 +41,15 @@ export class Accounts {
     (table.syscalls[slot] as number) += budget.syscalls;
   }
 
+  set(slot: number, budget: Budget): void {
+    const table = this.#table;
+    table.ops[slot] = budget.ops;
+    table.memory[slot] = budget.memory;
+    table.spawnCount[slot] = budget.spawnCount;
+    table.channelOps[slot] = budget.channelOps;
+    table.syscalls[slot] = budget.syscalls;
+  }
+
   take(slot: number, budget: Budget): void {
     const table = this.#table;
     (table.ops[slot] as number) -= budget.ops;
@@ -59,6 +68,7 @@ export class Accounts {
     const syscalls = Math.min(pool.syscalls, CHILD_BUDGET.syscalls);
     table.ops[slot] = ops;
     table.memory[slot] = memory;
+    table.spawnCount[slot] = 0;
     table.channelOps[slot] = channelOps;
     table.syscalls[slot] = syscalls;
     pool.ops -= ops;
@@ -123,14 +133,5 @@ export class Accounts {
     this.spend(slot, component, covered);
     this.spent[component] += amount - covered;
     this.waived[component] += amount - covered;
-  }
-
-  /** What there is of all of them, for a look from outside. */
-  total(slots: Iterable<number>, pools: Iterable<Account>): Budget {
-    const sum = new Account();
-    for (const pool of pools) sum.give(pool);
-    for (const slot of slots)
-      for (const component of COMPONENTS) sum[component] += this.#table[component][slot] as number;
-    return sum.toBudget();
   }
 }

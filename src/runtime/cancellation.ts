@@ -27,6 +27,8 @@ export class Cancellation {
   readonly #kernel: Kernel;
   readonly #interruptions = new Map<number, Interruption>();
   readonly #graces = new Map<number, Timer>();
+  /** Nurseries whose opener is over, until they are. */
+  readonly orphans = new Set<NurseryCore>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -202,6 +204,7 @@ export class Cancellation {
       core.awaited = false;
       this.cancelNursery(core, error);
       core.heir = heir;
+      this.orphans.add(core);
       heir.live++;
       if (core.live === 0) this.orphanEnded(core);
     }
@@ -209,6 +212,7 @@ export class Cancellation {
 
   orphanEnded(core: NurseryCore): void {
     const heir = core.heir as NurseryCore;
+    this.orphans.delete(core);
     this.#kernel.moveNursery(core, "Cancelled");
     heir.pool.give(core.pool);
     core.pool.take(core.pool.toBudget());

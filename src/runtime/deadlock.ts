@@ -27,7 +27,7 @@ export function settleStall(kernel: Kernel): boolean {
   return failRoots(kernel, describeWaits(kernel));
 }
 
-function* aliveSlots({ table }: Kernel): Generator<number> {
+export function* aliveSlots({ table }: Kernel): Generator<number> {
   for (let slot = 0; slot < table.used; slot++) if (table.fiber[slot] !== undefined) yield slot;
 }
 

@@ -19,7 +19,7 @@ export const RETRY = 8;
 export const FORCED = 16;
 
 const MAX_SLOTS = 2 ** 24;
-const NO_ARGUMENTS: readonly unknown[] = [];
+export const NO_ARGUMENTS: readonly unknown[] = [];
 
 /**
  * Fibers as slots of flat arrays: what is a number in typed ones, the rest in arrays of references. A fiber costs some
@@ -41,7 +41,7 @@ export class FiberTable {
   depth: Uint16Array = new Uint16Array(0);
   /** Slices in a row that charged nothing. */
   idle: Uint16Array = new Uint16Array(0);
-  generation: Uint32Array = new Uint32Array(0);
+  generation: Int32Array = new Int32Array(0);
   /** Below 0 while it has used more than it had. */
   ops: Float64Array = new Float64Array(0);
   memory: Float64Array = new Float64Array(0);
@@ -90,11 +90,10 @@ export class FiberTable {
     this.alive--;
     this.fiber[slot] = undefined;
     this.code[slot] = undefined;
-    this.args[slot] = NO_ARGUMENTS;
     this.nursery[slot] = undefined;
-    this.opened[slot] = undefined;
-    this.holdings[slot] = undefined;
-    this.pending[slot] = undefined;
+    if (this.args[slot] !== NO_ARGUMENTS) this.args[slot] = NO_ARGUMENTS;
+    if (this.opened[slot] !== undefined) this.opened[slot] = undefined;
+    if (this.pending[slot] !== undefined) this.pending[slot] = undefined;
     this.flags[slot] = 0;
     this.forced[slot] = 0;
     this.idle[slot] = 0;
@@ -125,7 +124,7 @@ export class FiberTable {
     this.home = grown(this.home, new Uint16Array(capacity));
     this.depth = grown(this.depth, new Uint16Array(capacity));
     this.idle = grown(this.idle, new Uint16Array(capacity));
-    this.generation = grown(this.generation, new Uint32Array(capacity));
+    this.generation = grown(this.generation, new Int32Array(capacity));
     this.ops = grown(this.ops, new Float64Array(capacity));
     this.memory = grown(this.memory, new Float64Array(capacity));
     this.spawnCount = grown(this.spawnCount, new Uint32Array(capacity));

@@ -32,7 +32,8 @@ let slotOf: (fiber: Fiber) => number;
 let endIt: (fiber: Fiber, rank: number, value: unknown) => void;
 let addJoiner: (fiber: Fiber, joiner: Joiner) => boolean;
 let dropJoiner: (fiber: Fiber, joiner: Joiner) => void;
-let outcomeOf: (fiber: Fiber) => { rank: number; value: unknown };
+let rankOf: (fiber: Fiber) => number;
+let givenOf: (fiber: Fiber) => unknown;
 let coreOf: (fiber: Fiber) => NurseryCore;
 
 /**
@@ -75,7 +76,7 @@ export class Fiber<T = unknown> implements Handle<T> {
   }
 
   join(): Instruction<T> {
-    return new Join<T>(this.#kernel, this as Fiber<unknown> as Fiber<T>);
+    return new Join<T>(this);
   }
 
   cancel(): void {
@@ -115,6 +116,18 @@ export class Fiber<T = unknown> implements Handle<T> {
     return new Syscall<R>(kind, call);
   }
 
+  /** The time on the runtime's clock in milliseconds, with the capability for it. */
+  time(): Instruction<number> {
+    const kernel = this.#kernel;
+    return this.syscall("time", () => kernel.nowMs());
+  }
+
+  /** A number from 0 to below 1, with the capability for it. The same again where the runtime has a seed. */
+  random(): Instruction<number> {
+    const kernel = this.#kernel;
+    return this.syscall("randomness", () => kernel.random());
+  }
+
   /** Takes more from the nursery's pool by a `CapBudget` that it holds. Says whether there was enough of both. */
   recharge(capability: CapBudget, budget: Partial<Budget>): boolean {
     return this.#kernel.rechargeSelf(this.#own(), capability, budget);
@@ -143,7 +156,8 @@ export class Fiber<T = unknown> implements Handle<T> {
   static {
     slotOf = (fiber) => (fiber.#ended === READY ? fiber.#place : -1);
     coreOf = (fiber) => fiber.#core;
-    outcomeOf = (fiber) => ({ rank: fiber.#rank, value: fiber.#value });
+    rankOf = (fiber) => fiber.#rank;
+    givenOf = (fiber) => fiber.#value;
     endIt = (fiber, rank, value) => {
       fiber.#ended = fiber.#kernel.table.state[fiber.#place] as number;
       fiber.#rank = rank;
@@ -183,21 +197,17 @@ export function endFiber(fiber: Fiber, rank: number, value: unknown): void {
 /** Calls back when a fiber that is not over is. */
 export function whenOver(fiber: Fiber, told: (rank: number, value: unknown) => void): void {
   addJoiner(fiber, {
-    wake: () => {
-      const { rank, value } = outcomeOf(fiber);
-      told(rank, value);
-    },
+    wake: () => told(rankOf(fiber), givenOf(fiber)),
   });
 }
 
 export class Join<T> extends Instruction<T> {
-  readonly #kernel: Kernel;
   readonly target: Fiber;
+  #kernel: Kernel | undefined;
   #slot = -1;
 
-  constructor(kernel: Kernel, target: Fiber<T>) {
+  constructor(target: Fiber<T>) {
     super();
-    this.#kernel = kernel;
     this.target = target as unknown as Fiber;
   }
 
@@ -209,16 +219,18 @@ export class Join<T> extends Instruction<T> {
         "a fiber's result is for its nursery: its opener, and its other children",
       );
     if (!addJoiner(this.target, this)) return DONE;
+    this.#kernel = kernel;
     this.#slot = slot;
     return STUCK;
   }
 
   wake(): void {
-    this.#kernel.wake(this.#slot);
+    this.#kernel?.wake(this.#slot);
   }
 
   result(): T {
-    const { rank, value } = outcomeOf(this.target);
+    const rank = rankOf(this.target);
+    const value = givenOf(this.target);
     if (rank === SUCCEEDED) return value as T;
     if (rank === WAS_CANCELLED && !(value instanceof Error))
       throw new Cancelled("the fiber that was joined was cancelled", "FiberCancelled");

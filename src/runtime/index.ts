@@ -10,6 +10,7 @@ export type {
   SyscallKind,
 } from "./capabilities.ts";
 export type { Channel, ChannelOptions } from "./channel.ts";
+export { defaultRuntime } from "./default-runtime.ts";
 export {
   BudgetExhausted,
   Cancelled,
@@ -23,11 +24,20 @@ export type { Capabilities } from "./holdings.ts";
 export type { Continuation, Instruction, Signal, Steps } from "./instruction.ts";
 export type { FiberFunction, Nursery, SpawnOptions } from "./nursery.ts";
 export type { Exhaustion, NurseryOptions } from "./nursery-core.ts";
-export type { CapabilityCheck, Observer } from "./observer.ts";
+export type { CapabilityCheck, Observer, Slice, Steal } from "./observer.ts";
 export type { Priority } from "./processor.ts";
 export type { ProfileName } from "./profiles.ts";
-export { type Body, type Launched, type Outcome, Runtime, type RuntimeOptions } from "./runtime.ts";
+export {
+  type Body,
+  type Counters,
+  type Launched,
+  type Outcome,
+  Runtime,
+  type RuntimeOptions,
+} from "./runtime.ts";
 export { type Selected, select } from "./select.ts";
 export type { Victims } from "./simulation.ts";
+export type { FiberView, NurseryView, Snapshot } from "./snapshot.ts";
 export type { FiberState, NurseryState, OutcomeKind } from "./states.ts";
+export type { ChromeTrace, TraceEvent } from "./trace.ts";
 export { sleep, wait } from "./waits.ts";

@@ -38,7 +38,9 @@ export interface Pending {
  * first step hands itself to the kernel, the next one gives what came of it.
  */
 export abstract class Instruction<T> implements Pending, Iterator<Signal, T, unknown> {
-  readonly shielded: boolean = false;
+  get shielded(): boolean {
+    return false;
+  }
 
   [Symbol.iterator](): this {
     return this;
@@ -46,6 +48,10 @@ export abstract class Instruction<T> implements Pending, Iterator<Signal, T, unk
 
   next(resumed: unknown): IteratorResult<Signal, T> {
     return resumed === undefined ? { done: false, value: this } : { done: true, value: this.result() };
+  }
+
+  throw(error: unknown): IteratorResult<Signal, T> {
+    throw error;
   }
 
   /** Begins, or begins again once there is budget. What it throws is thrown where the fiber stands. */
@@ -59,11 +65,23 @@ export abstract class Instruction<T> implements Pending, Iterator<Signal, T, unk
   abstract describe(): string;
 }
 
-const YIELDED: IteratorResult<Signal, void> = { done: false, value: undefined };
-const RESUMED: IteratorResult<Signal, void> = { done: true, value: undefined };
+const YIELDED: IteratorResult<Signal, void> = Object.freeze({ done: false, value: undefined });
+const RESUMED: IteratorResult<Signal, void> = Object.freeze({ done: true, value: undefined });
 
-/** A voluntary yield. It has no state, so there is one of it, and no allocation. */
-export const PAUSE: Iterator<Signal, void, unknown> & { [Symbol.iterator](): typeof PAUSE } = {
-  [Symbol.iterator]: () => PAUSE,
-  next: (resumed) => (resumed === undefined ? YIELDED : RESUMED),
-};
+/** It has no state, so there is one of it, and no allocation. */
+class Pause implements Iterator<Signal, void, unknown> {
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(resumed: unknown): IteratorResult<Signal, void> {
+    return resumed === undefined ? YIELDED : RESUMED;
+  }
+
+  throw(error: unknown): IteratorResult<Signal, void> {
+    throw error;
+  }
+}
+
+/** A voluntary yield. */
+export const PAUSE: Pause = Object.freeze(new Pause());

@@ -1,3 +1,4 @@
+import { mix32 } from "../core/index.ts";
 import { Accounts } from "./accounts.ts";
 import { Account, type Budget, type Component } from "./budget.ts";
 import { Cancellation } from "./cancellation.ts";
@@ -38,6 +39,8 @@ export interface KernelSettings {
   readonly graceMs: number;
   /** How deep fibers may be nested. */
   readonly maxDepth: number;
+  /** For what fibers ask of randomness. */
+  readonly seed: number;
   readonly observer: Observer;
 }
 
@@ -71,11 +74,13 @@ export class Kernel {
   #granted = 0;
   #nurseries = 0;
   #selects = 0;
+  #drawn: number;
   /** What is thrown into fibers when they run next. */
   readonly #thrown = new Map<number, unknown>();
 
   constructor(settings: KernelSettings, loopFor: (kernel: Kernel) => Loop) {
     this.settings = settings;
+    this.#drawn = mix32(settings.seed);
     this.accounts = new Accounts(this.table);
     this.cancellation = new Cancellation(this);
     this.#slices = new Slices(this);
@@ -91,6 +96,12 @@ export class Kernel {
     return this.loop.nowMs();
   }
 
+  /** A number from 0 to below 1, of a sequence that the seed decides. */
+  random(): number {
+    this.#drawn = mix32((this.#drawn + 0x9e3779b9) | 0);
+    return this.#drawn / 2 ** 32;
+  }
+
   /** Where a `select` begins to look. */
   nextSelect(): number {
     return this.#selects++;
@@ -102,7 +113,16 @@ export class Kernel {
 
   /** Runs a fiber that the loop took from a queue, until it lets go. */
   run(slot: number): void {
+    const { ran } = this.settings.observer;
+    if (ran === undefined) {
+      this.#slices.run(slot);
+      return;
+    }
+    const fiber = this.table.idOf(slot);
+    const processor = this.processor.id;
+    const startMs = this.nowMs();
     this.#slices.run(slot);
+    ran({ fiber, processor, startMs, endMs: this.loop.sliceEndMs(), ops: this.sliceOps });
   }
 
   /** To be called when a slice begins. */
@@ -264,7 +284,7 @@ export class Kernel {
     });
   }
 
-  /** Makes a fiber, which is not offered to any processor yet and has nothing. */
+  /** Makes a fiber, whose budget is still to be set, and which is not offered to any processor yet. */
   admit(
     core: NurseryCore,
     code: AnyFunction,
@@ -276,13 +296,10 @@ export class Kernel {
     const slot = table.take();
     table.state[slot] = READY;
     table.depth[slot] = depth;
-    table.priority[slot] = 0;
     table.code[slot] = code;
     table.args[slot] = args;
     table.nursery[slot] = core;
     table.holdings[slot] = holdings;
-    table.ops[slot] = table.memory[slot] = 0;
-    table.spawnCount[slot] = table.channelOps[slot] = table.syscalls[slot] = 0;
     table.fiber[slot] = new Fiber(this, core, slot, table.generation[slot] as number);
     const { first } = core;
     table.next[slot] = first;

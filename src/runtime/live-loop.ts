@@ -27,6 +27,10 @@ export class LiveLoop implements Loop {
     return performance.now() - this.#originMs;
   }
 
+  sliceEndMs(): number {
+    return this.nowMs();
+  }
+
   woken(): void {
     if (!this.#turning && !this.#scheduled) this.#schedule();
   }

@@ -7,11 +7,13 @@ export interface Loop {
   woken(processor: Processor): void;
   /** Told when there is something that any processor could run: in the deque of this one, or among the roots. */
   offered(processor: Processor | undefined): void;
+  /** When the slice ended that was just run. */
+  sliceEndMs(): number;
   /** Waits for a promise, and calls back between slices. Gives what forgets it. */
   outside(
     promise: PromiseLike<unknown>,
     settle: (value: unknown, thrown?: { error: unknown }) => void,
   ): () => void;
-  /** Resolves when nothing is left that could run. */
+  /** Lets go of Node's timers. */
   close(): void;
 }

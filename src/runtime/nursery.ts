@@ -1,4 +1,4 @@
-import { Account, type Budget, CHILD_BUDGET, least, readBudget } from "./budget.ts";
+import { Account, type Budget, CHILD_BUDGET, least, NOTHING, readBudget } from "./budget.ts";
 import { useSpawn } from "./capabilities.ts";
 import { BudgetExhausted, Cancelled, Panic, RuntimeError } from "./errors.ts";
 import { Fiber, type Handle, slotOfFiber } from "./fiber.ts";
@@ -28,8 +28,6 @@ export interface SpawnOptions {
 
 /** A fiber's code: a generator function, or a plain one, whose fiber ends when it returns. */
 export type FiberFunction<A extends readonly unknown[], T> = (fiber: Fiber, ...args: A) => Steps<T> | T;
-
-let coreOf: (nursery: Nursery) => NurseryCore;
 
 /** Where fibers are spawned. It ends when all of them have. */
 export class Nursery {
@@ -73,7 +71,12 @@ export class Nursery {
     const slot = child instanceof Fiber ? slotOfFiber(child) : -1;
     if (slot < 0 || this.#kernel.table.nursery[slot] !== this.#core)
       throw new RuntimeError("InvalidArgument", "child is no fiber of this nursery, or is over");
-    this.#kernel.exhaustions.recharge(slot, readBudget(budget, new Account(), "budget"), this.#core.pool);
+    this.#kernel.exhaustions.recharge(slot, readBudget(budget, NOTHING, "budget"), this.#core.pool);
+  }
+
+  /** Gives the pool more, out of what the fiber has that opened the nursery. */
+  grow(budget: Partial<Budget>): void {
+    growPool(this.#kernel, this.#core, readBudget(budget, NOTHING, "budget"));
   }
 
   /** Waits for the next child that runs out; for fibers that supervise. */
@@ -85,14 +88,6 @@ export class Nursery {
   cancel(reason = "the nursery was cancelled"): void {
     this.#kernel.cancellation.cancelNursery(this.#core, new Cancelled(reason, "NurseryCancelled"));
   }
-
-  static {
-    coreOf = (nursery) => nursery.#core;
-  }
-}
-
-export function coreOfNursery(nursery: Nursery): NurseryCore {
-  return coreOf(nursery);
 }
 
 export interface Opening<R> {
@@ -100,11 +95,13 @@ export interface Opening<R> {
   readonly capabilities: Capabilities | undefined;
   readonly body: (nursery: Nursery, fiber: Fiber) => Steps<R>;
   readonly options: NurseryOptions;
+  readonly onOpen?: (core: NurseryCore) => void;
 }
 
 /** Opens a nursery in the fiber that runs, runs the body and closes it, whatever happens. */
 export function* runNursery<R>(kernel: Kernel, slot: number, fiber: Fiber, opening: Opening<R>): Steps<R> {
   const core = openNursery(kernel, slot, fiber, opening);
+  opening.onOpen?.(core);
   let value: R | undefined;
   try {
     value = yield* opening.body(new Nursery(kernel, core), fiber);
@@ -144,6 +141,22 @@ function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Openin
   return core;
 }
 
+function growPool(kernel: Kernel, core: NurseryCore, budget: Budget): void {
+  const { opener, pool } = core;
+  if (core.isOver || kernel.current !== opener)
+    throw new RuntimeError("NurseryNotActive", "a nursery's pool is grown by the fiber that has it open");
+  kernel.flush(opener);
+  const lacking = new Account(kernel.accounts.of(opener)).lacksFor(budget);
+  if (lacking !== undefined)
+    throw new BudgetExhausted(
+      lacking,
+      `the fiber has less ${lacking} than the ${budget[lacking]} to be given`,
+    );
+  kernel.accounts.take(opener, budget);
+  pool.give(budget);
+  kernel.regrant(opener);
+}
+
 function holdingsForChildren(kernel: Kernel, slot: number, given: Capabilities | undefined): Holdings {
   const held = kernel.holdingsOf(slot);
   if (given === undefined) return kernel.settings.profile.implicit ? delegableOf(held) : NO_HOLDINGS;
@@ -172,12 +185,15 @@ function setDeadline(kernel: Kernel, core: NurseryCore, { timeoutMs, deadlineMs 
 
 /** Waits until all children are over. Not even cancelling interrupts it: children end, each within its bounds. */
 class Close extends Instruction<void> {
-  override readonly shielded = true;
   readonly #core: NurseryCore;
 
   constructor(core: NurseryCore) {
     super();
     this.#core = core;
+  }
+
+  override get shielded(): boolean {
+    return true;
   }
 
   start(kernel: Kernel): Progress {
@@ -252,6 +268,7 @@ function spawn(
   options: SpawnOptions | undefined,
 ): Fiber {
   const spawner = kernel.current;
+  const { pool } = core;
   if (spawner < 0 || core.state !== "Open")
     throw new RuntimeError(
       "NurseryNotActive",
@@ -262,33 +279,45 @@ function spawn(
       "InvalidArgument",
       "spawn(fn, args) takes a function and an array of its arguments",
     );
-  if (core.pool.spawnCount < 1)
+  if (pool.spawnCount < 1)
     throw new BudgetExhausted(
       "spawnCount",
       "the nursery has no spawns left: open it with a larger spawnCount",
     );
+  const depth = kernel.depthBelow(spawner);
+  const grant = options === undefined ? undefined : readSpawn(kernel, core, spawner, options);
   kernel.check(spawner, "spawn", "spawn", useSpawn);
   if (--kernel.left < 0) kernel.due(1);
-  const holdings = options?.caps === undefined ? core.holdings : readHoldings(options.caps, "caps");
-  if (options?.caps !== undefined) checkDelegation(holdings, kernel.holdingsOf(spawner), core.holdings);
-  const asked =
-    options?.budget === undefined
-      ? undefined
-      : readBudget(options.budget, least(core.pool, CHILD_BUDGET), "budget");
-  if (asked !== undefined) checkPool(core, asked);
-  core.pool.spawnCount--;
+  pool.spawnCount--;
   kernel.accounts.spent.spawnCount++;
-  const depth = kernel.depthBelow(spawner);
-  const slot = kernel.admit(core, fn, args, holdings, depth);
-  const pool = core.pool;
-  if (asked === undefined) kernel.accounts.fillFrom(slot, pool);
-  else {
-    pool.take(asked);
-    kernel.accounts.give(slot, asked);
+  const slot = kernel.admit(core, fn, args, grant === undefined ? core.holdings : grant.holdings, depth);
+  kernel.table.priority[slot] = grant === undefined ? 0 : grant.priority;
+  if (grant?.budget === undefined) {
+    kernel.accounts.fillFrom(slot, pool);
+  } else {
+    pool.take(grant.budget);
+    kernel.accounts.set(slot, grant.budget);
   }
-  if (options?.priority !== undefined) kernel.table.priority[slot] = readPriority(options.priority);
   kernel.offer(slot);
   return kernel.table.fiber[slot] as Fiber;
+}
+
+/** What a child is to get beside the defaults. */
+interface Grant {
+  readonly budget: Budget | undefined;
+  readonly holdings: Holdings;
+  readonly priority: number;
+}
+
+function readSpawn(kernel: Kernel, core: NurseryCore, spawner: number, options: SpawnOptions): Grant {
+  const holdings = options.caps === undefined ? core.holdings : readHoldings(options.caps, "caps");
+  if (options.caps !== undefined) checkDelegation(holdings, kernel.holdingsOf(spawner), core.holdings);
+  const budget =
+    options.budget === undefined
+      ? undefined
+      : readBudget(options.budget, least(core.pool, CHILD_BUDGET), "budget");
+  if (budget !== undefined) checkPool(core, budget);
+  return { budget, holdings, priority: options.priority === undefined ? 0 : readPriority(options.priority) };
 }
 
 function checkPool({ pool }: NurseryCore, asked: Budget): void {

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { Account, type Budget, readBudget, UNLIMITED } from "./budget.ts";
 import { Mint } from "./capabilities.ts";
@@ -10,12 +11,14 @@ import type { Steps } from "./instruction.ts";
 import { Kernel, type KernelSettings } from "./kernel.ts";
 import { LiveLoop } from "./live-loop.ts";
 import type { Loop } from "./loop.ts";
-import { coreOfNursery, type Nursery } from "./nursery.ts";
+import type { Nursery } from "./nursery.ts";
 import type { NurseryCore, NurseryOptions } from "./nursery-core.ts";
 import type { Observer } from "./observer.ts";
 import { PROFILES, type ProfileName } from "./profiles.ts";
 import { Simulation, type SimulationSettings, type Victims } from "./simulation.ts";
+import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { type FiberState, type NurseryState, OUTCOME_KINDS, type OutcomeKind, SUCCEEDED } from "./states.ts";
+import { type ChromeTrace, Tracer } from "./trace.ts";
 
 export interface RuntimeOptions {
   readonly profile?: ProfileName;
@@ -34,7 +37,16 @@ export interface RuntimeOptions {
   readonly maxDepth?: number;
   readonly patienceMs?: number;
   readonly observer?: Observer;
+  /** Keeps slices and steals for `trace()`: so many, or 100,000. */
+  readonly trace?: boolean | number;
 }
+
+export type Counters = Readonly<
+  Record<
+    "spawned" | "slices" | "completed" | "cancelled" | "exhausted" | "recharged" | "steals" | "failedSteals",
+    number
+  >
+>;
 
 export type Body<T> = (nursery: Nursery, fiber: Fiber) => Steps<T>;
 
@@ -60,18 +72,26 @@ export class Runtime implements AsyncDisposable {
   readonly grant = new Mint();
   readonly #kernel: Kernel;
   readonly #implicit: Holdings;
+  readonly #tracer: Tracer | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(settings: KernelSettings, loopFor: (kernel: Kernel) => Loop) {
+  private constructor(
+    settings: KernelSettings,
+    loopFor: (kernel: Kernel) => Loop,
+    tracer: Tracer | undefined,
+  ) {
+    this.#tracer = tracer;
     this.#kernel = new Kernel(settings, loopFor);
     this.#implicit = settings.profile.implicit ? implicitHoldings() : NO_HOLDINGS;
   }
 
   static async start(options: RuntimeOptions = {}): Promise<Runtime> {
-    const settings = readSettings(options);
-    if (!options.deterministic) return new Runtime(settings, (kernel) => new LiveLoop(kernel));
-    const order = readOrder(options);
-    return new Runtime(settings, (kernel) => new Simulation(kernel, order));
+    const tracer = options.trace ? new Tracer(options.trace === true ? 100_000 : options.trace) : undefined;
+    const settings = readSettings(options, tracer?.beside(options.observer ?? {}) ?? options.observer ?? {});
+    const order = readOrder(options, settings.seed);
+    const loopFor = (kernel: Kernel) =>
+      options.deterministic ? new Simulation(kernel, order) : new LiveLoop(kernel);
+    return new Runtime(settings, loopFor, tracer);
   }
 
   /** Runs a body in a nursery, and waits for all that it spawns. */
@@ -118,19 +138,21 @@ export class Runtime implements AsyncDisposable {
   #begin<T>(budget: Budget, holdings: Holdings, body: Body<T>, options: NurseryOptions): Launched<T> {
     const kernel = this.#kernel;
     let opened: NurseryCore | undefined;
+    const onOpen = (core: NurseryCore) => {
+      opened = core;
+    };
     const main = (fiber: Fiber) =>
-      fiber.nursery(
-        undefined,
-        undefined,
-        function* (nursery, self) {
-          opened = coreOfNursery(nursery);
-          return yield* body(nursery, self);
-        },
+      kernel.nursery(slotOfFiber(fiber), fiber, {
+        budget: undefined,
+        capabilities: undefined,
+        body,
         options,
-      );
+        onOpen,
+      });
     const slot = kernel.admit(kernel.root, main as AnyFunction, [], holdings, 0);
     kernel.root.pool.take(budget);
-    kernel.accounts.give(slot, budget);
+    kernel.accounts.set(slot, budget);
+    kernel.table.priority[slot] = 0;
     const fiber = kernel.table.fiber[slot] as Fiber<T>;
     const outcome = outcomeOf<T>(fiber);
     kernel.global.push(slot);
@@ -151,6 +173,31 @@ export class Runtime implements AsyncDisposable {
   get traceHash(): number | undefined {
     const { loop } = this.#kernel;
     return loop instanceof Simulation ? loop.hash : undefined;
+  }
+
+  /** Fibers by state, budgets, and the tree of nurseries with who waits for what. */
+  snapshot({ fibers = 1_000 }: { fibers?: number } = {}): Snapshot {
+    return takeSnapshot(this.#kernel, fibers);
+  }
+
+  /** How much has happened so far. */
+  counters(): Counters {
+    const { counters, loop } = this.#kernel;
+    const steals = loop instanceof Simulation ? loop.counters : { steals: 0, failedSteals: 0 };
+    return { ...counters, ...steals };
+  }
+
+  /** How long it has taken all processors together, in ops; of a deterministic runtime. */
+  get makespan(): number | undefined {
+    const { loop } = this.#kernel;
+    return loop instanceof Simulation ? loop.makespan : undefined;
+  }
+
+  /** Slices and steals for chrome://tracing and Perfetto, if the runtime was started with `trace`. */
+  trace(): ChromeTrace {
+    if (this.#tracer === undefined)
+      throw new RuntimeError("InvalidArgument", "nothing was traced: start the runtime with trace: true");
+    return this.#tracer.toChrome();
   }
 
   /** Cancels what runs, waits for it, and lets go of everything. Can be called again. */
@@ -245,16 +292,16 @@ function outcomeOf<T>(fiber: Fiber<T>): Promise<Outcome<T>> {
   });
 }
 
-function readOrder(options: RuntimeOptions): SimulationSettings {
+function readOrder(options: RuntimeOptions, seed: number): SimulationSettings {
   return {
-    seed: readWhole(options.seed, 1, "seed", 0, 0xffff_ffff),
+    seed,
     victims: readVictims(options.victims),
     stealing: options.stealing ?? true,
     patienceMs: readWhole(options.patienceMs, 10_000, "patienceMs", 0, 2 ** 31 - 1),
   };
 }
 
-function readSettings(options: RuntimeOptions): KernelSettings {
+function readSettings(options: RuntimeOptions, observer: Observer): KernelSettings {
   const profile = PROFILES[options.profile ?? "service"];
   if (profile === undefined)
     throw new RuntimeError(
@@ -280,7 +327,8 @@ function readSettings(options: RuntimeOptions): KernelSettings {
     yieldInterval: readWhole(options.yieldInterval, profile.yieldInterval, "yieldInterval", 1, 65_534),
     graceMs: readWhole(options.graceMs, 1_000, "graceMs", 0, 2 ** 31 - 1),
     maxDepth: readWhole(options.maxDepth, 10_000, "maxDepth", 1, 65_535),
-    observer: options.observer ?? {},
+    seed: readWhole(options.seed, options.deterministic ? 1 : randomInt(2 ** 32), "seed", 0, 0xffff_ffff),
+    observer,
   };
 }
 

@@ -69,6 +69,11 @@ export class Simulation implements Loop {
     return Math.max(this.#clock, running) / OPS_PER_MS;
   }
 
+  sliceEndMs(): number {
+    const { processor, sliceOps } = this.#kernel;
+    return (processor.clock + Math.max(1, sliceOps)) / OPS_PER_MS;
+  }
+
   /** How long it all took in virtual ops. */
   get makespan(): number {
     return this.#kernel.processors.reduce((most, { clock }) => Math.max(most, clock), 0);
@@ -191,12 +196,18 @@ export class Simulation implements Loop {
       const slot = victim.steal();
       if (slot >= 0) {
         this.counters.steals++;
+        this.#told(slot, thief.id, victim.id);
         if (victim.stealable > 0) this.offered();
         return slot;
       }
       this.counters.failedSteals++;
     }
     return -1;
+  }
+
+  #told(slot: number, thief: number, victim: number): void {
+    const fiber = this.#kernel.table.idOf(slot);
+    this.#kernel.settings.observer.stole?.({ fiber, thief, victim, atMs: this.nowMs() });
   }
 
   #victimOf(thief: number, attempt: number): number {

@@ -2,7 +2,7 @@ import { InvariantError } from "../core/index.ts";
 import { isPromiseLike } from "./charges.ts";
 import { Panic, RuntimeError } from "./errors.ts";
 import type { Fiber } from "./fiber.ts";
-import { type AnyFunction, RETRY, SPECIAL, STARTED, UNWINDING } from "./fiber-table.ts";
+import { type AnyFunction, NO_ARGUMENTS, RETRY, SPECIAL, STARTED, UNWINDING } from "./fiber-table.ts";
 import { type Continuation, DONE, Instruction, STUCK } from "./instruction.ts";
 import type { Kernel } from "./kernel.ts";
 import { rankOf } from "./nursery-core.ts";
@@ -15,8 +15,6 @@ export const NEXT = 0;
 export const THROW = 1;
 export const RETURN = 2;
 export const OVER = 3;
-
-const NONE: readonly unknown[] = [];
 
 /** Runs fibers, a slice at a time: from when one is resumed until it yields, blocks, runs out or ends. */
 export class Slices {
@@ -76,7 +74,7 @@ export class Slices {
       this.#threw(slot, error);
       return;
     }
-    table.args[slot] = NONE;
+    table.args[slot] = NO_ARGUMENTS;
     if (isContinuation(begun)) {
       table.code[slot] = begun;
       this.#drive(slot, begun, NEXT);
@@ -206,6 +204,9 @@ function call(code: AnyFunction, fiber: Fiber, args: readonly unknown[]): unknow
 
 function isContinuation(value: unknown): value is Continuation {
   if (typeof value !== "object" || value === null) return false;
-  const { next, return: end, throw: fail } = value as Partial<Continuation>;
-  return typeof next === "function" && typeof end === "function" && typeof fail === "function";
+  // Looked at one by one: generators of different functions have different shapes, and most values stop at the first.
+  const code = value as Partial<Continuation>;
+  return (
+    typeof code.next === "function" && typeof code.throw === "function" && typeof code.return === "function"
+  );
 }
