@@ -1,4 +1,4 @@
-import { Account, type Budget, CHILD_BUDGET, type Component, NOTHING } from "./budget.ts";
+import { Account, type Budget, CHILD_BUDGET, COMPONENTS, type Component, NOTHING } from "./budget.ts";
 import { isLive, useBudget } from "./capabilities.ts";
 import type { FiberTable } from "./fiber-table.ts";
 
@@ -30,6 +30,15 @@ export class Accounts {
       channelOps: table.channelOps[slot] as number,
       syscalls: table.syscalls[slot] as number,
     };
+  }
+
+  /** What a nursery gets whose opener says nothing: all that it has, and half of what the nurseries have that it has open. */
+  available(slot: number): Budget {
+    const sum = new Account();
+    for (let core = this.#table.opened[slot]; core; core = core.below) sum.give(core.pool);
+    for (const component of COMPONENTS) sum[component] = Math.floor(sum[component] / 2);
+    sum.give(this.of(slot));
+    return sum.toBudget();
   }
 
   give(slot: number, budget: Budget): void {

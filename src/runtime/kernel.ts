@@ -77,6 +77,8 @@ export class Kernel {
   #drawn: number;
   /** What is thrown into fibers when they run next. */
   readonly #thrown = new Map<number, unknown>();
+  /** What became of nurseries whose openers are cancelled, and still unwinding. */
+  readonly #aftermath = new Map<number, { readonly rank: number; readonly error: unknown }>();
 
   constructor(settings: KernelSettings, loopFor: (kernel: Kernel) => Loop) {
     this.settings = settings;
@@ -342,7 +344,14 @@ export class Kernel {
     this.accounts.give(core.opener, core.pool);
     core.pool.take(core.pool.toBudget());
     this.table.opened[core.opener] = core.below;
+    // A cancelled opener cannot throw what its nursery came to.
+    if (this.table.state[core.opener] === CANCELLED && core.rank > WAS_CANCELLED) this.#noteAftermath(core);
     this.regrant(core.opener);
+  }
+
+  #noteAftermath({ opener, rank, error }: NurseryCore): void {
+    const noted = this.#aftermath.get(opener);
+    if (noted === undefined || noted.rank < rank) this.#aftermath.set(opener, { rank, error });
   }
 
   /** To be called when the running fiber's budget was changed. */
@@ -350,8 +359,16 @@ export class Kernel {
     if (slot === this.current) this.#grant(slot);
   }
 
-  /** Ends a fiber: its budget goes back, who joined it wakes, its nursery hears of it. */
+  /** Ends a fiber with what its code came to, or a cancelled one with something worse that happened within it. */
   finish(slot: number, rank: number, value: unknown): void {
+    const noted = this.#aftermath.size > 0 ? this.#aftermath.get(slot) : undefined;
+    if (noted !== undefined) this.#aftermath.delete(slot);
+    if (noted !== undefined && noted.rank > rank) this.#end(slot, noted.rank, noted.error);
+    else this.#end(slot, rank, value);
+  }
+
+  /** Its budget goes back, who joined it wakes, its nursery hears of it. */
+  #end(slot: number, rank: number, value: unknown): void {
     const { table, counters } = this;
     this.flush(slot);
     const core = table.nursery[slot] as NurseryCore;

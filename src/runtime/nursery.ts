@@ -118,7 +118,7 @@ export function* runNursery<R>(kernel: Kernel, slot: number, fiber: Fiber, openi
 function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Opening<unknown>): NurseryCore {
   const { table, accounts } = kernel;
   kernel.flush(slot);
-  const budget = readBudget(opening.budget, accounts.of(slot), "budget");
+  const budget = readBudget(opening.budget, kernel.accounts.available(slot), "budget");
   for (const component of Object.keys(budget) as (keyof Budget)[])
     if (!accounts.fund(slot, component, budget[component]))
       throw new BudgetExhausted(

@@ -142,8 +142,14 @@ export class Simulation implements Loop {
 
   async #turn(): Promise<void> {
     for (;;) {
-      if (this.#runFor(TURN_MS)) await new Promise<void>((resolve) => setImmediate(resolve));
-      else if (!(await this.#takeOutside()) && !this.#passTime() && !this.#kernel.stalled()) break;
+      if (this.#runFor(TURN_MS)) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        continue;
+      }
+      const found = await this.#takeOutside();
+      // Somebody outside may have acted meanwhile.
+      if (found || this.#acting.size > 0) continue;
+      if (!this.#passTime() && !this.#kernel.stalled()) break;
     }
     this.#scheduled = false;
   }
@@ -248,7 +254,7 @@ export class Simulation implements Loop {
     return true;
   }
 
-  /** Waits for the promise that was waited for first. Says whether there is something to do. */
+  /** Waits for the promise that was waited for first, if there is one. Says whether there is something to do. */
   async #takeOutside(): Promise<boolean> {
     const first = this.#outside[0];
     if (first === undefined) return false;
