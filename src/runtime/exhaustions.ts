@@ -202,8 +202,8 @@ export class Exhaustions {
   }
 
   /** Whether a nursery is the one that the runtime opened for a root. */
-  #isRoots({ opener }: NurseryCore): boolean {
-    return opener >= 0 && this.#kernel.table.nursery[opener] === this.#kernel.root;
+  #isRoots({ opener, below }: NurseryCore): boolean {
+    return opener >= 0 && below === undefined && this.#kernel.table.nursery[opener] === this.#kernel.root;
   }
 
   #fail(slot: number, { component }: Lack): void {

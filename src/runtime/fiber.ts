@@ -95,8 +95,9 @@ export class Fiber<T = unknown> implements Handle<T> {
   loop(iterations = 1): boolean {
     const kernel = this.#kernel;
     if (kernel.current !== this.#place || this.#ended !== READY) this.#own();
+    if (iterations >>> 0 !== iterations) refuseCharge(iterations);
     kernel.left -= iterations;
-    return kernel.left < 0 && kernel.due(iterations);
+    return kernel.left < 0 && kernel.due();
   }
 
   /** Charges calls; see `loop`. */
@@ -182,6 +183,10 @@ export class Fiber<T = unknown> implements Handle<T> {
       else if (joiners === joiner) fiber.#joiners = undefined;
     };
   }
+}
+
+function refuseCharge(asked: number): never {
+  throw new RuntimeError("InvalidArgument", `a charge is ${String(asked)}; it is a whole number from 0 on`);
 }
 
 /** -1 where it is over. */

@@ -233,15 +233,8 @@ export class Kernel {
   }
 
   /** Asked when `left` is used up: whether it is time to yield. Refuses who has overdrawn by more than an interval. */
-  due(asked: number): boolean {
+  due(): boolean {
     const { current: slot, table, settings } = this;
-    if (!Number.isSafeInteger(asked) || asked < 0) {
-      this.left += asked;
-      throw new RuntimeError(
-        "InvalidArgument",
-        `a charge is ${String(asked)}; it is a whole number from 0 on`,
-      );
-    }
     this.flush(slot);
     const overdraft = -(table.ops[slot] as number);
     if (overdraft > 0) this.accounts.fund(slot, "ops", 0);

@@ -287,7 +287,7 @@ function spawn(
   const depth = kernel.depthBelow(spawner);
   const grant = options === undefined ? undefined : readSpawn(kernel, core, spawner, options);
   kernel.check(spawner, "spawn", "spawn", useSpawn);
-  if (--kernel.left < 0) kernel.due(1);
+  if (--kernel.left < 0) kernel.due();
   pool.spawnCount--;
   kernel.accounts.spent.spawnCount++;
   const slot = kernel.admit(core, fn, args, grant === undefined ? core.holdings : grant.holdings, depth);
