@@ -302,7 +302,8 @@ function readOrder(options: RuntimeOptions, seed: number): SimulationSettings {
 }
 
 function readSettings(options: RuntimeOptions, observer: Observer): KernelSettings {
-  const profile = PROFILES[options.profile ?? "service"];
+  const name = options.profile ?? "service";
+  const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
   if (profile === undefined)
     throw new RuntimeError(
       "InvalidArgument",
