@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { Runtime, type RuntimeOptions, type Steps, select, sleep } from "./index.ts";
+import { type Instruction, Runtime, type RuntimeOptions, type Steps, select, sleep } from "./index.ts";
 
 const MODES: [string, RuntimeOptions][] = [
   ["live", {}],
@@ -77,9 +77,9 @@ describe.each(MODES)("%s: ", (_name, options) => {
     await using rt = await Runtime.start(options);
     const full = rt.channel<number>(2);
     const empty = rt.channel<number>();
-    function* code(steps: Iterable<undefined | never>): Steps<string> {
+    function* code(instruction: Instruction<unknown>): Steps<string> {
       try {
-        yield* steps as never;
+        yield* instruction;
         return "done";
       } catch (error) {
         return (error as { code: string }).code;
@@ -88,20 +88,20 @@ describe.each(MODES)("%s: ", (_name, options) => {
     const said = await rt.nursery(undefined, undefined, function* (n) {
       yield* full.send(1);
       yield* full.send(2);
-      const sender = n.spawn(() => code(full.send(3) as never), []);
-      const receiver = n.spawn(() => code(empty.recv() as never), []);
+      const sender = n.spawn(() => code(full.send(3)), []);
+      const receiver = n.spawn(() => code(empty.recv()), []);
       yield* sleep(1);
       full.close();
       empty.close();
       empty.close();
-      const late = yield* code(full.send(4) as never);
+      const late = yield* code(full.send(4));
       return [
         yield* sender.join(),
         yield* receiver.join(),
         late,
         yield* full.recv(),
         yield* full.recv(),
-        yield* code(full.recv() as never),
+        yield* code(full.recv()),
       ];
     });
     expect(said).toEqual(["ChannelClosed", "ChannelClosed", "ChannelClosed", 1, 2, "ChannelClosed"]);

@@ -90,7 +90,7 @@ describe.each(MODES)("%s: ", (_name, options) => {
     });
     expect(caught).toContain("yields nothing or, by yield*, an instruction");
     const promised = rt.nursery(undefined, undefined, function* (n) {
-      yield* n.spawn(async () => 1, []).join();
+      void (yield* n.spawn(async () => 1, []).join());
     });
     await expect(promised).rejects.toThrow("yield* wait(promise)");
     expect(() => wait(5 as never)).toThrow("waits for a promise");

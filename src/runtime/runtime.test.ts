@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { defaultRuntime, Runtime, type RuntimeOptions, sleep, wait } from "./index.ts";
+import { defaultRuntime, type Handle, Runtime, type RuntimeOptions, sleep, wait } from "./index.ts";
 
 const MODES: [string, RuntimeOptions][] = [
   ["live", {}],
@@ -213,10 +213,10 @@ describe.each(MODES)("%s: ", (_name, options) => {
     );
     expect(cleaned).toBe(2);
     const self = rt.launch(undefined, undefined, function* (n) {
-      const joins: { join(): unknown }[] = [];
+      const joins: Handle[] = [];
       const one = n.spawn(function* () {
         yield;
-        yield* joins[0]?.join() as never;
+        if (joins[0]) yield* joins[0].join();
       }, []);
       joins.push(one);
       yield* one.join();
