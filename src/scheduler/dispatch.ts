@@ -176,7 +176,9 @@ function nextToReserve(
   now: number,
 ): { readonly offer: Offer; readonly opening: Opening } | undefined {
   if (places.size === 0) return undefined;
-  const contest = new Contest(state, now, overdueOffers(state, places, now), () => true);
+  const overdue = overdueOffers(state, places, now);
+  if (overdue.length === 0) return undefined;
+  const contest = new Contest(state, now, overdue, () => true);
   for (let offer = contest.first(); offer; offer = contest.first()) {
     const opening = firstOpening(state.fleet, offer.group.pool.demand, now);
     if (opening) return { offer, opening };
@@ -209,6 +211,7 @@ function reserveRoom(state: State, now: number, emit: Emit): void {
     const offer = offerOf(state, group, now);
     if (now >= roomOverdueAt(state, offer) && mayHaveRoomKept(state, group)) offers.push(offer);
   }
+  if (offers.length === 0) return;
   const contest = new Contest(state, now, offers, () => true);
   for (let offer = contest.first(); offer; offer = contest.first()) {
     contest.drop();
