@@ -4,7 +4,7 @@ import type { Pending } from "./instruction.ts";
 import type { Kernel } from "./kernel.ts";
 import type { NurseryCore } from "./nursery-core.ts";
 import { type How, NEXT, OVER, RETURN } from "./slices.ts";
-import { BLOCKED, CANCELLED, EXHAUSTED, PANICKED, WAS_CANCELLED } from "./states.ts";
+import { BLOCKED, CANCELLED, EXHAUSTED, PANICKED, READY, WAS_CANCELLED } from "./states.ts";
 import type { Timer } from "./timers.ts";
 
 /** How often a fiber that will not end is thrown out of what it does, a grace after the other. */
@@ -48,7 +48,7 @@ export class Cancellation {
   /** The first error of the highest rank is the nursery's; the other children are cancelled. */
   childFailed(core: NurseryCore, rank: number, error: unknown): void {
     core.note(rank, error);
-    if (core === this.#kernel.root) return;
+    if (this.#kernel.tops.includes(core)) return;
     if (core.state === "Open" || core.state === "Closing")
       this.cancelNursery(
         core,
@@ -90,6 +90,8 @@ export class Cancellation {
       if (pending.shielded) return;
       pending.abandon();
       this.#kernel.wake(slot);
+    } else if (state === READY && this.#kernel.elsewhere?.has(slot)) {
+      this.#kernel.elsewhere.tell(slot);
     }
   }
 

@@ -16,13 +16,24 @@ interface Delegation {
   readonly delegable?: boolean;
 }
 
+/** What a capability that was copied from another thread depends on there. */
+export interface Grant {
+  readonly numbers: readonly number[];
+  isLive(): boolean;
+}
+
 let isLiveOf: (capability: Capability) => boolean;
 let comesFrom: (capability: Capability, source: Capability) => boolean;
+let onRevoked: (capability: Capability, told: () => void) => void;
+let bindTo: (capability: Capability, grant: Grant) => void;
+let grantsOf: (capability: Capability) => number[];
 
 export abstract class Capability {
   readonly #from: Capability | undefined;
   readonly #delegable: boolean;
   #revoked = false;
+  #grant: Grant | undefined;
+  #told: (() => void)[] | undefined;
 
   constructor(key: symbol, from: Capability | undefined, delegable: boolean) {
     if (key !== MINT)
@@ -41,12 +52,29 @@ export abstract class Capability {
   /** Takes it back, and all that was attenuated from it. */
   revoke(): void {
     this.#revoked = true;
+    for (const told of this.#told ?? []) told();
   }
 
   static {
     isLiveOf = (capability) => {
-      for (let at: Capability | undefined = capability; at; at = at.#from) if (at.#revoked) return false;
+      for (let at: Capability | undefined = capability; at; at = at.#from)
+        if (at.#revoked || at.#grant?.isLive() === false) return false;
       return true;
+    };
+    onRevoked = (capability, told) => {
+      for (let at: Capability | undefined = capability; at; at = at.#from) {
+        at.#told ??= [];
+        at.#told.push(told);
+      }
+    };
+    bindTo = (capability, grant) => {
+      capability.#grant = grant;
+    };
+    grantsOf = (capability) => {
+      const numbers: number[] = [];
+      for (let at: Capability | undefined = capability; at; at = at.#from)
+        numbers.push(...(at.#grant?.numbers ?? []));
+      return numbers;
     };
     comesFrom = (capability, source) => {
       for (let at: Capability | undefined = capability; at; at = at.#from) if (at === source) return true;
@@ -56,6 +84,7 @@ export abstract class Capability {
 }
 
 let spawnOnce: (capability: CapSpawn) => boolean;
+let isUnlimited: (capability: CapSpawn) => boolean;
 
 /** The right to spawn, if limited so many times. */
 export class CapSpawn extends Capability {
@@ -76,6 +105,11 @@ export class CapSpawn extends Capability {
   }
 
   static {
+    isUnlimited = (capability) => {
+      for (let at: CapSpawn | undefined = capability; at; at = at.#from)
+        if (at.#left !== Number.POSITIVE_INFINITY) return false;
+      return true;
+    };
     spawnOnce = (capability) => {
       for (let at: CapSpawn | undefined = capability; at; at = at.#from) if (at.#left <= 0) return false;
       for (let at: CapSpawn | undefined = capability; at; at = at.#from)
@@ -113,6 +147,7 @@ export class CapBudget extends Capability {
 }
 
 let channelAllows: (capability: CapChannel, operation: ChannelRight) => boolean;
+let rightsOf: (capability: CapChannel) => readonly ChannelRight[];
 
 export type ChannelRight = "send" | "receive";
 
@@ -135,11 +170,13 @@ export class CapChannel extends Capability {
   }
 
   static {
+    rightsOf = (capability) => capability.#rights;
     channelAllows = (capability, operation) => capability.#rights.includes(operation);
   }
 }
 
 let syscallAllows: (capability: CapSyscall, kind: SyscallKind) => boolean;
+let kindsOf: (capability: CapSyscall) => readonly SyscallKind[];
 
 /** The right to reach outside: files, the network, the time, randomness. */
 export class CapSyscall extends Capability {
@@ -160,6 +197,7 @@ export class CapSyscall extends Capability {
   }
 
   static {
+    kindsOf = (capability) => capability.#kinds;
     syscallAllows = (capability, kind) => capability.#kinds.includes(kind);
   }
 }
@@ -235,4 +273,46 @@ export function allowsChannel(capability: CapChannel, right: ChannelRight): bool
 
 export function allowsSyscall(capability: CapSyscall, kind: SyscallKind): boolean {
   return syscallAllows(capability, kind);
+}
+
+/** A capability as plain data, for another thread. */
+export interface CapabilityCopy {
+  readonly kind: "spawn" | "channel" | "syscall" | "named";
+  readonly delegable: boolean;
+  /** Its rights, kinds, or name. */
+  readonly allows: readonly string[];
+  /** What it depends on where it came from. */
+  readonly grants: readonly number[];
+}
+
+/** Undefined where a copy would be worth more than what it was copied from: there is a count of how often it may be used. */
+export function copyCapability(capability: Capability): CapabilityCopy | undefined {
+  const { delegable } = capability;
+  const grants = grantsOf(capability);
+  if (capability instanceof CapSpawn)
+    return isUnlimited(capability) ? { kind: "spawn", delegable, allows: [], grants } : undefined;
+  if (capability instanceof CapChannel)
+    return { kind: "channel", delegable, allows: rightsOf(capability), grants };
+  if (capability instanceof CapSyscall)
+    return { kind: "syscall", delegable, allows: kindsOf(capability), grants };
+  if (capability instanceof CapNamed)
+    return { kind: "named", delegable, allows: [capability.capability], grants };
+  return undefined;
+}
+
+/** Makes of a copy what can be used here, for as long as it is not revoked there. */
+export function reviveCapability({ kind, delegable, allows }: CapabilityCopy, grant: Grant): Capability {
+  const revived = {
+    spawn: () => new CapSpawn(MINT, Number.POSITIVE_INFINITY, delegable),
+    channel: () => new CapChannel(MINT, allows as readonly ChannelRight[], delegable),
+    syscall: () => new CapSyscall(MINT, allows as readonly SyscallKind[], delegable),
+    named: () => new CapNamed(MINT, allows[0] as string, delegable),
+  }[kind]();
+  bindTo(revived, grant);
+  return revived;
+}
+
+/** Calls back when it, or what it was attenuated from, is revoked. */
+export function whenRevoked(capability: Capability, told: () => void): void {
+  onRevoked(capability, told);
 }

@@ -5,6 +5,8 @@ import { EXHAUSTED, FAILED } from "./states.ts";
 
 /** How many of those who wait are named. */
 const NAMED = 20;
+/** How often a fiber that goes on waiting is told. */
+const TRIES = 8;
 
 /**
  * Nothing can run, no timer is set and no promise awaited: whoever still waits would wait forever. Those that ran out of
@@ -44,18 +46,37 @@ function describeWaits(kernel: Kernel): Deadlock {
 }
 
 function failRoots(kernel: Kernel, deadlock: Deadlock): boolean {
-  const { table, root, cancellation } = kernel;
   let any = false;
-  for (let slot = root.first; slot >= 0; slot = table.next[slot] as number) {
-    let core = table.opened[slot];
-    while (core?.below) core = core.below;
-    if (core === undefined || core.state === "Cancelling" || core.isOver) continue;
-    core.note(FAILED, deadlock);
-    cancellation.cancelNursery(
-      core,
-      new Cancelled("everything is blocked", "NurseryCancelled", { cause: deadlock }),
-    );
-    any = true;
-  }
+  for (const { first } of kernel.tops)
+    for (let slot = first; slot >= 0; slot = kernel.table.next[slot] as number)
+      any = failTop(kernel, slot, deadlock) || any;
   return any;
+}
+
+function failTop(kernel: Kernel, slot: number, deadlock: Deadlock): boolean {
+  let core = kernel.table.opened[slot];
+  while (core?.below) core = core.below;
+  if (core === undefined) return failBlocked(kernel, slot, deadlock);
+  if (core.state === "Cancelling" || core.isOver) return false;
+  core.note(FAILED, deadlock);
+  kernel.cancellation.cancelNursery(
+    core,
+    new Cancelled("everything is blocked", "NurseryCancelled", { cause: deadlock }),
+  );
+  return true;
+}
+
+/** For fibers of other threads, which need not have opened a nursery. */
+function failBlocked(kernel: Kernel, slot: number, deadlock: Deadlock): boolean {
+  const { table } = kernel;
+  const pending = table.pending[slot];
+  if (pending === undefined || pending.shielded) return false;
+  if (++(table.forced[slot] as number) > TRIES) {
+    kernel.cancel(slot);
+    return true;
+  }
+  pending.abandon();
+  kernel.throwInto(slot, deadlock);
+  kernel.wake(slot);
+  return true;
 }

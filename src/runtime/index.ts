@@ -39,5 +39,6 @@ export { type Selected, select } from "./select.ts";
 export type { Victims } from "./simulation.ts";
 export type { FiberView, NurseryView, Snapshot } from "./snapshot.ts";
 export type { FiberState, NurseryState, OutcomeKind } from "./states.ts";
+export { portable } from "./threads/portable.ts";
 export type { ChromeTrace, TraceEvent } from "./trace.ts";
 export { sleep, wait } from "./waits.ts";

@@ -14,7 +14,7 @@ import type { Loop } from "./loop.ts";
 import { type Opening, runNursery } from "./nursery.ts";
 import { NurseryCore } from "./nursery-core.ts";
 import type { Observer } from "./observer.ts";
-import { Processor } from "./processor.ts";
+import { type Fresh, Processor } from "./processor.ts";
 import type { Profile } from "./profiles.ts";
 import { Ring } from "./rings.ts";
 import { Slices } from "./slices.ts";
@@ -22,9 +22,11 @@ import {
   CANCELLED,
   COMPLETED,
   checkFiberMove,
+  EXHAUSTED,
   FAILED,
   type NurseryState,
   READY,
+  RUNNING,
   SUCCEEDED,
   WAS_CANCELLED,
 } from "./states.ts";
@@ -44,6 +46,13 @@ export interface KernelSettings {
   readonly observer: Observer;
 }
 
+/** Fibers that another thread may have taken. */
+export interface Elsewhere {
+  has(slot: number): boolean;
+  /** Tells whoever runs it what has become of it here: that it is cancelled, has failed, or was recharged. */
+  tell(slot: number): void;
+}
+
 /**
  * What all parts of a runtime act on: the table of fibers and what happens to one of them. Which fiber runs next is not
  * decided here but by a loop, which calls `run`. During a slice ops are counted down in `left`; what they come to is
@@ -61,6 +70,10 @@ export class Kernel {
   /** Roots, for whichever processor is free first. */
   readonly global = new Ring();
   readonly root: NurseryCore;
+  /** Nurseries that no fiber of this thread has opened: that of the roots, and that of fibers from other threads. */
+  readonly tops: NurseryCore[];
+  /** Where fibers of this thread may be run by others. */
+  elsewhere: Elsewhere | undefined;
   readonly loop: Loop;
   readonly counters = { spawned: 0, slices: 0, completed: 0, cancelled: 0, exhausted: 0, recharged: 0 };
   /** The processor that acts. */
@@ -80,17 +93,25 @@ export class Kernel {
   /** What became of nurseries whose openers are cancelled, and still unwinding. */
   readonly #aftermath = new Map<number, { readonly rank: number; readonly error: unknown }>();
 
-  constructor(settings: KernelSettings, loopFor: (kernel: Kernel) => Loop) {
+  constructor(
+    settings: KernelSettings,
+    loopFor: (kernel: Kernel) => Loop,
+    freshFor: (kernel: Kernel) => Fresh = () => new Ring(),
+  ) {
     this.settings = settings;
     this.#drawn = mix32(settings.seed);
     this.accounts = new Accounts(this.table);
     this.cancellation = new Cancellation(this);
     this.#slices = new Slices(this);
     this.exhaustions = new Exhaustions(this);
-    this.processors = Array.from({ length: settings.processors }, (_, id) => new Processor(id, this.global));
+    this.processors = Array.from(
+      { length: settings.processors },
+      (_, id) => new Processor(id, this.global, freshFor(this)),
+    );
     this.processor = this.processors[0] as Processor;
     const nobody = { slot: -1, fiber: undefined, below: undefined };
     this.root = new NurseryCore(this.nextNurseryId(), nobody, new Account(settings.budget), NO_HOLDINGS, {});
+    this.tops = [this.root];
     this.loop = loopFor(this);
   }
 
@@ -157,6 +178,10 @@ export class Kernel {
   }
 
   enqueue(slot: number): void {
+    if (this.elsewhere?.has(slot)) {
+      this.elsewhere.tell(slot);
+      return;
+    }
     const home = this.processors[this.table.home[slot] as number] as Processor;
     home.pushWoken(slot, this.table.priority[slot] as number);
     this.loop.woken(home);
@@ -385,6 +410,17 @@ export class Kernel {
     if (rank > SUCCEEDED && !(wasCancelled && rank === WAS_CANCELLED))
       this.cancellation.childFailed(core, Math.max(rank, rank === WAS_CANCELLED ? FAILED : rank), value);
     this.childEnded(core);
+  }
+
+  /** Ends a fiber that was run elsewhere, with how it ended there. */
+  settle(slot: number, rank: number, value: unknown): void {
+    const { state } = this.table;
+    if (state[slot] === EXHAUSTED) {
+      this.exhaustions.forget(slot);
+      this.move(slot, READY);
+    }
+    if (state[slot] === READY) this.move(slot, RUNNING);
+    this.finish(slot, rank, value);
   }
 
   /** Told when a nursery has one child less. */

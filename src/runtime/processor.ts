@@ -7,6 +7,16 @@ export const PRIORITIES: readonly Priority[] = ["normal", "high", "low"];
 const NORMAL = 0;
 const HIGH = 1;
 
+/** Where new fibers wait: a deque of its own, or one that other threads steal from. */
+export interface Fresh {
+  readonly size: number;
+  push(slot: number): void;
+  /** The newest, -1 where there is none. */
+  pop(): number;
+  /** The oldest, for a thief on the same thread. */
+  shift(): number;
+}
+
 /**
  * What one processor may run next.
  *
@@ -20,15 +30,16 @@ export class Processor {
   readonly id: number;
   /** Ops that it has run, and in a simulation its clock. */
   clock = 0;
-  readonly #fresh = new Ring();
+  readonly #fresh: Fresh;
   readonly #woken = new Ring();
   readonly #high = new Ring();
   readonly #low = new Ring();
   readonly #global: Ring;
   #tick = 0;
 
-  constructor(id: number, global: Ring) {
+  constructor(id: number, global: Ring, fresh: Fresh) {
     this.id = id;
+    this.#fresh = fresh;
     this.#global = global;
   }
 

@@ -81,7 +81,7 @@ test.each([
   [{ yieldInterval: 0 }, "yieldInterval is 0; it is a whole number from 1"],
   [{ graceMs: "1s" }, "graceMs is 1s; it is a whole number"],
   [{ budget: { ops: -5 } }, "budget.ops is -5"],
-  [{ processors: 2 }, "processors is 2"],
+  [{ processors: 1_025 }, "processors is 1025"],
 ])("what is wrong with %j is said", async (options, message) => {
   await expect(Runtime.start(options as RuntimeOptions)).rejects.toThrow(message);
 });

@@ -10,7 +10,6 @@ import { type Capabilities, type Holdings, implicitHoldings, NO_HOLDINGS, readHo
 import type { Steps } from "./instruction.ts";
 import { Kernel, type KernelSettings } from "./kernel.ts";
 import { LiveLoop } from "./live-loop.ts";
-import type { Loop } from "./loop.ts";
 import type { Nursery } from "./nursery.ts";
 import type { NurseryCore, NurseryOptions } from "./nursery-core.ts";
 import type { Observer } from "./observer.ts";
@@ -18,12 +17,19 @@ import { PROFILES, type ProfileName } from "./profiles.ts";
 import { Simulation, type SimulationSettings, type Victims } from "./simulation.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { type FiberState, type NurseryState, OUTCOME_KINDS, type OutcomeKind, SUCCEEDED } from "./states.ts";
+import { Crew } from "./threads/crew.ts";
+import { type Counted, MOST_PROCESSORS } from "./threads/memory.ts";
 import { type ChromeTrace, Tracer } from "./trace.ts";
 
 export interface RuntimeOptions {
   readonly profile?: ProfileName;
-  /** How many processors are simulated; by default as many as there are cores. */
+  /**
+   * How many processors there are. Deterministic, they are simulated, by default as many as there are cores; else each is
+   * a thread, the first this one, by default that alone. Other threads run what was spawned from a `portable` function.
+   */
   readonly processors?: number;
+  /** Of each other thread; more ends it. */
+  readonly threadHeapMb?: number;
   /** Decides the order of a deterministic runtime, together with program, budgets and number of processors. */
   readonly seed?: number;
   /** For all that runs here; by default without limit. */
@@ -75,13 +81,17 @@ export class Runtime implements AsyncDisposable {
   readonly #tracer: Tracer | undefined;
   #closing: Promise<void> | undefined;
 
+  readonly #crew: Crew | undefined;
+
   private constructor(
     settings: KernelSettings,
-    loopFor: (kernel: Kernel) => Loop,
+    kernel: Kernel,
     tracer: Tracer | undefined,
+    crew: Crew | undefined,
   ) {
     this.#tracer = tracer;
-    this.#kernel = new Kernel(settings, loopFor);
+    this.#kernel = kernel;
+    this.#crew = crew;
     this.#implicit = settings.profile.implicit ? implicitHoldings() : NO_HOLDINGS;
   }
 
@@ -89,9 +99,31 @@ export class Runtime implements AsyncDisposable {
     const tracer = options.trace ? new Tracer(options.trace === true ? 100_000 : options.trace) : undefined;
     const settings = readSettings(options, tracer?.beside(options.observer ?? {}) ?? options.observer ?? {});
     const order = readOrder(options, settings.seed);
+    if (!options.deterministic && settings.processors > 1)
+      return Runtime.#startThreads(settings, order, options, tracer);
     const loopFor = (kernel: Kernel) =>
       options.deterministic ? new Simulation(kernel, order) : new LiveLoop(kernel);
-    return new Runtime(settings, loopFor, tracer);
+    return new Runtime(settings, new Kernel(settings, loopFor), tracer, undefined);
+  }
+
+  static async #startThreads(
+    settings: KernelSettings,
+    { seed, victims, stealing }: SimulationSettings,
+    { threadHeapMb }: RuntimeOptions,
+    tracer: Tracer | undefined,
+  ): Promise<Runtime> {
+    const heapMb =
+      threadHeapMb === undefined ? undefined : readWhole(threadHeapMb, 0, "threadHeapMb", 8, 65_536);
+    // Each thread has a kernel of its own, with one processor.
+    const own = { ...settings, processors: 1 };
+    const crew = new Crew(settings.processors, own, { seed, victims, stealing }, heapMb);
+    try {
+      await crew.start();
+    } catch (error) {
+      await crew.close();
+      throw error;
+    }
+    return new Runtime(own, crew.makeKernel(), tracer, crew);
   }
 
   /** Runs a body in a nursery, and waits for all that it spawns. */
@@ -200,6 +232,11 @@ export class Runtime implements AsyncDisposable {
     return this.#tracer.toChrome();
   }
 
+  /** What each processor has counted; of a runtime with threads. */
+  get processors(): readonly Readonly<Record<Counted, number>>[] {
+    return this.#crew?.counters() ?? [];
+  }
+
   /** Cancels what runs, waits for it, and lets go of everything. Can be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -216,6 +253,7 @@ export class Runtime implements AsyncDisposable {
     }
     await Promise.all(over);
     this.#kernel.loop.close();
+    await this.#crew?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -314,13 +352,8 @@ function readSettings(options: RuntimeOptions, observer: Observer): KernelSettin
     options.deterministic ? availableParallelism() : 1,
     "processors",
     1,
-    65_535,
+    options.deterministic ? 65_535 : MOST_PROCESSORS,
   );
-  if (!options.deterministic && processors > 1)
-    throw new RuntimeError(
-      "InvalidArgument",
-      `processors is ${processors}; more than one are simulated: add deterministic: true`,
-    );
   return {
     profile,
     processors,

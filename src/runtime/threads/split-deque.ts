@@ -1,3 +1,4 @@
+import type { Fresh } from "../processor.ts";
 import { Ring } from "../rings.ts";
 import type { SharedDeque } from "./shared-deque.ts";
 
@@ -18,7 +19,7 @@ export interface Shop {
  * The shared part is a window on the oldest: it is filled as thieves empty it, so what is not stolen, which is nearly all,
  * costs neither atomics nor a descriptor, and there can be any number. The owner takes the newest, of the window last.
  */
-export class SplitDeque {
+export class SplitDeque implements Fresh {
   readonly #bound = new Ring();
   readonly #open = new Ring();
   readonly #shared: SharedDeque;
@@ -26,6 +27,7 @@ export class SplitDeque {
   /** So many are kept where thieves find them. */
   readonly #shown: number;
   #tick = 0;
+  #hasNews = false;
 
   constructor(shared: SharedDeque, shop: Shop, shown: number) {
     this.#shared = shared;
@@ -38,14 +40,13 @@ export class SplitDeque {
     return this.#bound.size + this.#open.size + this.#shared.size;
   }
 
-  /** Says whether there is something new to steal. */
-  push(slot: number): boolean {
-    if (!this.#shop.isPortable(slot)) {
+  push(slot: number): void {
+    if (this.#shown === 0 || !this.#shop.isPortable(slot)) {
       this.#bound.push(slot);
-      return false;
+      return;
     }
     this.#open.push(slot);
-    return this.show();
+    this.show();
   }
 
   /** The newest, and what only this thread can run before what others might; -1 where there is none. */
@@ -57,9 +58,13 @@ export class SplitDeque {
     return item >= 0 ? this.#shop.unlay(item) : this.#bound.pop();
   }
 
-  /** Fills the window. Says whether something was put there. */
-  show(): boolean {
-    let any = false;
+  /** The oldest of those that are not shown. */
+  shift(): number {
+    return this.#bound.size > 0 ? this.#bound.shift() : this.#open.shift();
+  }
+
+  /** Fills the window. */
+  show(): void {
     while (this.#open.size > 0 && this.#shared.size < this.#shown) {
       const slot = this.#open.shift();
       const item = this.#shop.lay(slot);
@@ -68,8 +73,14 @@ export class SplitDeque {
         continue;
       }
       this.#shared.push(item);
-      any = true;
+      this.#hasNews = true;
     }
-    return any;
+  }
+
+  /** Whether something was shown since this was last asked. */
+  takeNews(): boolean {
+    if (!this.#hasNews) return false;
+    this.#hasNews = false;
+    return true;
   }
 }

@@ -1,0 +1,156 @@
+import { once } from "node:events";
+import { MessageChannel, Worker } from "node:worker_threads";
+import { mix32 } from "../../core/index.ts";
+import { RuntimeError } from "../errors.ts";
+import type { Kernel, KernelSettings } from "../kernel.ts";
+import type { ProfileName } from "../profiles.ts";
+import { Directory } from "./directory.ts";
+import { MainPost } from "./letters.ts";
+import { type Counted, Memory, makeMemory } from "./memory.ts";
+import { clearAfter } from "./panic.ts";
+import { makeStation } from "./station.ts";
+import type { StealSettings } from "./thread-loop.ts";
+
+/** How often a thread that does not even start is started again. */
+const TRIES = 3;
+/** How long threads may take to end by themselves. */
+const END_MS = 2_000;
+
+/** What a thread is started with. */
+export interface ThreadData {
+  readonly memory: Memory["shared"];
+  readonly me: number;
+  readonly port: MessagePort;
+  readonly profile: ProfileName;
+  readonly kernel: Pick<KernelSettings, "budget" | "yieldInterval" | "graceMs" | "maxDepth" | "seed">;
+  readonly settings: StealSettings;
+  readonly startedMs: number;
+}
+
+type MessagePort = MessageChannel["port1"];
+
+/** The threads of a runtime other than the main one. One that dies is replaced. */
+export class Crew {
+  readonly memory: Memory;
+  readonly post: MainPost;
+  readonly startedMs: number = performance.timeOrigin + performance.now();
+  readonly #settings: KernelSettings;
+  readonly #steal: StealSettings;
+  readonly #heapMb: number | undefined;
+  readonly #threads = new Map<number, Worker>();
+  #closing = false;
+
+  constructor(
+    processors: number,
+    settings: KernelSettings,
+    steal: StealSettings,
+    heapMb: number | undefined,
+  ) {
+    this.memory = new Memory(makeMemory(processors));
+    this.post = new MainPost(this.memory);
+    this.#settings = settings;
+    this.#steal = steal;
+    this.#heapMb = heapMb;
+  }
+
+  async start(): Promise<void> {
+    const started: Promise<void>[] = [];
+    for (let me = 1; me < this.memory.shared.processors; me++) started.push(this.#begin(me, TRIES));
+    await Promise.all(started);
+  }
+
+  /** Starts a thread. One that dies before it is there is tried again, so many times. */
+  #begin(me: number, tries: number): Promise<void> {
+    const worker = this.#make(me);
+    this.#threads.set(me, worker);
+    worker.unref();
+    let panic: unknown;
+    worker.on("error", (error) => {
+      panic = error;
+    });
+    return new Promise((resolve, reject) => {
+      let isThere = false;
+      worker.once("message", () => {
+        isThere = true;
+        resolve();
+      });
+      worker.once("exit", (code) => {
+        if (this.#closing || this.#threads.get(me) !== worker) {
+          resolve();
+          return;
+        }
+        clearAfter(this.memory, me, wordsFor(me, panic, code));
+        if (isThere) void this.#begin(me, TRIES).catch(() => undefined);
+        else if (tries > 1) this.#begin(me, tries - 1).then(resolve, reject);
+        else reject(notStarted(me, panic, code));
+      });
+    });
+  }
+
+  #make(me: number): Worker {
+    const { port1, port2 } = new MessageChannel();
+    port1.unref();
+    this.post.connect(me, port1);
+    const { profile, budget, yieldInterval, graceMs, maxDepth, seed } = this.#settings;
+    const workerData: ThreadData = {
+      memory: this.memory.shared,
+      me,
+      port: port2,
+      profile: profile.name,
+      kernel: { budget, yieldInterval, graceMs, maxDepth, seed: mix32(seed ^ mix32(me)) },
+      settings: this.#steal,
+      startedMs: this.startedMs,
+    };
+    return new Worker(new URL("./thread.js", import.meta.url), {
+      workerData,
+      transferList: [port2],
+      name: `orrery-processor-${me}`,
+      ...(this.#heapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: this.#heapMb } }),
+    });
+  }
+
+  /** The kernel of the main thread, which is a processor too. */
+  makeKernel(): Kernel {
+    return makeStation(this.#settings, {
+      me: 0,
+      memory: this.memory,
+      directory: new Directory(this.memory),
+      post: this.post,
+      settings: this.#steal,
+      startedMs: this.startedMs,
+      sleepsAsAWhole: false,
+      shutDown: () => undefined,
+    });
+  }
+
+  counters(): readonly Readonly<Record<Counted, number>>[] {
+    return Array.from({ length: this.memory.shared.processors }, (_, me) => this.memory.counters(me));
+  }
+
+  /** Ends all threads, and waits until they are gone. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.memory.shutDown();
+    const gone = [...this.#threads.values()].map(async (worker) => {
+      if (worker.threadId < 0) return;
+      worker.ref();
+      const late = setTimeout(() => void worker.terminate(), END_MS);
+      await once(worker, "exit");
+      clearTimeout(late);
+    });
+    for (const me of this.#threads.keys()) this.memory.ring(me);
+    await Promise.all(gone);
+    this.post.close();
+  }
+}
+
+function wordsFor(me: number, panic: unknown, code: number): string {
+  const why = panic instanceof Error ? panic.message : `it ended with code ${code}`;
+  return `processor ${me} failed: ${why}`;
+}
+
+function notStarted(me: number, panic: unknown, code: number): RuntimeError {
+  return new RuntimeError("WorkerPanic", `a thread could not be started: ${wordsFor(me, panic, code)}`, {
+    cause: panic,
+  });
+}

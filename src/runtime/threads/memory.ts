@@ -1,0 +1,183 @@
+import { dequeWords, SharedDeque } from "./shared-deque.ts";
+
+// The one shared memory of a runtime with threads, in words of 32 bits. Zeroes are its valid beginning, so that nobody
+// has to prepare anything and untouched pages cost nothing.
+
+const LINE = 16;
+
+/** Words for all. */
+const SHUTDOWN = 0;
+const IDLE = LINE;
+const IDLE_BITS = 2 * LINE;
+
+export const MOST_PROCESSORS = 1_024;
+const DEQUE_CAPACITY = 256;
+
+/** Words of each processor, from its begin. */
+const BELL = 0;
+const REPORTS = LINE;
+const COMMANDS = 2 * LINE;
+const LETTERS = 3 * LINE;
+const COUNTERS = 4 * LINE;
+const DEQUE = 5 * LINE;
+
+const TEXTS = 1_024;
+const TEXT_WORDS = 256;
+
+export const RECORD_WORDS = 64;
+
+/** What a processor counts, in the order of its words. */
+export const COUNTED = ["steals", "failedSteals", "parks", "started", "settled"] as const;
+
+export type Counted = (typeof COUNTED)[number];
+
+export interface SharedMemory {
+  readonly buffer: SharedArrayBuffer;
+  readonly processors: number;
+  /** Descriptors that each processor has. */
+  readonly records: number;
+}
+
+export function makeMemory(processors: number): SharedMemory {
+  const records = processors > 64 ? 1_024 : 4_096;
+  const { words } = layout(processors, records);
+  return { buffer: new SharedArrayBuffer(4 * words), processors, records };
+}
+
+function layout(processors: number, records: number) {
+  const textsAt = IDLE_BITS + MOST_PROCESSORS / 32 + LINE;
+  const processorsAt = textsAt + LINE + TEXTS * TEXT_WORDS;
+  const processorWords = DEQUE + dequeWords(DEQUE_CAPACITY);
+  const recordsAt = processorsAt + processors * processorWords;
+  return {
+    textsAt,
+    processorsAt,
+    processorWords,
+    recordsAt,
+    words: recordsAt + processors * records * RECORD_WORDS,
+  };
+}
+
+/** The shared memory as one of the threads sees it. */
+export class Memory {
+  readonly shared: SharedMemory;
+  readonly words: Int32Array;
+  readonly floats: Float64Array;
+  readonly #layout: ReturnType<typeof layout>;
+
+  constructor(shared: SharedMemory) {
+    this.shared = shared;
+    this.#layout = layout(shared.processors, shared.records);
+    this.words = new Int32Array(shared.buffer);
+    this.floats = new Float64Array(shared.buffer);
+  }
+
+  get isShutDown(): boolean {
+    return Atomics.load(this.words, SHUTDOWN) !== 0;
+  }
+
+  shutDown(): void {
+    Atomics.store(this.words, SHUTDOWN, 1);
+  }
+
+  dequeOf(processor: number): SharedDeque {
+    return new SharedDeque(this.words, this.#at(processor, DEQUE), DEQUE_CAPACITY);
+  }
+
+  /** Where a record's words begin. Records of all processors are counted through. */
+  recordAt(record: number): number {
+    return this.#layout.recordsAt + record * RECORD_WORDS;
+  }
+
+  homeOf(record: number): number {
+    return Math.floor(record / this.shared.records);
+  }
+
+  reportsAt(processor: number): number {
+    return this.#at(processor, REPORTS);
+  }
+
+  commandsAt(processor: number): number {
+    return this.#at(processor, COMMANDS);
+  }
+
+  /** Not 0 if there may be letters at the port. */
+  lettersAt(processor: number): number {
+    return this.#at(processor, LETTERS);
+  }
+
+  bellAt(processor: number): number {
+    return this.#at(processor, BELL);
+  }
+
+  /** Of the processor itself; others read what it wrote. */
+  count(processor: number, what: Counted): void {
+    (this.words[this.#at(processor, COUNTERS) + COUNTED.indexOf(what)] as number)++;
+  }
+
+  counters(processor: number): Readonly<Record<Counted, number>> {
+    const at = this.#at(processor, COUNTERS);
+    return Object.fromEntries(COUNTED.map((name, word) => [name, this.words[at + word]])) as Record<
+      Counted,
+      number
+    >;
+  }
+
+  /** The number of texts, and where each is. */
+  get textsAt(): number {
+    return this.#layout.textsAt;
+  }
+
+  textAt(text: number): number {
+    return this.#layout.textsAt + LINE + text * TEXT_WORDS;
+  }
+
+  /** Says that a processor sleeps, and can be woken by its bell. */
+  sleeps(processor: number): void {
+    const bit = 1 << (processor & 31);
+    const before = Atomics.or(this.words, IDLE_BITS + (processor >> 5), bit);
+    if ((before & bit) === 0) Atomics.add(this.words, IDLE, 1);
+  }
+
+  /** Says that it does not. Gives whether it did: whoever changes that must ring. */
+  wakes(processor: number): boolean {
+    const bit = 1 << (processor & 31);
+    const before = Atomics.and(this.words, IDLE_BITS + (processor >> 5), ~bit);
+    if ((before & bit) === 0) return false;
+    Atomics.sub(this.words, IDLE, 1);
+    return true;
+  }
+
+  /** Has a processor look at what it was sent. */
+  ring(processor: number): void {
+    const bell = this.bellAt(processor);
+    Atomics.add(this.words, bell, 1);
+    if (
+      ((Atomics.load(this.words, IDLE_BITS + (processor >> 5)) >>> (processor & 31)) & 1) === 1 &&
+      this.wakes(processor)
+    )
+      Atomics.notify(this.words, bell);
+  }
+
+  /** Wakes one that sleeps, if any does: there is something to steal. */
+  wakeOne(): void {
+    if (Atomics.load(this.words, IDLE) <= 0) return;
+    for (let word = 0; word * 32 < this.shared.processors; word++) {
+      const bits = Atomics.load(this.words, IDLE_BITS + word);
+      if (bits === 0) continue;
+      const processor = word * 32 + (31 - Math.clz32(bits & -bits));
+      Atomics.add(this.words, this.bellAt(processor), 1);
+      if (this.wakes(processor)) {
+        Atomics.notify(this.words, this.bellAt(processor));
+        return;
+      }
+    }
+  }
+
+  #at(processor: number, word: number): number {
+    return this.#layout.processorsAt + processor * this.#layout.processorWords + word;
+  }
+}
+
+export const MOST_TEXTS = TEXTS;
+export const TEXT_BYTES: number = (TEXT_WORDS - 2) * 4;

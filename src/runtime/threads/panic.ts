@@ -1,0 +1,56 @@
+import { PANICKED } from "../states.ts";
+import { command, report, takeCommands } from "./lists.ts";
+import type { Memory } from "./memory.ts";
+import {
+  CANCEL,
+  COMMANDS,
+  ENDED,
+  FREE,
+  GIVEN,
+  MOVED,
+  OPEN,
+  PAYLOAD,
+  PAYLOAD_END,
+  POSTED,
+  RANK,
+  STATE,
+  THIEF,
+} from "./record.ts";
+import { writeValue } from "./values.ts";
+
+/**
+ * Clears up after a thread that has died: what it had stolen has failed, what was stolen from it is cancelled, and what it
+ * had in its deque is forgotten together with whoever spawned it. To be called when it is really gone.
+ */
+export function clearAfter(memory: Memory, dead: number, words: string): void {
+  memory.wakes(dead);
+  takeCommands(memory, dead, () => undefined);
+  const deque = memory.dequeOf(dead);
+  for (let record = deque.steal(); record !== -1; record = deque.steal())
+    if (record >= 0) memory.words[memory.recordAt(record) + STATE] = FREE;
+  const { processors, records } = memory.shared;
+  for (let record = 0; record < processors * records; record++) {
+    const at = memory.recordAt(record);
+    const state = Atomics.load(memory.words, at + STATE);
+    if (state === FREE || state === ENDED || state === POSTED) continue;
+    const thief = Atomics.load(memory.words, at + THIEF) - 1;
+    if (memory.homeOf(record) === dead) cancel(memory, record, thief);
+    else if (thief === dead && state !== OPEN) fail(memory, record, words);
+  }
+}
+
+function cancel(memory: Memory, record: number, thief: number): void {
+  const before = Atomics.or(memory.words, memory.recordAt(record) + COMMANDS, CANCEL);
+  if (thief >= 0 && before === 0) command(memory, thief, record);
+}
+
+/** In place of the thief, which cannot say it any more. Nothing of the budget comes back. */
+function fail(memory: Memory, record: number, because: string): void {
+  const { words } = memory;
+  const at = memory.recordAt(record);
+  words.fill(0, at + MOVED, at + MOVED + (MOVED - GIVEN));
+  words[at + RANK] = PANICKED;
+  writeValue(words, at + PAYLOAD, at + PAYLOAD_END, because.slice(0, 60));
+  Atomics.store(words, at + STATE, ENDED);
+  report(memory, record);
+}
