@@ -196,8 +196,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "what runs is not told to stop when its run is cancelled",
     seed: 4,
     file: "scheduler/step",
-    find: "else if (isPlaced(run.statusOf(node)))",
-    replace: "else if (isPlaced(run.statusOf(node)) && run.number < 0)",
+    find: "else if (isPlaced(status) || status === Status.speculating)",
+    replace: "else if (status === Status.speculating)",
   },
   {
     name: "round robin stays where it is",
@@ -281,10 +281,10 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is settling is told to stop",
-    seed: 45,
+    seed: 69,
     file: "scheduler/step",
-    find: "else if (isPlaced(run.statusOf(node)))",
-    replace: "else if (!isEnded(run.statusOf(node)))",
+    find: "else if (isPlaced(status) || status === Status.speculating)",
+    replace: "else if (!isEnded(status))",
   },
   {
     name: "the scheduler wants to be woken in the past",
