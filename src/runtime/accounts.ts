@@ -136,6 +136,14 @@ export class Accounts {
     this.spent[component] += amount;
   }
 
+  /** Lets an overdrawn fiber off. */
+  waive(slot: number): void {
+    const ops = this.#table.ops[slot] as number;
+    if (ops >= 0) return;
+    this.waived.ops -= ops;
+    this.#table.ops[slot] = 0;
+  }
+
   /** Takes what is there of an amount, and waives the rest. */
   spendOrWaive(slot: number, component: Component, amount: number): void {
     const covered = Math.min(amount, Math.max(0, this.#table[component][slot] as number));

@@ -3,12 +3,14 @@ import { FORCED, SPECIAL, STARTED, UNWINDING } from "./fiber-table.ts";
 import type { Pending } from "./instruction.ts";
 import type { Kernel } from "./kernel.ts";
 import type { NurseryCore } from "./nursery-core.ts";
-import { type How, NEXT, OVER, RETURN } from "./slices.ts";
+import { type How, NEXT, OVER, RETURN, THROW } from "./slices.ts";
 import { BLOCKED, CANCELLED, EXHAUSTED, PANICKED, READY, WAS_CANCELLED } from "./states.ts";
 import type { Timer } from "./timers.ts";
 
 /** How often a fiber that will not end is thrown out of what it does, a grace after the other. */
 const TRIES = 8;
+/** What `finally` blocks may use beyond what the fiber had, each time. */
+const GRACE_OPS = 10_000;
 
 /** The body of a nursery that is being cancelled has this thrown into it. */
 interface Interruption {
@@ -22,9 +24,14 @@ interface Interruption {
  * Cancelling is told to all at once and done by each in its turn: a fiber is Cancelled from the moment that it is told,
  * its `finally` blocks run when it is next resumed, and only then it is over for its nursery. `finally` blocks may wait;
  * a grace at a time, for so many times, after which the fiber is dropped.
+ *
+ * It is done by an exception, not by the generator's `return`: a `yield*` forgets that it was to return as soon as something
+ * within it yields, so the code behind it would run.
  */
 export class Cancellation {
   readonly #kernel: Kernel;
+  /** One for all: it says nothing of where it came from, and making a million of them takes long. */
+  readonly #cancelled = new Cancelled("the fiber was cancelled", "FiberCancelled");
   readonly #interruptions = new Map<number, Interruption>();
   readonly #graces = new Map<number, Timer>();
   /** Nurseries whose opener is over, until they are. */
@@ -36,9 +43,8 @@ export class Cancellation {
 
   cancelFiber(slot: number): void {
     const nurseries: NurseryCore[] = [];
-    const error = new Cancelled("the fiber was cancelled", "FiberCancelled");
     this.#cancelOne(slot, nurseries);
-    this.#cancelAll(nurseries, error);
+    this.#cancelAll(nurseries, this.#cancelled);
   }
 
   cancelNursery(core: NurseryCore, error: Cancelled): void {
@@ -163,18 +169,29 @@ export class Cancellation {
     if ((flags & UNWINDING) === 0) {
       this.#dropInterruption(slot);
       this.#kernel.takeThrown(slot);
-      return RETURN;
+      table.forced[slot] = 0;
+      return THROW;
     }
     if ((flags & FORCED) === 0) return NEXT;
-    if (++(table.forced[slot] as number) <= TRIES) return RETURN;
+    const tries = ++(table.forced[slot] as number);
+    if (tries <= TRIES) return tries <= TRIES / 2 ? THROW : RETURN;
     this.#kernel.finish(slot, PANICKED, new Panic("the finally blocks of a cancelled fiber did not end"));
     return OVER;
   }
 
-  /** Sees to it that `finally` blocks that wait do not do so for long. */
+  /** What is thrown into a fiber that is to unwind. */
+  get error(): Cancelled {
+    return this.#cancelled;
+  }
+
+  /** Sees to it that `finally` blocks that wait or yield do not do so for long. */
   bound(slot: number): void {
-    if (this.#graces.has(slot)) return;
     const { timers, settings, table } = this.#kernel;
+    if ((table.ops[slot] as number) < -GRACE_OPS) {
+      this.#kernel.accounts.waive(slot);
+      (table.flags[slot] as number) |= FORCED;
+    }
+    if (this.#graces.has(slot)) return;
     const timer = timers.set(this.#kernel.nowMs() + settings.graceMs, () => {
       this.#graces.delete(slot);
       const pending = table.pending[slot];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Panic, Runtime, type RuntimeOptions, sleep, wait } from "./index.ts";
+import { Panic, Runtime, type RuntimeOptions, type Steps, sleep, wait } from "./index.ts";
 
 const MODES: [string, RuntimeOptions][] = [
   ["live", {}],
@@ -219,6 +219,36 @@ describe.each(MODES)("%s: ", (_name, options) => {
       Completed: 0,
       Cancelled: 0,
     });
+  });
+
+  test("[R-13] code behind a call that was cancelled does not run, although the finally block in it waits", async () => {
+    await using rt = await Runtime.start(options);
+    const log: string[] = [];
+    function* inner(): Steps<void> {
+      try {
+        yield* sleep(60_000);
+      } finally {
+        yield* sleep(1);
+        yield;
+        log.push("inner finally");
+      }
+    }
+    function* outer(): Steps<void> {
+      try {
+        yield* inner();
+        log.push("behind");
+      } finally {
+        yield* sleep(1);
+        log.push("outer finally");
+      }
+      log.push("behind all");
+    }
+    await rt.nursery(undefined, undefined, function* (n) {
+      const child = n.spawn(outer, []);
+      yield* sleep(1);
+      child.cancel();
+    });
+    expect(log).toEqual(["inner finally", "outer finally"]);
   });
 
   test("[R-13] a fiber that cancels its own nursery is Cancelled while it runs, and ends at its next yield", async () => {

@@ -269,11 +269,7 @@ function spawn(
 ): Fiber {
   const spawner = kernel.current;
   const { pool } = core;
-  if (spawner < 0 || core.state !== "Open")
-    throw new RuntimeError(
-      "NurseryNotActive",
-      `a fiber is spawned by another one in a nursery that is open; this one is ${core.state}`,
-    );
+  if (spawner < 0 || core.state !== "Open") throw notActive(core);
   if (typeof fn !== "function" || !Array.isArray(args))
     throw new RuntimeError(
       "InvalidArgument",
@@ -300,6 +296,14 @@ function spawn(
   }
   kernel.offer(slot);
   return kernel.table.fiber[slot] as Fiber;
+}
+
+function notActive({ state }: NurseryCore): Error {
+  if (state === "Cancelling") return new Cancelled("the nursery is being cancelled", "NurseryCancelled");
+  return new RuntimeError(
+    "NurseryNotActive",
+    `a fiber is spawned by another one in a nursery that is open; this one is ${state}`,
+  );
 }
 
 /** What a child is to get beside the defaults. */

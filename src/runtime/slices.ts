@@ -46,7 +46,10 @@ export class Slices {
   #howOtherwise(slot: number, flags: number): How {
     const kernel = this.#kernel;
     const { table } = kernel;
-    if (table.state[slot] === CANCELLED) return kernel.cancellation.unwind(slot, flags);
+    if (table.state[slot] === CANCELLED) {
+      this.#error = kernel.cancellation.error;
+      return kernel.cancellation.unwind(slot, flags);
+    }
     kernel.move(slot, RUNNING);
     table.flags[slot] = STARTED;
     const signal = table.pending[slot];
