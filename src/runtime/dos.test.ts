@@ -59,6 +59,16 @@ const ATTACKS: [string, string, Attack][] = [
     },
   ],
   [
+    "an endless loop of what costs nothing and never waits",
+    "OpsBudgetExhausted",
+    function* (fiber) {
+      yield* fiber.nursery({ spawnCount: 1 }, undefined, function* (n) {
+        const done = n.spawn(() => 0, []);
+        for (;;) yield* done.join();
+      });
+    },
+  ],
+  [
     "system calls without end",
     "SyscallBudgetExhausted",
     function* (fiber) {

@@ -242,9 +242,10 @@ export class Kernel {
     this.flush(slot);
     const { accounts, table } = this;
     if (((table.flags[slot] as number) & UNWINDING) !== 0) {
-      accounts.spendOrWaive(slot, "ops", 1);
+      accounts.spend(slot, "ops", 1);
       accounts.spendOrWaive(slot, component, amount);
       this.sliceOps++;
+      this.#grant(slot);
       return undefined;
     }
     if ((table.ops[slot] as number) < 1 && !accounts.fund(slot, "ops", 1)) return "ops";

@@ -21,6 +21,8 @@ export class Slices {
   readonly #kernel: Kernel;
   /** What is thrown where the answer is THROW. */
   #error: unknown;
+  /** Instructions of this slice that were done at once. */
+  #obeyed = 0;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -29,6 +31,7 @@ export class Slices {
   run(slot: number): void {
     const kernel = this.#kernel;
     kernel.begin(slot);
+    this.#obeyed = 0;
     const { table } = kernel;
     const flags = table.flags[slot] as number;
     if (flags === STARTED) {
@@ -125,10 +128,19 @@ export class Slices {
       this.#error = error;
       return THROW;
     }
-    if (progress === DONE) return NEXT;
+    if (progress === DONE && ++this.#obeyed < kernel.settings.yieldInterval) return NEXT;
     kernel.flush(slot);
+    if (progress === DONE) return this.#takeTurns(slot);
     if (progress === STUCK) this.#block(slot, signal);
     else kernel.exhaustions.exhaust(slot, progress, signal);
+    return OVER;
+  }
+
+  /** Some instructions are free; so many of them are a loop, which is charged as one and lets others run. */
+  #takeTurns(slot: number): How {
+    const uncharged = this.#obeyed - this.#kernel.sliceOps;
+    if (uncharged > 0) this.#charge(slot, uncharged);
+    this.#yielded(slot);
     return OVER;
   }
 
@@ -151,7 +163,11 @@ export class Slices {
     const { table, settings } = kernel;
     kernel.flush(slot);
     if (kernel.sliceOps > 0) table.idle[slot] = 0;
-    else if (++(table.idle[slot] as number) > settings.yieldInterval) this.#chargeIdling(slot);
+    else if (++(table.idle[slot] as number) > settings.yieldInterval) {
+      // A yield is free. Doing nothing else for an interval is a loop, and then each iteration costs an op.
+      table.idle[slot] = settings.yieldInterval;
+      this.#charge(slot, 1);
+    }
     if (table.state[slot] === CANCELLED) {
       if (((table.flags[slot] as number) & UNWINDING) !== 0) kernel.cancellation.bound(slot);
       kernel.enqueue(slot);
@@ -162,13 +178,9 @@ export class Slices {
     }
   }
 
-  /** A yield is free. Doing nothing else for an interval is a loop, and then each iteration costs an op. */
-  #chargeIdling(slot: number): void {
-    const { table, settings, accounts } = this.#kernel;
-    table.idle[slot] = settings.yieldInterval;
-    (table.ops[slot] as number) -= 1;
-    accounts.spent.ops++;
-    this.#kernel.sliceOps++;
+  #charge(slot: number, ops: number): void {
+    this.#kernel.accounts.spend(slot, "ops", ops);
+    this.#kernel.sliceOps += ops;
   }
 
   #returned(slot: number, value: unknown): void {
