@@ -10,11 +10,12 @@ import { durability } from "./durability.mjs";
 import { plan } from "./plan.mjs";
 import { queue } from "./queue.mjs";
 import { asJson, asText } from "./report.mjs";
+import { runtime } from "./runtime.mjs";
 import { soak } from "./soak.mjs";
 import { start } from "./start.mjs";
 
 /** @type {readonly import("./report.mjs").Bench[]} */
-const BENCHES = [decisions, queue, backlog, start, durability, soak, plan];
+const BENCHES = [decisions, queue, backlog, start, durability, soak, plan, runtime];
 
 const USAGE = [
   "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",

@@ -1,0 +1,117 @@
+// What fibers cost: a switch, a spawn with its run and join, memory; and how well simulated processors share work.
+//
+// CPU time, not wall time, so that others on the machine disturb less; the least of several rounds, in which the subjects
+// take turns, for a disturbance only ever adds.
+
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { installPackages, versionsOf } from "./queue/packages.mjs";
+import { atLeast, atMost, outcomeOf } from "./report.mjs";
+import { speedUps } from "./runtime/speed-up.mjs";
+import { effect, native, ours } from "./runtime/subjects.mjs";
+import { rotated } from "./stats.mjs";
+
+/** @typedef {import("./report.mjs").Row} Row */
+/** @typedef {import("./runtime/subjects.mjs").Subject} Subject */
+
+/** @type {import("./report.mjs").Bench} */
+export const runtime = {
+  name: "runtime",
+  summary: "fibers: switch, spawn and join, memory, simulated processors; beside async functions and Effect",
+  run,
+};
+
+const FULL = {
+  rounds: 15,
+  sizes: { fibers: 1_000, switches: 200_000, spawns: 30_000 },
+  alive: 1_000_000,
+  depth: 15,
+};
+const QUICK = { rounds: 2, sizes: { fibers: 100, switches: 2_000, spawns: 2_000 }, alive: 10_000, depth: 10 };
+
+/** @type {readonly (readonly [measure: "switchNs" | "spawnNs" | "joinNs", title: string, limit: number | undefined])[]} */
+const MEASURES = [
+  ["switchNs", "switch", 150],
+  ["spawnNs", "spawn, run and join, 1,000 at a time", 250],
+  ["joinNs", "spawn, run and join, one at a time", undefined],
+];
+
+/** @param {import("./report.mjs").Setting} setting */
+async function run({ quick, rounds, say }) {
+  const scale = quick ? QUICK : FULL;
+  const missing = await installPackages(say);
+  if (missing !== undefined) say(`without Effect: ${missing}`);
+  const subjects = [await ours(), native(), ...(missing === undefined ? [await effect()] : [])];
+  const found = await measureAll(subjects, scale.sizes, rounds ?? scale.rounds, say);
+  const rows = MEASURES.flatMap(([measure, title, limit]) => rowsOf(subjects, found, measure, title, limit));
+  say("memory…");
+  rows.push(...(await memoryRows(scale.alive)));
+  say("simulated processors…");
+  for (const { processors, speedUp } of await speedUps(scale.depth)) {
+    const goal = quick ? { value: speedUp } : atLeast(speedUp, 0.95 * processors);
+    rows.push({
+      case: "simulated",
+      metric: `speed-up with ${processors} processors`,
+      unit: "times",
+      ...goal,
+    });
+  }
+  const outcome = outcomeOf(rows, []);
+  const versions = missing === undefined ? versionsOf(["effect"]) : undefined;
+  return { ...outcome, json: { ...outcome.json, settings: scale, versions } };
+}
+
+/**
+ * @param {readonly Subject[]} subjects
+ * @param {import("./runtime/subjects.mjs").Sizes} sizes
+ * @param {number} rounds
+ * @param {(line: string) => void} say
+ */
+async function measureAll(subjects, sizes, rounds, say) {
+  /** @type {Map<string, number[]>} */
+  const found = new Map();
+  for (let round = 0; round < rounds; round++) {
+    say(`round ${round + 1} of ${rounds}`);
+    for (const [measure] of MEASURES)
+      for (const subject of rotated(subjects, round)) {
+        const key = `${subject.name} ${measure}`;
+        found.set(key, [...(found.get(key) ?? []), await subject[measure](sizes)]);
+      }
+  }
+  return found;
+}
+
+/**
+ * @param {readonly Subject[]} subjects
+ * @param {ReadonlyMap<string, readonly number[]>} found
+ * @param {string} measure
+ * @param {string} title
+ * @param {number | undefined} limit
+ * @returns {Row[]}
+ */
+function rowsOf(subjects, found, measure, title, limit) {
+  const least = (/** @type {string} */ name) => Math.min(...(found.get(`${name} ${measure}`) ?? []));
+  return subjects.map(({ name }) => {
+    const value = least(name);
+    const max = Math.max(...(found.get(`${name} ${measure}`) ?? []));
+    const goal = name === "orrery" && limit !== undefined ? atMost(value, limit) : { value };
+    return { case: name, metric: title, unit: "ns", ...goal, max };
+  });
+}
+
+/**
+ * @param {number} alive
+ * @returns {Promise<Row[]>}
+ */
+async function memoryRows(alive) {
+  const file = fileURLToPath(new URL("runtime/memory.mjs", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", file, String(alive)]);
+  const { rss, heap } = /** @type {{ rss: number, heap: number }} */ (JSON.parse(stdout));
+  const title = `memory of each of ${alive.toLocaleString("en")} that wait`;
+  const goal = alive >= 1_000_000 ? atMost(rss, 500) : { value: rss };
+  return [
+    { case: "orrery", metric: `${title}, resident`, unit: "B", ...goal },
+    { case: "orrery", metric: `${title}, heap`, unit: "B", value: heap },
+  ];
+}
