@@ -44,7 +44,9 @@ async function run({ quick, rounds, say }) {
   if (missing !== undefined) say(`without Effect: ${missing}`);
   const subjects = [await ours(), native(), ...(missing === undefined ? [await effect()] : [])];
   const found = await measureAll(subjects, scale.sizes, rounds ?? scale.rounds, say);
-  const rows = MEASURES.flatMap(([measure, title, limit]) => rowsOf(subjects, found, measure, title, limit));
+  const rows = MEASURES.flatMap(([measure, title, limit]) =>
+    rowsOf(subjects, found, measure, title, quick ? undefined : limit),
+  );
   say("memory…");
   rows.push(...(await memoryRows(scale.alive)));
   say("simulated processors…");

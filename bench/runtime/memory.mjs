@@ -5,7 +5,7 @@ import { Runtime } from "../../dist/runtime/index.js";
 const fibers = Number(process.argv[2]);
 const collect = globalThis.gc ?? (() => undefined);
 
-await using rt = await Runtime.start();
+const rt = await Runtime.start();
 let started = 0;
 function* waiting() {
   started++;
@@ -24,3 +24,4 @@ await rt.nursery({ ops: 1e12, memory: 1e12, spawnCount: fibers }, undefined, fun
   const heap = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
   process.stdout.write(JSON.stringify({ rss: (after.rss - before.rss) / fibers, heap: heap / fibers }));
 });
+await rt.close();

@@ -18,11 +18,12 @@ export async function speedUps(depth) {
  * @param {number} processors
  */
 async function makespan(depth, processors) {
-  await using rt = await Runtime.start({ deterministic: true, processors, seed: 1 });
+  const rt = await Runtime.start({ deterministic: true, processors, seed: 1 });
   await rt.nursery({ ops: 1e12, memory: 1e9, spawnCount: 2 ** (depth + 1) }, undefined, function* (n) {
     const budget = { ops: opsFor(depth), spawnCount: 2 ** (depth + 1) - 2 };
     yield* n.spawn(tree, [depth], { budget }).join();
   });
+  await rt.close();
   return rt.makespan ?? Number.NaN;
 }
 
