@@ -23,8 +23,8 @@ export const runtime = {
 };
 
 const FULL = {
-  rounds: 15,
-  sizes: { fibers: 1_000, switches: 200_000, spawns: 30_000 },
+  rounds: 40,
+  sizes: { fibers: 1_000, switches: 50_000, spawns: 10_000 },
   alive: 1_000_000,
   depth: 15,
 };

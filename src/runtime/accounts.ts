@@ -5,6 +5,13 @@ import type { FiberTable } from "./fiber-table.ts";
 /** What an opener takes of its nursery's pool beyond what it needs now, at most. */
 const CHUNK = 64;
 
+const {
+  ops: CHILD_OPS,
+  memory: CHILD_MEMORY,
+  channelOps: CHILD_CHANNEL_OPS,
+  syscalls: CHILD_SYSCALLS,
+} = CHILD_BUDGET;
+
 /**
  * Who has how much. Nothing is made and nothing is lost: what all pools and fibers have, with what was spent, is what the
  * runtime was started with, but for what was waived (used by `finally` blocks of fibers that had nothing left, or by a
@@ -71,10 +78,10 @@ export class Accounts {
   /** Gives a new child its default, or what the pool still has. */
   fillFrom(slot: number, pool: Account): void {
     const table = this.#table;
-    const ops = Math.min(pool.ops, CHILD_BUDGET.ops);
-    const memory = Math.min(pool.memory, CHILD_BUDGET.memory);
-    const channelOps = Math.min(pool.channelOps, CHILD_BUDGET.channelOps);
-    const syscalls = Math.min(pool.syscalls, CHILD_BUDGET.syscalls);
+    const ops = Math.min(pool.ops, CHILD_OPS);
+    const memory = Math.min(pool.memory, CHILD_MEMORY);
+    const channelOps = Math.min(pool.channelOps, CHILD_CHANNEL_OPS);
+    const syscalls = Math.min(pool.syscalls, CHILD_SYSCALLS);
     table.ops[slot] = ops;
     table.memory[slot] = memory;
     table.spawnCount[slot] = 0;

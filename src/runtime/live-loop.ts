@@ -36,7 +36,7 @@ export class LiveLoop implements Loop {
   }
 
   offered(_processor: Processor | undefined): void {
-    this.woken();
+    if (!this.#turning && !this.#scheduled) this.#schedule();
   }
 
   outside(
