@@ -8,8 +8,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { installPackages, versionsOf } from "./queue/packages.mjs";
 import { atLeast, atMost, outcomeOf } from "./report.mjs";
+import { effect } from "./runtime/effect.mjs";
 import { speedUps } from "./runtime/speed-up.mjs";
-import { effect, native, ours } from "./runtime/subjects.mjs";
+import { native, ours } from "./runtime/subjects.mjs";
 import { rotated } from "./stats.mjs";
 
 /** @typedef {import("./report.mjs").Row} Row */

@@ -1,8 +1,7 @@
-// What is measured: the same three things in ours, in native generators and promises, and in Effect. Each gives the
+// What is measured: the same three things in ours and in async functions; in Effect they are in effect.mjs. Each gives the
 // nanoseconds of CPU time that one of them took.
 
 import { Runtime } from "../../dist/runtime/index.js";
-import { loadPackage } from "../queue/packages.mjs";
 
 /** @typedef {{ fibers: number, switches: number, spawns: number }} Sizes */
 
@@ -15,7 +14,7 @@ import { loadPackage } from "../queue/packages.mjs";
  */
 
 const BUDGET = { ops: 1e12, memory: 1e12, spawnCount: 4e9, channelOps: 4e9, syscalls: 4e9 };
-const AT_ONCE = 1_000;
+export const AT_ONCE = 1_000;
 
 /** Budgets, capabilities and cancelling are on: there is no way to switch them off. */
 export async function ours() {
@@ -73,11 +72,13 @@ function* pausing(fiber, times) {
   for (let i = 0; i < times; i++) yield* fiber.pause();
 }
 
+const SETTLED = Promise.resolve();
+
 /** Async functions: no budgets, no capabilities, no cancelling, and whatever they spawn may be left behind. */
 export function native() {
   /** @param {number} times */
   const waiting = async (times) => {
-    for (let i = 0; i < times; i++) await undefined;
+    for (let i = 0; i < times; i++) await SETTLED;
   };
   const empty = async () => undefined;
   /** @type {Subject} */
@@ -98,55 +99,6 @@ export function native() {
     async joinNs({ spawns }) {
       const started = cpuNs();
       for (let i = 0; i < spawns; i++) await empty();
-      return (cpuNs() - started) / spawns;
-    },
-  };
-}
-
-/**
- * Effect's fibers, as its documentation has them: forked into the scope of who forks them, and joined.
- *
- * @returns {Promise<Subject>}
- */
-export async function effect() {
-  const { Effect, Fiber } = /** @type {any} */ (await loadPackage("effect"));
-  const fork = Effect.forkChild ?? Effect.fork;
-  return {
-    name: "effect",
-    async switchNs({ fibers, switches }) {
-      const each = Math.ceil(switches / fibers);
-      const yielding = Effect.gen(function* () {
-        for (let i = 0; i < each; i++) yield* Effect.yieldNow ?? Effect.yieldNow();
-      });
-      const started = cpuNs();
-      await Effect.runPromise(
-        Effect.all(
-          Array.from({ length: fibers }, () => yielding),
-          { concurrency: "unbounded", discard: true },
-        ),
-      );
-      return (cpuNs() - started) / (fibers * each);
-    },
-    async spawnNs({ spawns }) {
-      const started = cpuNs();
-      await Effect.runPromise(
-        Effect.gen(function* () {
-          for (let done = 0; done < spawns; done += AT_ONCE) {
-            const fibers = [];
-            for (let i = 0; i < AT_ONCE; i++) fibers.push(yield* fork(Effect.void));
-            for (const fiber of fibers) yield* Fiber.join(fiber);
-          }
-        }),
-      );
-      return (cpuNs() - started) / spawns;
-    },
-    async joinNs({ spawns }) {
-      const started = cpuNs();
-      await Effect.runPromise(
-        Effect.gen(function* () {
-          for (let i = 0; i < spawns; i++) yield* Fiber.join(yield* fork(Effect.void));
-        }),
-      );
       return (cpuNs() - started) / spawns;
     },
   };
