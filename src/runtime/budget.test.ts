@@ -338,7 +338,7 @@ describe.each(MODES)("%s: ", (_name, options) => {
     expect(caught).toBeLessThan(20);
   });
 
-  test("[R-06] [SCHED:4.1.2] [SCHED:4.3.1] iterations are charged one by one, told of every interval, overdrawn by at most one", async () => {
+  test("[R-06] [SCHED:4.1.1] [SCHED:4.1.2] [SCHED:4.3.1] iterations are charged one by one, told of every interval, overdrawn by at most one", async () => {
     await using rt = await Runtime.start({ ...options, processors: 1 });
     const told = await rt.nursery({ ops: 100_000, spawnCount: 3 }, undefined, function* (n) {
       const when = yield* n

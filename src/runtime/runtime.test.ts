@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import * as door from "./index.ts";
 import { defaultRuntime, type Handle, Runtime, type RuntimeOptions, sleep, wait } from "./index.ts";
 
 const MODES: [string, RuntimeOptions][] = [
@@ -28,6 +29,23 @@ test("[R-01] [SCHED:2.1.1] [SCHED:2.1.2] [SCHED:2.2.2] [SCHED:2.2.4] there is on
   });
   expect(assignedTwice).toEqual([]);
   expect(mutable).toContain("default-runtime.ts started");
+});
+
+test("[R-01] [SCHED:2.6.2] all scheduling goes through runtimes and nurseries: there is nothing else to import", () => {
+  expect(Object.keys(door).sort()).toEqual([
+    "BudgetExhausted",
+    "Cancelled",
+    "Deadlock",
+    "Panic",
+    "Runtime",
+    "RuntimeError",
+    "defaultRuntime",
+    "portable",
+    "select",
+    "sleep",
+    "wait",
+  ]);
+  expect(door).not.toHaveProperty("Kernel");
 });
 
 test("[R-01] [SCHED:2.2.3] the default runtime is one, and others do not need it", async () => {
@@ -146,7 +164,7 @@ describe.each(MODES)("%s: ", (_name, options) => {
     await expect(run).rejects.toThrow("within a fiber a nursery is opened by fiber.nursery");
   });
 
-  test("a snapshot has fibers by state, budgets, and the tree of nurseries with who waits for what", async () => {
+  test("[SCHED:5.1.1] [SCHED:6.1.1] [SCHED:8.1.1] task, worker, nursery: a snapshot has fibers by state, budgets, and the tree of nurseries with who waits for what", async () => {
     await using rt = await Runtime.start({ ...options, processors: 1 });
     const channel = rt.channel<number>({ name: "orders" });
     await rt
