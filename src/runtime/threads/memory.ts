@@ -7,14 +7,15 @@ const LINE = 16;
 
 /** Words for all. */
 const SHUTDOWN = 0;
-const IDLE = LINE;
-const IDLE_BITS = 2 * LINE;
+const PARKED = LINE;
+const PARKED_BITS = 2 * LINE;
 
 export const MOST_PROCESSORS = 1_024;
 const DEQUE_CAPACITY = 256;
 
 /** Words of each processor, from its begin. */
 const BELL = 0;
+const ASLEEP = 1;
 const REPORTS = LINE;
 const COMMANDS = 2 * LINE;
 const LETTERS = 3 * LINE;
@@ -45,7 +46,7 @@ export function makeMemory(processors: number): SharedMemory {
 }
 
 function layout(processors: number, records: number) {
-  const textsAt = IDLE_BITS + MOST_PROCESSORS / 32 + LINE;
+  const textsAt = PARKED_BITS + MOST_PROCESSORS / 32 + LINE;
   const processorsAt = textsAt + LINE + TEXTS * TEXT_WORDS;
   const processorWords = DEQUE + dequeWords(DEQUE_CAPACITY);
   const recordsAt = processorsAt + processors * processorWords;
@@ -132,46 +133,55 @@ export class Memory {
     return this.#layout.textsAt + LINE + text * TEXT_WORDS;
   }
 
-  /** Says that a processor sleeps, and can be woken by its bell. */
+  /** Says that a processor sleeps: its bell wakes it. */
   sleeps(processor: number): void {
-    const bit = 1 << (processor & 31);
-    const before = Atomics.or(this.words, IDLE_BITS + (processor >> 5), bit);
-    if ((before & bit) === 0) Atomics.add(this.words, IDLE, 1);
+    Atomics.store(this.words, this.#at(processor, ASLEEP), 1);
   }
 
-  /** Says that it does not. Gives whether it did: whoever changes that must ring. */
-  wakes(processor: number): boolean {
+  /** Says that it sleeps for long: it is woken also where there is something to steal. */
+  parks(processor: number): void {
+    this.sleeps(processor);
     const bit = 1 << (processor & 31);
-    const before = Atomics.and(this.words, IDLE_BITS + (processor >> 5), ~bit);
-    if ((before & bit) === 0) return false;
-    Atomics.sub(this.words, IDLE, 1);
-    return true;
+    const before = Atomics.or(this.words, PARKED_BITS + (processor >> 5), bit);
+    if ((before & bit) === 0) Atomics.add(this.words, PARKED, 1);
+  }
+
+  /** Says that it does not sleep. */
+  wakes(processor: number): void {
+    Atomics.store(this.words, this.#at(processor, ASLEEP), 0);
+    this.#unpark(processor);
   }
 
   /** Has a processor look at what it was sent. */
   ring(processor: number): void {
     const bell = this.bellAt(processor);
+    const asleep = this.#at(processor, ASLEEP);
     Atomics.add(this.words, bell, 1);
-    if (
-      ((Atomics.load(this.words, IDLE_BITS + (processor >> 5)) >>> (processor & 31)) & 1) === 1 &&
-      this.wakes(processor)
-    )
+    if (Atomics.load(this.words, asleep) === 1 && Atomics.exchange(this.words, asleep, 0) === 1)
       Atomics.notify(this.words, bell);
   }
 
-  /** Wakes one that sleeps, if any does: there is something to steal. */
+  /** Wakes one that is parked, if any is: there is something to steal. */
   wakeOne(): void {
-    if (Atomics.load(this.words, IDLE) <= 0) return;
+    if (Atomics.load(this.words, PARKED) <= 0) return;
     for (let word = 0; word * 32 < this.shared.processors; word++) {
-      const bits = Atomics.load(this.words, IDLE_BITS + word);
+      const bits = Atomics.load(this.words, PARKED_BITS + word);
       if (bits === 0) continue;
       const processor = word * 32 + (31 - Math.clz32(bits & -bits));
-      Atomics.add(this.words, this.bellAt(processor), 1);
-      if (this.wakes(processor)) {
-        Atomics.notify(this.words, this.bellAt(processor));
-        return;
-      }
+      if (!this.#unpark(processor)) continue;
+      this.ring(processor);
+      return;
     }
+  }
+
+  /** Whether it was parked until now. */
+  #unpark(processor: number): boolean {
+    const bit = 1 << (processor & 31);
+    const at = PARKED_BITS + (processor >> 5);
+    if ((Atomics.load(this.words, at) & bit) === 0) return false;
+    if ((Atomics.and(this.words, at, ~bit) & bit) === 0) return false;
+    Atomics.sub(this.words, PARKED, 1);
+    return true;
   }
 
   #at(processor: number, word: number): number {

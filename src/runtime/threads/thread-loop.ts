@@ -222,6 +222,7 @@ export class ThreadLoop implements Loop {
     if (asAWhole || (this.#home.laid > 0 && this.#outside === 0)) {
       for (let spin = 0; spin < SPINS; spin++) if (this.#isThereSomething()) return AGAIN;
       for (let ms = FIRST_SLEEP_MS; ms <= LAST_SLEEP_MS; ms *= 2) {
+        this.#memory.sleeps(this.#station.me);
         if (this.#sleep(ms)) return AGAIN;
         if (performance.now() >= untilMs) return LATER;
       }
@@ -254,17 +255,17 @@ export class ThreadLoop implements Loop {
 
   /** Sleeps until the bell rings. Whether it did, or there is something to do. */
   #sleep(ms: number): boolean {
-    const { memory, me } = this.#station;
-    memory.sleeps(me);
     const rung =
       this.#isThereSomething() || Atomics.wait(this.#words, this.#bell, this.#heard, ms) !== "timed-out";
-    memory.wakes(me);
+    this.#memory.wakes(this.#station.me);
     return rung;
   }
 
   #park(): Rest {
     const nextMs = this.#kernel.timers.nextMs() ?? Number.POSITIVE_INFINITY;
-    this.#memory.count(this.#station.me, "parks");
+    const { memory, me } = this.#station;
+    memory.count(me, "parks");
+    memory.parks(me);
     return this.#sleep(Math.min(PARKED_MS, Math.max(0, nextMs - this.nowMs()))) ? AGAIN : LATER;
   }
 
@@ -272,7 +273,7 @@ export class ThreadLoop implements Loop {
   #parkBesideNode(): Rest {
     const { memory, me } = this.#station;
     memory.count(me, "parks");
-    memory.sleeps(me);
+    memory.parks(me);
     if (this.#isThereSomething() || !this.#awaitBell()) {
       memory.wakes(me);
       return AGAIN;
