@@ -12,6 +12,7 @@ import { effect } from "./runtime/effect.mjs";
 import { speedUps } from "./runtime/speed-up.mjs";
 import { native, ours } from "./runtime/subjects.mjs";
 import { rotated } from "./stats.mjs";
+import { threadRows } from "./threads.mjs";
 
 /** @typedef {import("./report.mjs").Row} Row */
 /** @typedef {import("./runtime/subjects.mjs").Subject} Subject */
@@ -19,7 +20,8 @@ import { rotated } from "./stats.mjs";
 /** @type {import("./report.mjs").Bench} */
 export const runtime = {
   name: "runtime",
-  summary: "fibers: switch, spawn and join, memory, simulated processors; beside async functions and Effect",
+  summary:
+    "fibers: switch, spawn and join, memory, simulated processors, threads; beside async functions, Effect and Piscina",
   run,
 };
 
@@ -39,10 +41,11 @@ const MEASURES = [
 ];
 
 /** @param {import("./report.mjs").Setting} setting */
-async function run({ quick, rounds, say }) {
+async function run(setting) {
+  const { quick, rounds, say } = setting;
   const scale = quick ? QUICK : FULL;
   const missing = await installPackages(say);
-  if (missing !== undefined) say(`without Effect: ${missing}`);
+  if (missing !== undefined) say(`without Effect and Piscina: ${missing}`);
   const subjects = [await ours(), native(), ...(missing === undefined ? [await effect()] : [])];
   const found = await measureAll(subjects, scale.sizes, rounds ?? scale.rounds, say);
   const rows = MEASURES.flatMap(([measure, title, limit]) =>
@@ -60,8 +63,11 @@ async function run({ quick, rounds, say }) {
       ...goal,
     });
   }
-  const outcome = outcomeOf(rows, []);
-  const versions = missing === undefined ? versionsOf(["effect"]) : undefined;
+  /** @type {string[]} */
+  const failures = [];
+  rows.push(...(await threadRows(setting, missing === undefined, failures)));
+  const outcome = outcomeOf(rows, failures);
+  const versions = missing === undefined ? versionsOf(["effect", "piscina"]) : undefined;
   return { ...outcome, json: { ...outcome.json, settings: scale, versions } };
 }
 

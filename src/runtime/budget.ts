@@ -114,16 +114,20 @@ export function readBudget(given: Partial<Budget> | undefined, rest: Budget, whe
   if (given === undefined) return rest;
   if (typeof given !== "object" || given === null)
     throw new RuntimeError("InvalidArgument", `${where} is an object such as {ops: 10000}`);
-  for (const key of Object.keys(given))
+  // By hand, for it is done at every spawn that says what its child gets.
+  for (const key in given)
     if (!COMPONENTS.includes(key as Component))
       throw new RuntimeError(
         "InvalidArgument",
         `${where}.${key} is no component; there are ${COMPONENTS.join(", ")}`,
       );
-  const read: Record<string, number> = {};
-  for (const component of COMPONENTS)
-    read[component] = readComponent(given[component], rest[component], component, where);
-  return read as unknown as Budget;
+  return {
+    ops: readComponent(given.ops, rest.ops, "ops", where),
+    memory: readComponent(given.memory, rest.memory, "memory", where),
+    spawnCount: readComponent(given.spawnCount, rest.spawnCount, "spawnCount", where),
+    channelOps: readComponent(given.channelOps, rest.channelOps, "channelOps", where),
+    syscalls: readComponent(given.syscalls, rest.syscalls, "syscalls", where),
+  };
 }
 
 function readComponent(value: number | undefined, rest: number, component: Component, where: string): number {

@@ -13,6 +13,8 @@ import type { StealSettings } from "./thread-loop.ts";
 
 /** How often a thread that does not even start is started again. */
 const TRIES = 3;
+/** So many are started at a time. */
+const AT_ONCE = 4;
 /** How long threads may take to end by themselves. */
 const END_MS = 2_000;
 
@@ -54,9 +56,11 @@ export class Crew {
   }
 
   async start(): Promise<void> {
-    const started: Promise<void>[] = [];
-    for (let me = 1; me < this.memory.shared.processors; me++) started.push(this.#begin(me, TRIES));
-    await Promise.all(started);
+    let next = 1;
+    const startSome = async () => {
+      while (next < this.memory.shared.processors) await this.#begin(next++, TRIES);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, startSome));
   }
 
   /** Starts a thread. One that dies before it is there is tried again, so many times. */

@@ -7,6 +7,7 @@ const LINE = 16;
 
 /** Words for all. */
 const SHUTDOWN = 0;
+const LOOKING = 1;
 const PARKED = LINE;
 const PARKED_BITS = 2 * LINE;
 
@@ -161,9 +162,20 @@ export class Memory {
       Atomics.notify(this.words, bell);
   }
 
-  /** Wakes one that is parked, if any is: there is something to steal. */
+  /** Says that a processor looks around for something to do, unless there are so many already. */
+  looks(most: number): boolean {
+    if (Atomics.add(this.words, LOOKING, 1) < most) return true;
+    Atomics.sub(this.words, LOOKING, 1);
+    return false;
+  }
+
+  stopsLooking(): void {
+    Atomics.sub(this.words, LOOKING, 1);
+  }
+
+  /** Wakes one that is parked, if any is and nobody looks around anyway: there is something to steal. */
   wakeOne(): void {
-    if (Atomics.load(this.words, PARKED) <= 0) return;
+    if (Atomics.load(this.words, PARKED) <= 0 || Atomics.load(this.words, LOOKING) > 0) return;
     for (let word = 0; word * 32 < this.shared.processors; word++) {
       const bits = Atomics.load(this.words, PARKED_BITS + word);
       if (bits === 0) continue;

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { Kernel } from "../kernel.ts";
 import type { Loop } from "../loop.ts";
 import type { Victims } from "../simulation.ts";
@@ -16,8 +17,10 @@ const TURN_MS = 5;
 const SLICES = 128;
 /** Turns of the main thread that may follow one another without Node's loop having one in between. */
 const TURNS = 32;
-/** Looks around before going to sleep. */
-const SPINS = 2_000;
+/** Deques that are looked at before going to sleep; some 20 µs. */
+const LOOKS = 4_000;
+/** So many processors look around at a time: more would take the cores from those that have something to do. */
+const MOST_LOOKING: number = availableParallelism();
 /** Sleeps of a back-off: from 1 µs to 1 ms. */
 const FIRST_SLEEP_MS = 0.001;
 const LAST_SLEEP_MS = 1;
@@ -65,6 +68,7 @@ export class ThreadLoop implements Loop {
   readonly #guests: Guests;
   readonly #deques: readonly SharedDeque[];
   readonly #victims: VictimChoice;
+  readonly #spins: number;
   /** The bell as it was when the lists were last looked at. */
   #heard = 0;
   #outside = 0;
@@ -86,6 +90,7 @@ export class ThreadLoop implements Loop {
     this.#home = home;
     this.#guests = new Guests(kernel, memory, me, station.directory, station.post);
     this.#deques = Array.from({ length: memory.shared.processors }, (_, id) => memory.dequeOf(id));
+    this.#spins = Math.max(8, Math.floor(LOOKS / this.#deques.length));
     this.#victims = new VictimChoice(me, this.#deques, settings.victims, settings.seed);
   }
 
@@ -219,16 +224,24 @@ export class ThreadLoop implements Loop {
     if (this.#memory.isShutDown) return LATER;
     const asAWhole = this.#maySleepAsAWhole();
     // The main thread waits for others as long as it waits for nothing else; Node's loop has to wait for that only shortly.
-    if (asAWhole || (this.#home.laid > 0 && this.#outside === 0)) {
-      for (let spin = 0; spin < SPINS; spin++) if (this.#isThereSomething()) return AGAIN;
-      for (let ms = FIRST_SLEEP_MS; ms <= LAST_SLEEP_MS; ms *= 2) {
-        this.#memory.sleeps(this.#station.me);
-        if (this.#sleep(ms)) return AGAIN;
-        if (performance.now() >= untilMs) return LATER;
-      }
+    if ((asAWhole || (this.#home.laid > 0 && this.#outside === 0)) && this.#memory.looks(MOST_LOOKING)) {
+      const found = this.#lookAround(untilMs);
+      this.#memory.stopsLooking();
+      if (found !== ASLEEP) return found;
     }
     if (this.#isStalled() && this.#kernel.stalled()) return AGAIN;
     return asAWhole ? this.#park() : this.#parkBesideNode();
+  }
+
+  /** Spins, then dozes for ever longer. While somebody does, the others need not be woken for what there is to steal. */
+  #lookAround(untilMs: number): Rest {
+    for (let spin = 0; spin < this.#spins; spin++) if (this.#isThereSomething()) return AGAIN;
+    for (let ms = FIRST_SLEEP_MS; ms <= LAST_SLEEP_MS; ms *= 2) {
+      this.#memory.sleeps(this.#station.me);
+      if (this.#sleep(ms)) return AGAIN;
+      if (performance.now() >= untilMs) return LATER;
+    }
+    return ASLEEP;
   }
 
   #maySleepAsAWhole(): boolean {

@@ -1,0 +1,3 @@
+// What Piscina runs.
+
+export const noop = (/** @type {number} */ x) => x;
