@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setEnvironmentData, Worker } from "node:worker_threads";
 import { Runtime } from "../../dist/runtime/index.js";
 import { dequeWords, SharedDeque } from "../../dist/runtime/threads/shared-deque.js";
+import { loadPackage } from "../queue/packages.mjs";
 import { quantile } from "../stats.mjs";
 import { longestMs, threadTimesMs } from "./thread-times.mjs";
 import { budgetOf, burn, mark, noop, tree } from "./work.mjs";
@@ -130,9 +131,16 @@ async function noopsOn(rt, tasks, runs) {
   return best;
 }
 
+/**
+ * What is used of the package, which is not there when the benchmarks are checked.
+ *
+ * @typedef {object} PiscinaPackage
+ * @property {new (options: object) => { run(task: number, options: { name: string }): Promise<unknown>, destroy(): Promise<void> }} Piscina
+ */
+
 /** The same by Piscina, as many in flight as there it is fastest with. @param {number} tasks @param {number} runs */
 export async function piscinaNoops(tasks, runs) {
-  const { Piscina } = await import("piscina");
+  const { Piscina } = /** @type {PiscinaPackage} */ (await loadPackage("piscina"));
   const pool = new Piscina({
     filename: new URL("piscina-task.mjs", import.meta.url).href,
     minThreads: 2,

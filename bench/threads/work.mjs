@@ -33,12 +33,13 @@ export function budgetOf(depth, width) {
   };
 }
 
-const leaf = portable(here, "leaf", (/** @type {Fiber} */ _fiber, /** @type {number} */ iterations) =>
+/** @public Threads import it by its name. */
+export const leaf = portable(here, "leaf", (/** @type {Fiber} */ _fiber, /** @type {number} */ iterations) =>
   burn(iterations),
 );
 
 /** Forks so often and so widely, and joins. Gives the number of its leaves. */
-const tree = portable(
+export const tree = portable(
   here,
   "tree",
   /** @returns {Steps<number>} */
@@ -63,8 +64,6 @@ const tree = portable(
     });
   },
 );
-
-export { leaf, tree };
 
 /** Counts that it has run, in memory that all threads share. */
 export const mark = portable(here, "mark", (/** @type {Fiber} */ _fiber, /** @type {number} */ at) =>
