@@ -46,6 +46,7 @@ export const NO_OP = {
   held: false,
   risk: "medium",
   speculate: false,
+  budget: [],
 };
 
 /**

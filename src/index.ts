@@ -9,6 +9,7 @@ export {
 } from "./embedded/index.ts";
 export {
   command,
+  fiberTask,
   type Handler,
   type Handlers,
   PermanentError,

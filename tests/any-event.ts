@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type Priority, RISKS, type WireGraph, type WireSpec } from "../src/graph/index.ts";
+import { BUDGET_PARTS, type Priority, RISKS, type WireGraph, type WireSpec } from "../src/graph/index.ts";
 import type { EventKind, EventOf, LedgerEvent, SchedulerConfig } from "../src/ledger/index.ts";
 import type { Reason, WorkerSpec } from "../src/placement/index.ts";
 import { STRATEGIES } from "./builders.ts";
@@ -223,6 +223,17 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     reason: anyReason,
     runnerUp: fc.integer({ min: -1, max: 1_000 }),
     rejected: fc.array(fc.nat(1_000), { maxLength: 10 }),
+  }),
+  TaskBudgetExhausted: fc.record({
+    ...kind("TaskBudgetExhausted"),
+    ...ofAttempt,
+    part: fc.constantFrom(...BUDGET_PARTS),
+    recharges: anyIndex,
+  }),
+  TaskRecharged: fc.record({
+    ...kind("TaskRecharged"),
+    ...ofAttempt,
+    amounts: fc.array(anyBytes, { minLength: 5, maxLength: 5 }),
   }),
   TaskSpeculated: fc.record({
     ...kind("TaskSpeculated"),

@@ -60,6 +60,7 @@ const A_TASK: TaskSpec = {
   amounts: [],
   risk: "medium",
   speculate: false,
+  budget: [],
 };
 
 export function aWorker(id: string, options: Partial<WorkerSpec> = {}): WorkerSpec {

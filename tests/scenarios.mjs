@@ -120,6 +120,7 @@ function aNode(id, { needs = [], requestHash = "", done = false, ...task } = {})
         amounts: [],
         risk: "medium",
         speculate: false,
+        budget: [],
       },
       ...task,
     },
@@ -243,6 +244,7 @@ export function tellGolden(parts) {
   teller.turn(5, { kind: "CancelRequested", run: teller.attempt(runId, emoji).run, node: -1 });
   tellAmounts(teller);
   tellAlternatives(teller);
+  tellBudget(teller);
   tellQueue(teller);
   return teller.told();
 }
@@ -316,6 +318,24 @@ function tellAlternatives(teller) {
   for (const { id } of [...teller.state.singles.all.values()])
     teller.turn(5, { kind: "AttemptCancelled", ...teller.attemptAt(id) });
   teller.configure({ speculation: { ...DEFAULT_SPECULATION, enabled: false } });
+}
+
+/**
+ * A task that uses up what it may consume, and is recharged.
+ *
+ * @param {Teller} teller
+ */
+function tellBudget(teller) {
+  const zone = "budgets";
+  teller.turn(5, joins("budgets-1", { zone }));
+  const budget = teller.parts.graph.taskBudget({ ops: 10 }, true);
+  teller.turn(5, teller.task("metered", { budget }, { zone }));
+  const attempt = teller.attemptAt("metered");
+  const { startedAt: _, ...of } = attempt;
+  teller.turn(5, { kind: "TaskBudgetExhausted", ...of, part: "ops", recharges: 0 });
+  teller.turn(5, { kind: "TaskRecharged", ...of, amounts: [5, 0, 0, 0, 1] });
+  const finished = /** @type {const} */ ({ kind: "AttemptFinished", resultHash: "", resultBytes: 0 });
+  teller.turn(5, { ...finished, ...attempt, costMicros: 0, used: [15, 0, 0, 0, 1] });
 }
 
 /**

@@ -18,6 +18,7 @@ export function aSubmission(changed: Partial<TaskSubmission> = {}): TaskSubmissi
     memoryBytes: 0,
     capabilities: [],
     limits: [],
+    budget: [],
     amounts: [],
     maxAttempts: 1,
     backoffMs: 0,

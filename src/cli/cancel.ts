@@ -25,6 +25,32 @@ export function cancelCommand(): Command {
   });
 }
 
+export interface RechargeOptions extends ServiceOptions {
+  readonly ops?: string;
+  readonly memory?: string;
+  readonly spawns?: string;
+  readonly channelOps?: string;
+  readonly syscalls?: string;
+}
+
+export function rechargeCommand(): Command {
+  const command = new Command("recharge")
+    .summary("let a running task consume more than its budget")
+    .description(
+      "Let a running task that was submitted with a budget consume more. One that has used it up goes on.",
+    )
+    .argument("<id>", "the id of a task")
+    .option("--ops <count>", "so many more operations")
+    .option("--memory <size>", "so much more memory, such as 16MiB")
+    .option("--spawns <count>", "so many more fibers")
+    .option("--channel-ops <count>", "so many more sends and receives")
+    .option("--syscalls <count>", "so many more calls to the outside");
+  return withService(command).action(async (id: string, options: RechargeOptions) => {
+    const { rechargeTask } = await import("./task-actions.ts");
+    await rechargeTask(id, options);
+  });
+}
+
 export function retryCommand(): Command {
   const command = new Command("retry")
     .summary("put failed or cancelled tasks back into the queue")

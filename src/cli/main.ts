@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import type { StoreError } from "../store/index.ts";
-import { cancelCommand, retryCommand } from "./cancel.ts";
+import { cancelCommand, rechargeCommand, retryCommand } from "./cancel.ts";
 import { clusterCommand } from "./cluster.ts";
 import { configCommand } from "./config.ts";
 import { doctorCommand } from "./doctor.ts";
@@ -62,6 +62,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     taskCommand,
     cancelCommand,
     retryCommand,
+    rechargeCommand,
     runsCommand,
     schedulesCommand,
   ],

@@ -1,6 +1,6 @@
 import { type OrreryClient, OrreryError } from "../client/index.ts";
 import { countOf } from "../words/index.ts";
-import type { CancelOptions } from "./cancel.ts";
+import type { CancelOptions, RechargeOptions } from "./cancel.ts";
 import { type CliError, CliError as Failure, UsageError } from "./errors.ts";
 import { printLines } from "./output.ts";
 import { atService, cliErrorOf } from "./service.ts";
@@ -60,6 +60,27 @@ export function retryTasks(ids: readonly string[], options: ServiceOptions): Pro
     const { status } = await client.retry(id);
     return { id, done: true, message: status, exitCode: 0 };
   });
+}
+
+export async function rechargeTask(id: string, options: RechargeOptions): Promise<void> {
+  const { ops, memory, spawns, channelOps, syscalls, json } = options;
+  const budget = {
+    ...(ops !== undefined && { ops: countIn("--ops", ops) }),
+    ...(memory !== undefined && { memory }),
+    ...(spawns !== undefined && { spawn_count: countIn("--spawns", spawns) }),
+    ...(channelOps !== undefined && { channel_ops: countIn("--channel-ops", channelOps) }),
+    ...(syscalls !== undefined && { syscalls: countIn("--syscalls", syscalls) }),
+  };
+  if (Object.keys(budget).length === 0)
+    throw new UsageError("say what it gets more of: --ops, --memory, --spawns, --channel-ops or --syscalls");
+  const task = await atService(options, (client) => client.recharge(id, budget));
+  if (json) await printSafeJson(task);
+  else await printLines([`${shown(id)} recharged`]);
+}
+
+function countIn(option: string, text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new UsageError(`${option} must be a whole number such as 50000; got ${shown(text)}`);
 }
 
 /** One after the other; one that cannot be done does not keep the others from it. */

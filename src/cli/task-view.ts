@@ -1,5 +1,5 @@
 import type { LogLine, OrreryClient, TaskAnswer } from "../client/index.ts";
-import { SPECULATION_WORDS } from "../words/index.ts";
+import { formatCount, SPECULATION_WORDS } from "../words/index.ts";
 import { CheckFailed, UsageError } from "./errors.ts";
 import { fieldLines } from "./layout.ts";
 import { type Palette, printLines, stdoutColumns, stdoutPalette } from "./output.ts";
@@ -45,6 +45,7 @@ function taskLines(task: TaskAnswer, palette: Palette): string[] {
     ["worker", shown(task.worker_id)],
     ["progress", progress ? `${percent} ${shown(progress.message)}`.trim() : ""],
     ...speculationFields(task),
+    ...budgetFields(task),
     ["error", errorOf(task)],
     ["payload", safeJson(task.payload)],
     ["result", task.status === "completed" ? safeJson(task.result) : ""],
@@ -69,6 +70,17 @@ function speculationFields({ speculation }: TaskAnswer): (readonly [string, stri
     ),
     ["vote", vote],
   ];
+}
+
+function budgetFields({ budget }: TaskAnswer): (readonly [string, string])[] {
+  if (!budget) return [];
+  const parts = Object.entries(budget.given) as [keyof typeof budget.given, number][];
+  const amounts = parts.map(([part, given]) => {
+    const all = formatCount(given + budget.recharged[part]);
+    return `${part} ${budget.used ? `${formatCount(budget.used[part])} of ${all}` : all}`;
+  });
+  const waits = budget.exhausted === null ? "" : `; ${shown(budget.exhausted)} is used up: orrery recharge`;
+  return [["budget", `${amounts.join(", ")}${waits}`]];
 }
 
 async function showLog(client: OrreryClient, id: string, options: TaskOptions): Promise<void> {

@@ -15,6 +15,7 @@ import type {
   OverviewAnswer,
   PauseAnswer,
   QueueMetrics,
+  RechargeBody,
   RunAnswer,
   RunBody,
   RunCancelled,
@@ -148,6 +149,11 @@ export class OrreryClient {
   /** Puts a failed or cancelled task back into the queue. */
   retry(id: string, options: CallOptions = {}): Promise<TaskAnswer> {
     return this.#connection.send(post(path`task/${id}/retry`, undefined, options));
+  }
+
+  /** Lets a running task consume more than its budget. */
+  recharge(id: string, budget: RechargeBody, options: CallOptions = {}): Promise<TaskAnswer> {
+    return this.#connection.send(post(path`task/${id}/recharge`, budget, options));
   }
 
   /** Why it does not run yet, or runs where it does. */

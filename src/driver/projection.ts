@@ -8,8 +8,8 @@ import type {
   TaskSubmitted,
   VoteTaken,
 } from "../ledger/index.ts";
-import { NO_RUN } from "../placement/index.ts";
-import { type Run, type Speculated, type State, Status } from "../scheduler/index.ts";
+import { NO_RUN, taskKey } from "../placement/index.ts";
+import { chargeOf, type Run, type Speculated, type State, Status } from "../scheduler/index.ts";
 import {
   type AlternativeTask,
   type ChosenTask,
@@ -21,6 +21,7 @@ import {
   type ServiceStore,
   type SubmittedTask,
   type TaskProgress,
+  type Usage,
 } from "../store/index.ts";
 import { aboutOf } from "./about.ts";
 import type { Attachment, Fact } from "./attachment.ts";
@@ -40,6 +41,7 @@ export class Projection implements Recorder {
   #alternatives: AlternativeTask[] = [];
   #progressed = new Map<string, ProgressedTask>();
   #chosen: ChosenTask[] = [];
+  #usages: Usage[] = [];
   #keys: KeyedTask[] = [];
   #runs = new Map<string, RunRow>();
   #runsEnded = new Map<string, { id: string; outcome: RunRow["outcome"]; endedAt: number }>();
@@ -152,6 +154,7 @@ export class Projection implements Recorder {
       alternatives: this.#alternatives,
       progressed: [...this.#progressed.values()],
       chosen: this.#chosen,
+      usages: this.#usages,
       keys: this.#keys,
       runs: [...this.#runs.values()],
       runsEnded: [...this.#runsEnded.values()],
@@ -160,6 +163,7 @@ export class Projection implements Recorder {
     this.#alternatives = [];
     this.#progressed = new Map();
     this.#chosen = [];
+    this.#usages = [];
     this.#keys = [];
     this.#runs = new Map();
     this.#runsEnded = new Map();
@@ -176,6 +180,7 @@ export class Projection implements Recorder {
 
   #noteTask(state: State, event: TaskEvent, now: number, seq: number, attached: unknown): void {
     const { run, node } = event;
+    if ("used" in event && event.used) this.#use(state, event, event.used);
     const progress = () => this.#progress(state, event, now, seq);
     switch (event.kind) {
       case "AttemptStarted":
@@ -214,6 +219,11 @@ export class Projection implements Recorder {
         break;
       default:
     }
+  }
+
+  #use(state: State, { run, node }: { run: number; node: number }, used: readonly number[]): void {
+    const recharged = chargeOf(state, taskKey(run, node)).amounts;
+    this.#usages.push({ id: state.tasks(run).taskIdOf(node), used, recharged });
   }
 
   #finish(

@@ -45,6 +45,7 @@ function connection(
     report: (reports) => session.report(reports),
     log: (entries) => session.log(entries),
     progress: (progress) => session.progress(progress),
+    beat: () => session.heartbeat(host.heartbeat()),
     drain: () => void session.drain().catch(() => {}),
     async leave() {
       await session.leave().catch(() => {});
@@ -56,5 +57,6 @@ function connection(
 function deliver(host: WorkerHost, message: ServerMessage): void {
   if (message.type === "assign") host.assign(message.assignments);
   else if (message.type === "cancel") host.cancel(message.attempts);
+  else if (message.type === "recharge") host.recharge(message.recharges);
   else if (message.type === "drain") host.drain();
 }

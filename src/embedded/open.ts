@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { submitIn, type Transaction } from "../client/index.ts";
 import { LEASE_MS, leadOrRefuse, type Term } from "../cluster/index.ts";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
-import { limitsOf, type Priority } from "../graph/index.ts";
+import { type BudgetPart, budgetOnWire, limitsOf, type Priority, taskBudget } from "../graph/index.ts";
 import {
   type Api,
   type Caller,
@@ -45,6 +45,10 @@ export interface TaskOptions {
   readonly timeoutMs?: number;
   /** Names, or what it counts towards each of them. */
   readonly limits?: readonly string[] | Readonly<Record<string, number>>;
+  /** What an attempt may consume; parts that are left out have a default. */
+  readonly budget?: Partial<Readonly<Record<BudgetPart, number>>>;
+  /** When a part of the budget is used up it waits until it is recharged, or fails; "wait" by default. */
+  readonly onExhausted?: "wait" | "fail";
   readonly idempotencyKey?: string;
   readonly executor?: string;
   /** A connection to the store's PostgreSQL: the task exists if and only if the transaction open there is committed. */
@@ -174,13 +178,14 @@ function workerOptions({ slots }: OpenOptions, handlers: Handlers): Parameters<t
 }
 
 const NONE: readonly string[] = [];
+const NOTHING: readonly number[] = [];
 const UNLIMITED = { limits: NONE, amounts: [] };
 const PRIORITIES = ["critical", "high", "normal", "low", "best_effort"] as const;
 
 /** In the words and units of the wire. */
 function optionsOf(options: TaskOptions, { zone, agent }: Caller): Parameters<typeof submitIn>[3] {
   const { priority, estimateMs, runAt, deadline, maxAttempts, backoffMs, timeoutMs } = options;
-  const { limits, idempotencyKey, executor = EXECUTOR } = options;
+  const { limits, idempotencyKey, executor = EXECUTOR, budget, onExhausted = "wait" } = options;
   return {
     zone,
     agent,
@@ -193,13 +198,19 @@ function optionsOf(options: TaskOptions, { zone, agent }: Caller): Parameters<ty
     ...(backoffMs !== undefined && { retry_backoff: backoffMs / 1000 }),
     ...(timeoutMs !== undefined && timeoutMs > 0 && { timeout: timeoutMs / 1000 }),
     ...(limits !== undefined && { limits: Object.fromEntries(amountsIn(limits)) }),
+    ...(budget !== undefined && { budget: budgetBody(budget, onExhausted) }),
     ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
   };
+}
+
+function budgetBody(asked: NonNullable<TaskOptions["budget"]>, onExhausted: "wait" | "fail"): object {
+  return { ...budgetOnWire(taskBudget(asked, true)), on_exhausted: onExhausted };
 }
 
 function submissionOf(type: string, payload: unknown, options: TaskOptions): TaskSubmission {
   const { priority = 2, estimateMs = 30_000, maxAttempts = 3, backoffMs = 1000, timeoutMs = 0 } = options;
   const { idempotencyKey, limits = NONE, executor = EXECUTOR, runAt = -1, deadline = -1 } = options;
+  const { budget, onExhausted = "wait" } = options;
   return {
     executor,
     type,
@@ -220,6 +231,7 @@ function submissionOf(type: string, payload: unknown, options: TaskOptions): Tas
     maxAttempts,
     backoffMs,
     timeoutMs,
+    budget: budget === undefined ? NOTHING : taskBudget(budget, onExhausted === "wait"),
   };
 }
 

@@ -15,6 +15,19 @@ export {
   speculationTag,
 } from "./speculation.ts";
 export {
+  BUDGET_PARTS,
+  type BudgetOnWire,
+  type BudgetPart,
+  budgetOffWire,
+  budgetOnWire,
+  DEFAULT_BUDGET,
+  partOffWire,
+  partOnWire,
+  type TaskBudget,
+  taskBudget,
+  waitsWhenExhausted,
+} from "./task-budget.ts";
+export {
   type Alternative,
   type EndedAlternative,
   type Score,

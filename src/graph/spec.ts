@@ -1,4 +1,5 @@
 import type { Risk } from "./risk.ts";
+import type { TaskBudget } from "./task-budget.ts";
 
 /** Urgency of a task, 0 (critical) to 4 (best effort). */
 export type Priority = 0 | 1 | 2 | 3 | 4;
@@ -32,6 +33,8 @@ export interface TaskSpec {
   readonly risk: Risk;
   /** It asks to be tried in several ways at once. */
   readonly speculate: boolean;
+  /** What it may consume on its worker; empty: as much as it likes. */
+  readonly budget: TaskBudget;
 }
 
 export interface NodeSpec {

@@ -1,6 +1,7 @@
 import { invariant } from "../core/index.ts";
 import type { Risk } from "./risk.ts";
 import type { NodeSpec, Priority, TaskSpec } from "./spec.ts";
+import type { TaskBudget } from "./task-budget.ts";
 
 /**
  * A graph as it stands in the ledger: by columns, needs as indexes, equal task specifications once.
@@ -35,6 +36,7 @@ export type WireSpec = readonly [
   amounts?: readonly number[],
   risk?: Risk,
   speculate?: 0 | 1,
+  budget?: TaskBudget,
 ];
 
 /** Takes a graph without problems (see `findGraphProblems`). */
@@ -113,7 +115,8 @@ export function wireSpec(task: TaskSpec): WireSpec {
     task.held ? 1 : 0,
   ] as const;
   // What is as usual at the end is left out, as in ledgers from before there was anything else.
-  const { limits, amounts, risk } = task;
+  const { limits, amounts, risk, budget } = task;
+  if (budget.length > 0) return [...wire, limits, amounts, risk, task.speculate ? 1 : 0, budget];
   if (task.speculate) return [...wire, limits, amounts, risk, 1];
   if (risk !== "medium") return [...wire, limits, amounts, risk];
   if (amounts.length > 0) return [...wire, limits, amounts];
@@ -144,7 +147,8 @@ function readSpec(wire: WireSpec): TaskSpec {
     maxAttempts,
     ...rest
   ] = wire;
-  const [backoffMs, timeoutMs, held, limits = [], amounts = [], risk = "medium", speculate = 0] = rest;
+  const [backoffMs, timeoutMs, held, limits = [], amounts = [], risk = "medium", ...last] = rest;
+  const [speculate = 0, budget = []] = last;
   return {
     type,
     executor,
@@ -161,5 +165,6 @@ function readSpec(wire: WireSpec): TaskSpec {
     amounts,
     risk,
     speculate: speculate === 1,
+    budget,
   };
 }

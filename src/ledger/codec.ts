@@ -46,13 +46,16 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
     "resultBytes",
     "costMicros",
     "assessment",
+    "used",
   ],
-  AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry"],
+  AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry", "used"],
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
   AttemptLost: ["run", "node", "attempt", "startedAt"],
   AttemptCancelled: ["run", "node", "attempt", "startedAt"],
   ReportRefused: ["run", "node", "attempt", "report", "code"],
   CancelRequested: ["run", "node"],
+  TaskBudgetExhausted: ["run", "node", "attempt", "part", "recharges"],
+  TaskRecharged: ["run", "node", "attempt", "amounts"],
   AgentConfigured: ["zone", "agent", "max", "rateCount", "ratePeriodMs"],
   ZoneConfigured: ["zone", "max"],
   LimitConfigured: ["zone", "name", "concurrency", "rateCount", "ratePeriodMs"],
@@ -122,6 +125,8 @@ export function decodeEvent(wire: unknown): LedgerEvent {
   invariant(fields !== undefined, `the event kind ${String(kind)} is known to this version`);
   const event: Record<string, unknown> = { kind };
   for (const [at, field] of fields.slice(0, values.length).entries()) {
+    // What is left out before something that is not.
+    if (values[at] === null && field === "assessment") continue;
     event[field] = field === "reason" ? reasonOf(values[at] as readonly unknown[]) : values[at];
   }
   return event as unknown as LedgerEvent;
@@ -160,14 +165,12 @@ function encodeSpec(spec: WireSpec): string {
 }
 
 function encodeFinished(event: AttemptFinished): string {
-  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment } = event;
-  const hash = quoted(resultHash);
-  const cost = assessment
-    ? `,${costMicros ?? 0},${JSON.stringify(assessment)}`
-    : costMicros === undefined
-      ? ""
-      : `,${costMicros}`;
-  return `["AttemptFinished",${run},${node},${attempt},${startedAt},${hash},${resultBytes}${cost}]`;
+  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment, used } = event;
+  const begun = `["AttemptFinished",${run},${node},${attempt},${startedAt},${quoted(resultHash)},${resultBytes}`;
+  if (assessment === undefined && used === undefined)
+    return costMicros === undefined ? `${begun}]` : `${begun},${costMicros}]`;
+  const told = used === undefined ? "" : `,[${used}]`;
+  return `${begun},${costMicros ?? 0},${JSON.stringify(assessment ?? null)}${told}]`;
 }
 
 function encodeReason(reason: Reason): string {

@@ -1,4 +1,11 @@
-import type { Risk, SpeculationCause, SpeculationSettings, WireGraph, WireSpec } from "../graph/index.ts";
+import type {
+  BudgetPart,
+  Risk,
+  SpeculationCause,
+  SpeculationSettings,
+  WireGraph,
+  WireSpec,
+} from "../graph/index.ts";
 import type { PlacementConfig, Reason, WorkerSpec } from "../placement/index.ts";
 import type { QueueConfig, RequestState } from "../queue/index.ts";
 
@@ -29,6 +36,8 @@ export type Input =
   | AttemptCancelled
   | ReportRefused
   | CancelRequested
+  | TaskBudgetExhausted
+  | TaskRecharged
   | AgentConfigured
   | ZoneConfigured
   | LimitConfigured
@@ -169,7 +178,9 @@ export interface AttemptFinished extends Ended {
   /** What it cost, in millionths; undefined in ledgers from before there was a cost: nothing. */
   readonly costMicros?: number;
   /** What its worker thinks of the result; undefined: no more than that there is one. */
-  readonly assessment?: Assessment;
+  readonly assessment?: Assessment | undefined;
+  /** What it consumed, in the order of `BUDGET_PARTS`; undefined: nobody counted. */
+  readonly used?: readonly number[];
 }
 
 /** What alternatives are compared by. Numbers are whole and not negative. */
@@ -188,6 +199,7 @@ export interface AttemptFailed extends Ended {
   readonly costMicros?: number;
   /** False: another attempt would fail in the same way. Undefined: it may be tried again. */
   readonly retry?: boolean;
+  readonly used?: readonly number[];
 }
 
 export interface AttemptTimedOut extends Ended {
@@ -223,6 +235,20 @@ export interface CancelRequested {
   readonly run: number;
   /** -1: the whole run. */
   readonly node: number;
+}
+
+/** A running attempt has used up a part of its budget, and waits until it is recharged. */
+export interface TaskBudgetExhausted extends OfAttempt {
+  readonly kind: "TaskBudgetExhausted";
+  readonly part: BudgetPart;
+  /** How often its worker has heard that it was recharged. What it said before the last time is no news. */
+  readonly recharges: number;
+}
+
+/** A running attempt may consume so much more, in the order of `BUDGET_PARTS`. */
+export interface TaskRecharged extends OfAttempt {
+  readonly kind: "TaskRecharged";
+  readonly amounts: readonly number[];
 }
 
 /** How many tasks of an agent run at once. Null: any number; undefined: as its zone or the configuration says. */

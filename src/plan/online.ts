@@ -173,6 +173,7 @@ const TASK: Omit<TaskSpec, "executor" | "limits" | "amounts" | "estimateMs" | "p
   timeoutMs: 0,
   held: false,
   speculate: false,
+  budget: [],
 };
 
 const GATE: TaskSpec = {

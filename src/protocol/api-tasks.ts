@@ -41,6 +41,51 @@ const Instant = Type.String({
   examples: ["2026-03-01T10:00:00Z"],
 });
 
+const PartCount = Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1 });
+
+const budgetParts = {
+  ops: Type.Optional(PartCount),
+  memory: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 64 })], {
+      description: "Bytes, or a size as text.",
+      examples: ["16MiB"],
+    }),
+  ),
+  spawn_count: Type.Optional(PartCount),
+  channel_ops: Type.Optional(PartCount),
+  syscalls: Type.Optional(PartCount),
+};
+
+export type RechargeBody = Static<typeof RechargeBody>;
+export const RechargeBody = Type.Object(budgetParts, {
+  additionalProperties: false,
+  minProperties: 1,
+  description: "How much more it may consume.",
+  examples: [{ ops: 50_000 }],
+});
+
+const BudgetAmounts = Type.Object({
+  ops: Type.Integer(),
+  memory: Type.Integer(),
+  spawn_count: Type.Integer(),
+  channel_ops: Type.Integer(),
+  syscalls: Type.Integer(),
+});
+
+const BudgetState = Type.Object(
+  {
+    given: BudgetAmounts,
+    on_exhausted: Type.Enum(["wait", "fail"]),
+    recharged: BudgetAmounts,
+    exhausted: OrNull(Type.String({ description: "What it has used up and waits for." })),
+    used: OrNull(BudgetAmounts),
+  },
+  {
+    title: "TaskBudget",
+    description: "What its attempt may consume; what it did is known at its end. Null: it has no budget.",
+  },
+);
+
 export type SubmitBody = Static<typeof SubmitBody>;
 export const SubmitBody = Type.Object(
   {
@@ -105,6 +150,26 @@ export const SubmitBody = Type.Object(
           description: "What it counts towards the limit named tokens.",
           examples: [50_000],
         }),
+      ),
+    ),
+    budget: Type.Optional(
+      OrNull(
+        Type.Object(
+          {
+            ...budgetParts,
+            on_exhausted: Type.Optional(
+              Type.Enum(["wait", "fail"], {
+                default: "wait",
+                description: "Whether it waits until it is recharged, or fails, when a part is used up.",
+              }),
+            ),
+          },
+          {
+            additionalProperties: false,
+            description: "What an attempt may consume on its worker; what is left out has a default.",
+            examples: [{ ops: 50_000, syscalls: 20 }],
+          },
+        ),
       ),
     ),
     max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 101, default: 3, examples: [3] })),
@@ -223,6 +288,7 @@ export const TaskAnswer = Type.Object(
       Type.Object({ fraction: OrNull(Type.Number()), message: OrNull(Type.String()) }, { title: "Progress" }),
     ),
     speculation: OrNull(TaskSpeculation),
+    budget: OrNull(BudgetState),
   },
   { title: "Task" },
 );

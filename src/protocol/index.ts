@@ -26,6 +26,7 @@ export type {
   LogEntry,
   PollAnswer,
   Progress,
+  Recharge,
   Registration,
   Report,
   ServerMessage,

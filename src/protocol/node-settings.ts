@@ -1,4 +1,4 @@
-import { RISKS, type Risk, type TaskSpec } from "../graph/index.ts";
+import { type BudgetPart, RISKS, type Risk, type TaskSpec, taskBudget } from "../graph/index.ts";
 import type { Faults, Path } from "./faults.ts";
 import { closest } from "./suggestion.ts";
 import {
@@ -39,6 +39,7 @@ export const STANDARD: Settings = {
   tokens: undefined,
   risk: "medium",
   speculate: false,
+  budget: [],
   env: {},
   cwd: undefined,
   payload: {},
@@ -79,6 +80,7 @@ const READERS: ReadonlyMap<string, Read> = new Map([
   ["resources", readResources],
   ["capabilities", readCapabilities],
   ["limits", readLimits],
+  ["budget", readBudget],
   ["env", readEnv],
   ["payload", readPayload],
 ]);
@@ -249,6 +251,39 @@ function readLimits(value: unknown, draft: Draft, at: Path, faults: Faults): voi
     else amounts.set(name, amount);
   }
   draft.limits = amounts;
+}
+
+const BUDGET: ReadonlyMap<string, BudgetPart> = new Map([
+  ["ops", "ops"],
+  ["memory", "memory"],
+  ["spawn_count", "spawnCount"],
+  ["channel_ops", "channelOps"],
+  ["syscalls", "syscalls"],
+]);
+
+function readBudget(value: unknown, draft: Draft, at: Path, faults: Faults): void {
+  if (!isMapping(value)) {
+    refuse(faults, at, refused("must be a map such as {ops: 50000, memory: 16MiB}", value));
+    return;
+  }
+  refuseUnknownKeys(value, [...BUDGET.keys(), "on_exhausted"], at, "budget", faults);
+  const asked: Partial<Record<BudgetPart, number>> = {};
+  for (const [key, part] of BUDGET) {
+    if (!Object.hasOwn(value, key)) continue;
+    const amount = part === "memory" ? parseMemoryBytes(value[key]) : parseCount(value[key]);
+    if (isRefusal(amount)) refuse(faults, [...at, key], amount);
+    else asked[part] = amount;
+  }
+  const { on_exhausted: then = "wait" } = value as { on_exhausted?: unknown };
+  if (then !== "wait" && then !== "fail")
+    refuse(faults, [...at, "on_exhausted"], refused("must be wait or fail", then));
+  draft.budget = taskBudget(asked, then === "wait");
+}
+
+function parseCount(value: unknown): number | Refusal {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32
+    ? (value as number)
+    : refused("must be a whole number from 0 to 4294967295", value);
 }
 
 function readNames(

@@ -61,12 +61,31 @@ export const Assessment = Type.Object({
   ),
 });
 
+const Amounts = Type.Object({
+  ops: Millis,
+  memory: Millis,
+  spawn_count: Millis,
+  channel_ops: Millis,
+  syscalls: Millis,
+});
+/** What an attempt with a budget has consumed. */
+const used = { used: Type.Optional(Amounts) };
+
+/** So much more than it was given may be consumed, in all, after so many times. */
+export type Recharge = Static<typeof Recharge>;
+export const Recharge = Type.Object({
+  ...attempt,
+  recharges: Type.Integer({ minimum: 1 }),
+  amounts: Amounts,
+});
+
 export type Report = Static<typeof Report>;
 export const Report = Type.Union([
   Type.Object({
     type: Type.Literal("finished"),
     ...begun,
     ...cost,
+    ...used,
     result: Type.Optional(Type.Unknown()),
     assessment: Type.Optional(Assessment),
   }),
@@ -74,6 +93,7 @@ export const Report = Type.Union([
     type: Type.Literal("failed"),
     ...begun,
     ...cost,
+    ...used,
     code: Type.String({ minLength: 1, maxLength: 64 }),
     message: Type.String({ maxLength: 10_000 }),
     /** False: trying again would fail again. */
@@ -83,10 +103,20 @@ export const Report = Type.Union([
   Type.Object({ type: Type.Literal("cancelled"), ...begun, ...cost }),
 ]);
 
+/** It has used up a part of its budget, after it was recharged so often. */
+const exhausted = {
+  exhausted: Type.Optional(
+    Type.Object({
+      part: Type.Enum(["ops", "memory", "spawn_count", "channel_ops", "syscalls"]),
+      recharges: Type.Integer({ minimum: 0 }),
+    }),
+  ),
+};
+
 /** All that the worker was given and whose end has not been acknowledged, and how it does. */
 export type Heartbeat = Static<typeof Heartbeat>;
 export const Heartbeat = Type.Object({
-  attempts: Type.Array(Type.Object(begun), { maxItems: 20_000 }),
+  attempts: Type.Array(Type.Object({ ...begun, ...exhausted }), { maxItems: 20_000 }),
   /** 0 to 1. */
   load: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   overloaded: Type.Optional(Type.Boolean()),
@@ -119,6 +149,10 @@ export const Assignment = Type.Object({
   payload: Type.Unknown(),
   /** 0: no limit. */
   timeout_ms: Millis,
+  /** What it may consume; without it, as much as it likes. */
+  budget: Type.Optional(Type.Object({ ...Amounts.properties, on_exhausted: Type.Enum(["wait", "fail"]) })),
+  /** What it may do, beside what every task may. */
+  capabilities: Type.Optional(Type.Array(Type.String())),
   /** The run and node that it belongs to. */
   run: Type.Optional(Type.String()),
   node: Type.Optional(Type.String()),
@@ -170,6 +204,7 @@ export const ServerMessage = Type.Union([
   }),
   Type.Object({ type: Type.Literal("assign"), assignments: Type.Array(Assignment) }),
   Type.Object({ type: Type.Literal("cancel"), attempts: Type.Array(Type.Object(attempt)) }),
+  Type.Object({ type: Type.Literal("recharge"), recharges: Type.Array(Recharge) }),
   Type.Object({ type: Type.Literal("drain") }),
   Type.Object({ type: Type.Literal("ack"), ref: Type.Integer(), ack: Ack }),
   /** In the order of the reports. */
@@ -188,5 +223,6 @@ export type PollAnswer = Static<typeof PollAnswer>;
 export const PollAnswer = Type.Object({
   assignments: Type.Array(Assignment),
   cancel: Type.Array(Type.Object(attempt)),
+  recharge: Type.Optional(Type.Array(Recharge)),
   drain: Type.Boolean(),
 });

@@ -68,9 +68,11 @@ export interface Launched<T> {
   recharge(budget: Partial<Budget>): void;
 }
 
-export type Outcome<T> =
+/** How a root ended, and what all of it consumed. */
+export type Outcome<T> = { readonly used: Budget } & (
   | { readonly kind: "success"; readonly value: T }
-  | { readonly kind: Exclude<OutcomeKind, "success">; readonly error: unknown };
+  | { readonly kind: Exclude<OutcomeKind, "success">; readonly error: unknown }
+);
 
 /** The root of everything: scheduler, clock, channels, budgets. Nothing here is shared with other runtimes. */
 export class Runtime implements AsyncDisposable {
@@ -186,10 +188,15 @@ export class Runtime implements AsyncDisposable {
     kernel.accounts.set(slot, budget);
     kernel.table.priority[slot] = 0;
     const fiber = kernel.table.fiber[slot] as Fiber<T>;
-    const outcome = outcomeOf<T>(fiber);
+    const granted = new Account(budget);
+    const used = () => {
+      granted.take(kernel.accounts.of(slot));
+      return granted.toBudget();
+    };
+    const outcome = outcomeOf<T>(fiber, used);
     kernel.global.push(slot);
     kernel.loop.offered(undefined);
-    return new Root<T>(kernel, fiber, outcome, () => opened);
+    return new Root<T>(kernel, fiber, granted, outcome, () => opened);
   }
 
   channel<T>(options: ChannelOptions | number = {}): Channel<T> {
@@ -266,16 +273,19 @@ class Root<T> implements Launched<T> {
   readonly outcome: Promise<Outcome<T>>;
   readonly #kernel: Kernel;
   readonly #fiber: Fiber<T>;
+  readonly #granted: Account;
   readonly #opened: () => NurseryCore | undefined;
 
   constructor(
     kernel: Kernel,
     fiber: Fiber<T>,
+    granted: Account,
     outcome: Promise<Outcome<T>>,
     opened: () => NurseryCore | undefined,
   ) {
     this.#kernel = kernel;
     this.#fiber = fiber;
+    this.#granted = granted;
     this.outcome = outcome;
     this.#opened = opened;
     this.result = outcome.then((ended) => {
@@ -312,17 +322,20 @@ class Root<T> implements Launched<T> {
       throw new BudgetExhausted(lacking, `the runtime has ${root.pool[lacking]} ${lacking} left`);
     root.pool.take(budget);
     core.pool.give(budget);
+    this.#granted.give(budget);
     exhaustions.refill(core, slotOfFiber(this.#fiber as unknown as Fiber));
   }
 }
 
-function outcomeOf<T>(fiber: Fiber<T>): Promise<Outcome<T>> {
+function outcomeOf<T>(fiber: Fiber<T>, usedOf: () => Budget): Promise<Outcome<T>> {
   return new Promise((resolve) => {
     whenOver(fiber as unknown as Fiber, (rank, value) => {
       const kind = OUTCOME_KINDS[rank] as OutcomeKind;
-      if (rank === SUCCEEDED) resolve({ kind: "success", value: value as T });
+      const used = usedOf();
+      if (rank === SUCCEEDED) resolve({ kind: "success", value: value as T, used });
       else
         resolve({
+          used,
           kind: kind as Exclude<OutcomeKind, "success">,
           error: value ?? new Cancelled("the fiber was cancelled", "FiberCancelled"),
         });

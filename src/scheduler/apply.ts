@@ -1,4 +1,5 @@
 import { invariant } from "../core/index.ts";
+import { BUDGET_PARTS } from "../graph/index.ts";
 import type {
   AgentConfigured,
   AttemptFinished,
@@ -13,13 +14,13 @@ import type {
   WorkerLost,
   WorkerRegistered,
 } from "../ledger/index.ts";
-import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
+import { NO_RUN, nodeOfKey, runOfKey, type TaskKey, taskKey, type Worker } from "../placement/index.ts";
 import { CostWindow, type Limit } from "../queue/index.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
 import { Speculated } from "./speculated.ts";
-import { DEFAULT_PERIOD_MS, type State } from "./state.ts";
+import { type Charge, DEFAULT_PERIOD_MS, type State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -68,6 +69,14 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       break;
     case "CancelRequested":
       if (event.node === -1) state.run(event.run).cancelRequested = true;
+      break;
+    case "TaskBudgetExhausted": {
+      const key = taskKey(event.run, event.node);
+      state.charges.set(key, { ...chargeOf(state, key), lacks: event.part });
+      break;
+    }
+    case "TaskRecharged":
+      recharge(state, taskKey(event.run, event.node), event.amounts);
       break;
     case "AgentConfigured":
       configureAgent(state, event, now);
@@ -273,8 +282,21 @@ function noteAlternative(state: State, number: number, now: number, finished?: A
   speculated?.end(of.at, { risk: spec.risk, worker, seq: state.seq, now }, finished);
 }
 
+const NO_CHARGE: Charge = { recharges: 0, amounts: BUDGET_PARTS.map(() => 0), lacks: undefined };
+
+export function chargeOf(state: State, key: TaskKey): Charge {
+  return state.charges.get(key) ?? NO_CHARGE;
+}
+
+function recharge(state: State, key: TaskKey, added: readonly number[]): void {
+  const { recharges, amounts } = chargeOf(state, key);
+  const sums = amounts.map((amount, at) => amount + (added[at] as number));
+  state.charges.set(key, { recharges: recharges + 1, amounts: sums, lacks: undefined });
+}
+
 /** Whatever an attempt holds is given back when it ends, however it ends. */
 function release(state: State, tasks: Tasks, node: number): void {
+  if (state.charges.size > 0) state.charges.delete(taskKey(tasks.number, node));
   const group = tasks.groupOf(node);
   state.fleet.release(state.worker(tasks.workerOf(node)), taskKey(tasks.number, node));
   state.shares.recordComplete(group.shareKey);

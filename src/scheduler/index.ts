@@ -1,5 +1,5 @@
 export type { RoomBarrier } from "./admission.ts";
-export { apply } from "./apply.ts";
+export { apply, chargeOf } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
 export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
@@ -10,7 +10,7 @@ export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export type { Run } from "./run.ts";
 export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
-export type { Speculated } from "./speculated.ts";
+export { type Speculated, UNASSESSED_PERMILLE } from "./speculated.ts";
 export { stageAfter, tierAt } from "./standing.ts";
 export { State } from "./state.ts";
 export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";

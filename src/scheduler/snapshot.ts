@@ -26,7 +26,7 @@ import {
 import type { Run } from "./run.ts";
 import type { AlternativeOf, Single } from "./singles.ts";
 import { type AlternativeEnd, Speculated } from "./speculated.ts";
-import { State, type ZoneTotals } from "./state.ts";
+import { type Charge, State, type ZoneTotals } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -53,6 +53,8 @@ export interface Snapshot {
   readonly paused: readonly string[];
   /** By zone the task that room is kept for; left out where there is none. */
   readonly roomFor?: readonly (readonly [zone: string, key: TaskKey])[];
+  /** Of attempts that were recharged or wait for that; left out where there are none. */
+  readonly charges?: readonly (readonly [key: TaskKey, charge: ChargeSnapshot])[];
   /** By zone when room may be kept again; left out where it never was. */
   readonly roomAgainAt?: readonly (readonly [zone: string, at: number])[];
   /** Left out where nobody has a rate. */
@@ -167,8 +169,17 @@ export function takeSnapshot(state: State): Snapshot {
     paused: [...state.paused].sort(compareText),
     ...(state.roomFor.size > 0 && { roomFor: sortedByKey(state.roomFor) }),
     ...(state.roomAgainAt.size > 0 && { roomAgainAt: sortedByKey(state.roomAgainAt) }),
+    ...(state.charges.size > 0 && { charges: ofCharges(state) }),
     totals: sortedByKey(state.totals).map(([zone, totals]) => [zone, { ...totals }] as const),
   };
+}
+
+type ChargeSnapshot = readonly [recharges: number, amounts: readonly number[], lacks: Charge["lacks"] | null];
+
+function ofCharges({ charges }: State): [TaskKey, ChargeSnapshot][] {
+  return [...charges]
+    .sort(([a], [b]) => a - b)
+    .map(([key, { recharges, amounts, lacks }]) => [key, [recharges, amounts, lacks ?? null]]);
 }
 
 function sortedByKey<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
@@ -210,6 +221,8 @@ export function restore(snapshot: Snapshot): State {
   for (const [zone, at] of snapshot.roomAgainAt ?? []) state.roomAgainAt.set(zone, at);
   for (const key of snapshot.paused) state.paused.add(key);
   for (const [zone, totals] of snapshot.totals) state.totals.set(zone, { ...totals });
+  for (const [key, [recharges, amounts, lacks]] of snapshot.charges ?? [])
+    state.charges.set(key, { recharges, amounts, lacks: lacks ?? undefined });
   for (const saved of snapshot.runs) restoreRun(state, saved);
   const specs = (snapshot.specs ?? []).map(taskSpecOf);
   for (const saved of snapshot.singles) restoreSingle(state, specs, saved);

@@ -95,7 +95,7 @@ describe("[G-08] the vote", () => {
     expect(events[1]).toMatchObject({
       winner: 0,
       by: "majority",
-      scores: [[40, 0, 15, 10, 5], null, [40, 0, 15, 10, 0]],
+      scores: [[40, 16, 15, 10, 5], null, [40, 16, 15, 10, 0]],
     });
     expect(loop.run("r").resultBytes[0]).toBe(10);
     const cancelled = { run: NO_RUN, node: 1, attempt: 1, startedAt: 1 };

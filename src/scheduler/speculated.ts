@@ -15,6 +15,9 @@ import { keptOf } from "./room.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
 
+/** How sure one may be of a result that its worker says nothing about. So one alone is enough, whatever its risk. */
+export const UNASSESSED_PERMILLE = 800;
+
 /** What an alternative came to, and where. */
 export interface AlternativeEnd extends EndedAlternative {
   readonly resultBytes: number;
@@ -40,13 +43,13 @@ export class Speculated {
     this.ends = new Array<undefined>(count).fill(undefined);
   }
 
-  /** Without a result it is out. What nobody assessed is taken to be as risky as what was asked for. */
+  /** Without a result it is out. What nobody assessed is taken to be as risky as what was asked for, and likely right. */
   end(
     at: number,
     { risk, worker, seq, now }: { risk: Risk; worker: number; seq: number; now: number },
     finished?: AttemptFinished,
   ): void {
-    const assessment = { verified: true, confidencePermille: 0, lines: 0, risk, ...finished?.assessment };
+    const assessment = { verified: true, confidencePermille: UNASSESSED_PERMILLE, lines: 0, risk, ...finished?.assessment };
     this.ends[at] = {
       is: "ended",
       ...assessment,

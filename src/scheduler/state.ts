@@ -1,5 +1,5 @@
 import { invariant, taskIdOf } from "../core/index.ts";
-import { speculationTag, type TaskSpec, taskSpecOf } from "../graph/index.ts";
+import { type BudgetPart, speculationTag, type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
   Candidates,
@@ -48,6 +48,15 @@ interface SharedSpec {
 /** What a rate without a period is counted in. */
 export const DEFAULT_PERIOD_MS = 1000;
 
+/** What became of the budget of an attempt. */
+export interface Charge {
+  readonly recharges: number;
+  /** In all, in the order of `BUDGET_PARTS`. */
+  readonly amounts: readonly number[];
+  /** What it has used up and waits for. */
+  readonly lacks: BudgetPart | undefined;
+}
+
 /** How many tasks of a zone have ended how. */
 export interface ZoneTotals {
   completed: number;
@@ -87,6 +96,8 @@ export class State {
   /** Executors of a zone, and with "" whole zones. */
   readonly paused: Set<string> = new Set();
   readonly totals: Map<string, ZoneTotals> = new Map();
+  /** Of attempts on workers, those that were recharged or wait for that. */
+  readonly charges: Map<TaskKey, Charge> = new Map();
 
   /** Tasks that have neither ended nor been given to a worker. */
   backlog = 0;

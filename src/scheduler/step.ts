@@ -1,5 +1,5 @@
 import { hash32, invariant } from "../core/index.ts";
-import type { Score } from "../graph/index.ts";
+import { BUDGET_PARTS, type Score } from "../graph/index.ts";
 import type {
   AttemptFinished,
   CancelRequested,
@@ -9,7 +9,9 @@ import type {
   RefusalCode,
   Report,
   RunSubmitted,
+  TaskBudgetExhausted,
   TaskFailed,
+  TaskRecharged,
   TaskSubmitted,
 } from "../ledger/index.ts";
 import {
@@ -18,9 +20,10 @@ import {
   runOfKey,
   shouldAccept,
   shouldThrottle,
+  taskKey,
   type Worker,
 } from "../placement/index.ts";
-import { apply } from "./apply.ts";
+import { apply, chargeOf } from "./apply.ts";
 import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
 import { zonedKey } from "./group.ts";
 import type { Run } from "./run.ts";
@@ -119,6 +122,9 @@ class Turn {
         return this.#refuseReport({ ...stimulus, kind: stimulus.report });
       case "CancelRequested":
         return this.#cancel(stimulus);
+      case "TaskBudgetExhausted":
+      case "TaskRecharged":
+        return this.#charge(stimulus);
       case "CreditsGranted":
         return this.#grant(stimulus);
       case "SchedulerConfigured":
@@ -284,6 +290,27 @@ class Turn {
     const code = known?.has(node) ? "stale" : "unknown";
     this.emit({ kind: "ReportRefused", run, node, attempt, report: kind, code });
     return { accepted: false, code };
+  }
+
+  /** Of an attempt with a budget, and for the first time. */
+  #charge(event: TaskBudgetExhausted | TaskRecharged): Reply {
+    const tasks = this.#state.tasksAt(event.run);
+    if (!tasks?.has(event.node)) return { accepted: false, code: "unknown" };
+    const { budget } = tasks.taskOf(event.node);
+    const isOf = isPlaced(tasks.statusOf(event.node)) && tasks.attemptOf(event.node) === event.attempt;
+    if (!isOf || budget.length === 0 || !this.#isNews(event)) return { accepted: false, code: "stale" };
+    this.emit(event);
+    return this.#accepted();
+  }
+
+  #isNews(event: TaskBudgetExhausted | TaskRecharged): boolean {
+    const { recharges, lacks, amounts } = chargeOf(this.#state, taskKey(event.run, event.node));
+    if (event.kind === "TaskBudgetExhausted")
+      return event.recharges === recharges && event.part !== lacks && BUDGET_PARTS.includes(event.part);
+    return (
+      event.amounts.length === amounts.length &&
+      event.amounts.every((one, at) => one >= 0 && Number.isSafeInteger(one + (amounts[at] as number)))
+    );
   }
 
   #cancel(event: CancelRequested): Reply {

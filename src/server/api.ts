@@ -1,4 +1,4 @@
-import type { Priority, SpeculationCause } from "../graph/index.ts";
+import type { BudgetPart, Priority, SpeculationCause, TaskBudget } from "../graph/index.ts";
 import type { VoteTaken } from "../ledger/index.ts";
 import type {
   Ack,
@@ -39,6 +39,8 @@ export interface Api {
   cancel(caller: Caller, id: string): Promise<boolean>;
   /** Puts a failed or cancelled task back into the queue. */
   retry(caller: Caller, id: string): Promise<TaskView | Refusal | undefined>;
+  /** Lets a running task consume more, in the order of `BUDGET_PARTS`. */
+  recharge(caller: Caller, id: string, amounts: readonly number[]): Promise<TaskView | Refusal | undefined>;
   why(caller: Caller, id: string): Promise<Explanation | undefined>;
   log(caller: Caller, id: string, afterLine: number, limit: number): Promise<readonly LogLine[] | undefined>;
   metrics(caller: Caller): Promise<Metrics>;
@@ -104,6 +106,8 @@ export interface TaskSubmission {
   readonly limits: readonly string[];
   /** What it counts towards each of them; empty: one each. */
   readonly amounts: readonly number[];
+  /** What it may consume; empty: as much as it likes. */
+  readonly budget: TaskBudget;
   readonly maxAttempts: number;
   readonly backoffMs: number;
   /** 0: no limit. */
@@ -143,6 +147,8 @@ export type RefusalCode =
   | "too-many-nodes"
   | "not-ended"
   | "part-of-a-run"
+  | "no-budget"
+  | "not-running"
   | "too-many-schedules"
   | "unreadable-task";
 
@@ -155,6 +161,17 @@ export interface TaskView extends Omit<TaskRow, "result"> {
     | undefined;
   /** Where it is, or was, tried in several ways at once, as long as its run is remembered. */
   readonly speculation: SpeculationView | undefined;
+  /** Undefined: it has none. */
+  readonly budget: BudgetView | undefined;
+}
+
+export interface BudgetView {
+  /** In the order of `BUDGET_PARTS`. */
+  readonly given: TaskBudget;
+  readonly recharged: readonly number[];
+  readonly exhausted: BudgetPart | undefined;
+  /** Undefined before its end. */
+  readonly used: readonly number[] | undefined;
 }
 
 export interface SpeculationView {

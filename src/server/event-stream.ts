@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Fact } from "../driver/index.ts";
-import { speculationTag } from "../graph/index.ts";
+import { budgetOnWire, partOnWire, speculationTag } from "../graph/index.ts";
 import type { LedgerEvent, RunSubmitted } from "../ledger/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { Caller, EventsFrom, StreamEvent } from "./api.ts";
@@ -185,6 +185,10 @@ function dataOf(state: State, event: LedgerEvent): Readonly<Record<string, unkno
       return { attempt: event.attempt };
     case "ReportRefused":
       return { attempt: event.attempt, report: event.report, code: event.code };
+    case "TaskBudgetExhausted":
+      return { attempt: event.attempt, part: partOnWire(event.part) };
+    case "TaskRecharged":
+      return { attempt: event.attempt, amounts: budgetOnWire(event.amounts) };
     case "TaskSpeculated":
       return { alternatives: event.count, because: event.because };
     case "VoteTaken":

@@ -1,5 +1,6 @@
 import type { Answer, Driver, Fact } from "../driver/index.ts";
-import type { Worker, WorkerSpec } from "../placement/index.ts";
+import { budgetOnWire, partOffWire } from "../graph/index.ts";
+import { taskKey, type Worker, type WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
   Assignment,
@@ -117,6 +118,9 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         case "CancelSignalled":
           if (taskId !== undefined) this.#cancel(taskId, event.attempt);
           break;
+        case "TaskRecharged":
+          if (taskId !== undefined) this.#recharge(taskId);
+          break;
         case "DrainRequested":
           this.#sessions.get(event.worker)?.askToDrain();
           break;
@@ -170,6 +174,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     // After the answer to the registration, which the transport sends first.
     setImmediate(() => {
       if (missing.length > 0) void this.#sendAssignments(missing);
+      for (const { id } of this.#placed.on(number)) this.#recharge(id);
       for (const { id, attempt } of cancelling) session.cancel({ task: id, attempt });
     });
     return session;
@@ -214,6 +219,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       listed.set(key, attempt.started_at);
       if (attempt.started_at >= 0 && now - attempt.started_at >= STARTED_AFTER_MS)
         this.#noteStarted(session, attempt, key);
+      if (attempt.exhausted) this.#noteExhausted(session, attempt, attempt.exhausted);
     }
     for (const [key, at] of session.listed) if (!listed.has(key)) this.#noteMissing(session, key, at);
     session.listed = listed;
@@ -336,6 +342,31 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     if (!placed) return;
     this.#sessions.get(placed.worker)?.cancel({ task: taskId, attempt });
     this.#giveUpSoon(taskId);
+  }
+
+  /** Tells its worker how much it was recharged in all, if at all. */
+  #recharge(taskId: string): void {
+    const placed = this.#placed.live(taskId);
+    const charge = placed && this.#options.driver.state.charges.get(taskKey(placed.run, placed.node));
+    if (!placed || !charge || charge.recharges === 0) return;
+    const { recharges, amounts } = charge;
+    const recharge = { task: taskId, attempt: placed.attempt, recharges, amounts: budgetOnWire(amounts) };
+    this.#sessions.get(placed.worker)?.recharge(recharge);
+  }
+
+  /** Each heartbeat says it, until it has been recharged. */
+  #noteExhausted(
+    session: Session,
+    { task, attempt }: AttemptName,
+    { part, recharges }: NonNullable<Heartbeat["attempts"][number]["exhausted"]>,
+  ): void {
+    const placed = this.#placed.live(task);
+    if (!placed || !this.isHeld(session, { task, attempt })) return;
+    const { run, node } = placed;
+    const lacks = partOffWire(part);
+    const charge = this.#options.driver.state.charges.get(taskKey(run, node));
+    if (charge?.lacks === lacks) return;
+    this.#submit({ kind: "TaskBudgetExhausted", run, node, attempt, part: lacks, recharges });
   }
 
   #giveUpSoon(taskId: string): void {

@@ -1,10 +1,11 @@
 import { compareText, taskIdOf } from "../core/index.ts";
-import { speculationTag } from "../graph/index.ts";
-import { nodeOfKey, runOfKey } from "../placement/index.ts";
+import { BUDGET_PARTS, speculationTag, type TaskBudget } from "../graph/index.ts";
+import type { TaskRecharged } from "../ledger/index.ts";
+import { NO_RUN, nodeOfKey, runOfKey, taskKey } from "../placement/index.ts";
 import { effectiveTier, startTier, type Tier } from "../queue/index.ts";
 import { isEnded, isPlaced, type Run, type State, Status, type Tasks } from "../scheduler/index.ts";
-import type { ListCursor, RowStatus, TaskFilter, TaskLine, TaskProgress } from "../store/index.ts";
-import type { Caller, SpeculationView } from "./api.ts";
+import type { ListCursor, RowStatus, TaskFilter, TaskLine, TaskProgress, TaskRow } from "../store/index.ts";
+import type { BudgetView, Caller, SpeculationView } from "./api.ts";
 
 export function isOpen(status: RowStatus): boolean {
   return status === "queued" || status === "running";
@@ -91,6 +92,30 @@ export function speculationOf(state: State, { run: of }: TaskName): SpeculationV
     }),
     outcome: outcome && { winner: outcome.winner, by: outcome.by },
   };
+}
+
+/** What a task may consume, and did, by what was asked and what the state knows of its attempt. */
+export function budgetOf(state: State, row: TaskRow): BudgetView | undefined {
+  const asked = givenIn(row.settings);
+  if (!asked) return undefined;
+  const place = locate(state, row);
+  const charge = place && state.charges.get(taskKey(place.run, place.node));
+  const recharged = charge?.amounts ?? row.recharged ?? asked.recharged;
+  return { ...asked, recharged, exhausted: charge?.lacks, used: row.used };
+}
+
+/** The budget that was asked for, of which nothing is known yet. */
+export function givenIn(settings: string): BudgetView | undefined {
+  // To see that there is none takes less than to read them.
+  if (!settings.includes('"budget":')) return undefined;
+  const { budget: given } = JSON.parse(settings) as { budget: TaskBudget };
+  return { given, recharged: BUDGET_PARTS.map(() => 0), exhausted: undefined, used: undefined };
+}
+
+export function rechargeOf(state: State, name: TaskName, amounts: readonly number[]): TaskRecharged {
+  const place = locate(state, name);
+  const { run, node } = place ?? { run: NO_RUN, node: -1 };
+  return { kind: "TaskRecharged", run, node, attempt: place?.tasks.attemptOf(node) ?? 0, amounts };
 }
 
 /** Ids of what has not ended; undefined where more than `most` tasks, of whomever, would have to be looked at. */

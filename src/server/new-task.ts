@@ -1,7 +1,7 @@
 import type { State } from "../scheduler/index.ts";
 import { QUEUED, type SubmittedTask } from "../store/index.ts";
 import type { TaskView } from "./api.ts";
-import { tierOf } from "./live-task.ts";
+import { givenIn, tierOf } from "./live-task.ts";
 
 /** A task as it was taken; what else there is to say about it is found out when somebody wants to know. */
 export class NewTask {
@@ -59,6 +59,7 @@ export class NewTask {
       effectiveTier: this.#effectiveTier(),
       progress: undefined,
       speculation: undefined,
+      budget: givenIn(task.settings),
     };
   }
 

@@ -41,14 +41,23 @@ import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
-import { isOpen, isVisible, locate, overlay, speculationOf, tierOf } from "./live-task.ts";
+import {
+  budgetOf,
+  isOpen,
+  isVisible,
+  locate,
+  overlay,
+  rechargeOf,
+  speculationOf,
+  tierOf,
+} from "./live-task.ts";
 import { overviewOf } from "./overview.ts";
 import { Paced } from "./paced.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { forecast, remainingOf } from "./run-plan.ts";
 import { SharedPlans } from "./shared-plans.ts";
-import { agentConfigured, payloadOf, requeueOf, typed } from "./stimuli.ts";
+import { agentConfigured, nodeSettings, payloadOf, requeueOf, typed } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
 import type { Traces } from "./traces.ts";
@@ -168,6 +177,24 @@ export class Service implements Api {
     return refusalOf(answer, this.#driver.now());
   }
 
+  async recharge(
+    caller: Caller,
+    id: string,
+    amounts: readonly number[],
+  ): Promise<TaskView | Refusal | undefined> {
+    const task = await this.task(caller, id);
+    if (!task) return undefined;
+    if (!task.budget)
+      return refusal("no-budget", "it was submitted without a budget, and uses what it likes");
+    if (task.status !== "running")
+      return refusal("not-running", `it is ${task.status}; only a running task can be recharged`);
+    const answer = await this.#driver.submit(
+      await this.#driver.read((state) => rechargeOf(state, task, amounts)),
+    );
+    if (!answer.accepted) return refusal("not-running", "its attempt has ended meanwhile");
+    return this.task(caller, id);
+  }
+
   async why(caller: Caller, id: string): Promise<Explanation | undefined> {
     const task = await this.task(caller, id);
     if (!task) return undefined;
@@ -202,7 +229,7 @@ export class Service implements Api {
     const attached: Attachment = {
       type: "run",
       payloads: graph.nodes.map(({ work }) => JSON.stringify(payloadOf(work))),
-      settings: graph.nodes.map(({ spec }) => JSON.stringify({ needs: spec.needs, ...trace })),
+      settings: graph.nodes.map(({ spec }) => JSON.stringify({ ...nodeSettings(spec), ...trace })),
     };
     const { zone, agent } = caller;
     const answer = await this.#driver.submit(
@@ -354,6 +381,7 @@ export class Service implements Api {
       effectiveTier,
       progress: said && { fraction: said.fraction, message: said.message },
       speculation: row.run && (await this.#driver.read((state) => speculationOf(state, row))),
+      budget: await this.#driver.read((state) => budgetOf(state, row)),
     };
   }
 

@@ -11,6 +11,7 @@ const BASE: TaskSubmission = {
   requestState: "pending",
   estimateMs: 1_000,
   boostMicros: 0,
+  budget: [],
   deadline: -1,
   runAt: -1,
   idempotencyKey: undefined,

@@ -20,6 +20,11 @@ export function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
   });
 }
 
+/** What a row of a node keeps of what was asked. */
+export function nodeSettings({ needs, task }: NodeSpec): object {
+  return task.budget.length > 0 ? { needs, budget: task.budget } : { needs };
+}
+
 type Work = RunSubmission["graph"]["nodes"][number]["work"];
 
 export function payloadOf(work: Work): unknown {
@@ -80,8 +85,8 @@ function sharedTerms(submission: TaskSubmission): Terms {
   return terms;
 }
 
-function namesSomething({ capabilities, limits, amounts }: TaskSubmission): boolean {
-  return capabilities.length + limits.length + amounts.length > 0;
+function namesSomething({ capabilities, limits, amounts, budget }: TaskSubmission): boolean {
+  return capabilities.length + limits.length + amounts.length + budget.length > 0;
 }
 
 /** Of tasks that name nothing. */
@@ -113,16 +118,15 @@ function termsByKey(submission: TaskSubmission): Terms {
 
 function termsKey(submission: TaskSubmission): string {
   const { type, executor, cpuMillicores, memoryBytes, estimateMs, priority } = submission;
-  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits, amounts } = submission;
-  const names =
-    capabilities.length + limits.length > 0 ? JSON.stringify([capabilities, limits, amounts]) : "";
+  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits, amounts, budget } = submission;
+  const names = namesSomething(submission) ? JSON.stringify([capabilities, limits, amounts, budget]) : "";
   // The numbers come first, and the lengths say where each name ends: no two submissions share a key by accident.
   return `${cpuMillicores},${memoryBytes},${estimateMs},${priority},${maxAttempts},${backoffMs},${timeoutMs},${type.length},${executor.length},${type}${executor}${names}`;
 }
 
 function specOf(submission: TaskSubmission): TaskSpec {
   const { type, executor, cpuMillicores, memoryBytes, estimateMs, priority } = submission;
-  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits, amounts } = submission;
+  const { maxAttempts, backoffMs, timeoutMs, capabilities, limits, amounts, budget } = submission;
   return {
     type,
     executor,
@@ -137,6 +141,7 @@ function specOf(submission: TaskSubmission): TaskSpec {
     held: false,
     limits,
     amounts,
+    budget,
     ...NEVER_SPECULATED,
   };
 }
@@ -145,7 +150,9 @@ function specOf(submission: TaskSubmission): TaskSpec {
 function settingsOf(submission: TaskSubmission) {
   const { cpuMillicores, memoryBytes, capabilities, limits, maxAttempts, backoffMs, timeoutMs } = submission;
   const amounts = submission.amounts.length > 0 ? { amounts: submission.amounts } : undefined;
-  return { cpuMillicores, memoryBytes, capabilities, limits, ...amounts, maxAttempts, backoffMs, timeoutMs };
+  const budget = submission.budget.length > 0 ? { budget: submission.budget } : undefined;
+  const names = { capabilities, limits, ...amounts, ...budget };
+  return { cpuMillicores, memoryBytes, ...names, maxAttempts, backoffMs, timeoutMs };
 }
 
 /** A task of no run is on no path that it could be critical for. */
@@ -166,6 +173,7 @@ export function requeueOf(task: TaskRow): TaskSubmitted {
       priority: task.priority as TaskSubmission["priority"],
       held: false,
       amounts: [],
+      budget: [],
       ...NEVER_SPECULATED,
       ...settings,
       capabilities: withType(settings.capabilities, type),

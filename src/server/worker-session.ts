@@ -5,6 +5,7 @@ import type {
   LogEntry,
   PollAnswer,
   Progress,
+  Recharge,
   Report,
   ServerMessage,
 } from "../protocol/index.ts";
@@ -62,6 +63,8 @@ export class Session implements WorkerSession {
   #cancels = new Map<string, AttemptName>();
   /** Cancels that an answer brought, and when. */
   #broughtCancels = new Map<string, { readonly attempt: AttemptName; readonly atMs: number }>();
+  #recharges = new Map<string, Recharge>();
+  #hasNewRecharge = false;
   #polls = 0;
   #drain = false;
   #saidDrain = false;
@@ -101,6 +104,14 @@ export class Session implements WorkerSession {
     const { task, attempt: n } = attempt;
     if (this.#send({ type: "cancel", attempts: [{ task, attempt: n }] })) return;
     this.#cancels.set(attemptKey(attempt), { task, attempt: n });
+    this.#wake();
+  }
+
+  /** Until the attempt ends: a worker applies each once, whichever way it hears of it. */
+  recharge(recharge: Recharge): void {
+    if (this.#send({ type: "recharge", recharges: [recharge] })) return;
+    this.#recharges.set(attemptKey(recharge), recharge);
+    this.#hasNewRecharge = true;
     this.#wake();
   }
 
@@ -151,7 +162,14 @@ export class Session implements WorkerSession {
       this.#polls--;
     }
     const assignments = [...this.#waiting.values()];
-    const answer = { assignments, cancel: [...this.#cancels.values()], drain: this.#drain };
+    const recharge = this.#openRecharges();
+    this.#hasNewRecharge = false;
+    const answer = {
+      assignments,
+      cancel: [...this.#cancels.values()],
+      ...(recharge.length > 0 && { recharge }),
+      drain: this.#drain,
+    };
     // It is in every answer from now on, in case one is lost; but it is news only once.
     this.#saidDrain = this.#drain;
     for (const [key, assignment] of this.#waiting) this.#brought.set(key, assignment);
@@ -169,7 +187,15 @@ export class Session implements WorkerSession {
   }
 
   get #hasNews(): boolean {
-    return this.#waiting.size > 0 || this.#cancels.size > 0 || (this.#drain && !this.#saidDrain);
+    const isAsked = this.#hasNewRecharge || (this.#drain && !this.#saidDrain);
+    return this.#waiting.size > 0 || this.#cancels.size > 0 || isAsked;
+  }
+
+  /** In every answer, in case one is lost. */
+  #openRecharges(): Recharge[] {
+    for (const [key, recharge] of this.#recharges)
+      if (!this.#host.isHeld(this, recharge)) this.#recharges.delete(key);
+    return [...this.#recharges.values()];
   }
 
   #bringAgain({ attempts }: Heartbeat): void {

@@ -2,13 +2,20 @@
 
 import { sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
-import type { Risk } from "../graph/index.ts";
+import {
+  type BudgetOnWire,
+  budgetOffWire,
+  budgetOnWire,
+  type Risk,
+  type TaskSpec,
+  waitsWhenExhausted,
+} from "../graph/index.ts";
 import type { Input, Report as ReportEvent } from "../ledger/index.ts";
 import type { Worker, WorkerSpec } from "../placement/index.ts";
 import type { Assignment, Registration, Report } from "../protocol/index.ts";
-import type { State } from "../scheduler/index.ts";
+import { type State, UNASSESSED_PERMILLE } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
-import { withTypes } from "./task-types.ts";
+import { apart, withTypes } from "./task-types.ts";
 
 interface ReportStimulus {
   readonly stimulus: ReportEvent;
@@ -25,10 +32,16 @@ export function reportStimulus(
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
     case "finished":
-      return assessed(finishedStimulus(of, report.result, costMicros, maxResultBytes), report, spec.risk);
+      return metered(
+        assessed(finishedStimulus(of, report.result, costMicros, maxResultBytes), report, spec.risk),
+        report,
+      );
     case "failed": {
       const { code, message, retry = true } = report;
-      return { stimulus: { kind: "AttemptFailed", ...of, code, message, costMicros, retry } };
+      return metered(
+        { stimulus: { kind: "AttemptFailed", ...of, code, message, costMicros, retry } },
+        report,
+      );
     }
     case "timed_out":
       return { stimulus: { kind: "AttemptTimedOut", ...of } };
@@ -43,12 +56,19 @@ function assessed(
   riskAsked: Risk,
 ): ReportStimulus {
   if (!assessment || stimulus.kind !== "AttemptFinished") return { stimulus, ...(attached && { attached }) };
-  const { verified = true, confidence = 0, lines = 0, risk = riskAsked } = assessment;
+  const { verified = true, confidence = UNASSESSED_PERMILLE / 1000, lines = 0, risk = riskAsked } = assessment;
   const confidencePermille = Math.round(confidence * 1000);
   return {
     stimulus: { costMicros: 0, ...stimulus, assessment: { verified, confidencePermille, lines, risk } },
     ...(attached && { attached }),
   };
+}
+
+/** What it consumed. */
+function metered(given: ReportStimulus, { used }: { used?: Partial<BudgetOnWire> }): ReportStimulus {
+  const { stimulus } = given;
+  if (!used || (stimulus.kind !== "AttemptFinished" && stimulus.kind !== "AttemptFailed")) return given;
+  return { ...given, stimulus: { costMicros: 0, ...stimulus, used: budgetOffWire(used) } };
 }
 
 const NO_RESULT = "null";
@@ -115,6 +135,19 @@ export function sameWorker(state: State, spec: WorkerSpec): Worker | undefined {
   return JSON.stringify(worker.spec) === JSON.stringify(spec) ? worker : undefined;
 }
 
+function budgetTerms({ budget, capabilities }: TaskSpec): Pick<Assignment, "budget" | "capabilities"> {
+  const named = apart(capabilities).capabilities;
+  return {
+    ...(budget.length > 0 && {
+      budget: {
+        ...budgetOnWire(budget),
+        on_exhausted: waitsWhenExhausted(budget) ? ("wait" as const) : ("fail" as const),
+      },
+    }),
+    ...(named.length > 0 && { capabilities: [...named] }),
+  };
+}
+
 /** An alternative has the payload of what it is an alternative of. */
 export function payloadIdOf({ id, alternative }: PlacedTask): string {
   return alternative?.of ?? id;
@@ -131,6 +164,8 @@ export function assignmentOf(task: PlacedTask, payload: string | undefined): Ass
     agent,
     payload: payload === undefined || payload === "" ? {} : JSON.parse(payload),
     timeout_ms: spec.timeoutMs,
+    // One is that of its type.
+    ...((spec.budget.length > 0 || spec.capabilities.length > 1) && budgetTerms(spec)),
   };
   if (runId === undefined || nodeId === undefined) return assignment;
   const ofRun = { ...assignment, run: runId, node: nodeId };

@@ -3,6 +3,7 @@ import type { Attachment } from "../driver/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import type { Stimulus } from "../scheduler/index.ts";
 import type { Agenda } from "./agenda.ts";
+import { aboutBudget } from "./charges.ts";
 import type { Host } from "./host.ts";
 import type { Model } from "./model.ts";
 import type { Network } from "./network.ts";
@@ -94,6 +95,11 @@ export class Clients {
     const open = [...this.#model.singles.values()];
     const task = open[choice % Math.max(1, open.length)];
     if (task) this.#host.receive({ kind: "CancelRequested", run: NO_RUN, node: task.node });
+  }
+
+  charge(choice: number): void {
+    const stimulus = aboutBudget(this.#model, choice);
+    if (stimulus) this.#host.receive(stimulus);
   }
 
   /** Puts a task that has ended back into the queue. */

@@ -30,6 +30,9 @@ export function compareStates(model: Model, state: State): void {
     () => `the state counts ${state.backlog} waiting, there are ${model.backlog}`,
   );
   for (const worker of model.sortedWorkers()) compareWorker(state, worker);
+  for (const task of model.placed()) compareCharge(state, task);
+  const charged = [...model.placed()].filter(({ charge }) => charge.recharges > 0 || charge.lacks !== "");
+  equal("charge", "attempts that were charged", state.charges.size, charged.length);
   for (const run of model.runs.values()) compareRun(state, run);
   for (const task of model.singles.values()) compareSingle(state, task);
   compareCounts(model, state);
@@ -108,6 +111,20 @@ function compareSingle(state: State, task: ModelTask): void {
     single.reservedMicros === task.reservedMicros,
     "credits",
     () => `${describeTask(task)} has ${single.reservedMicros} reserved, should have ${task.reservedMicros}`,
+    aboutTask(task),
+  );
+}
+
+/** What was recharged, and what is lacking. */
+function compareCharge(state: State, task: ModelTask): void {
+  const { recharges, amounts, lacks } = task.charge;
+  const charge = state.charges.get(keyOf(task));
+  demand(
+    (charge?.recharges ?? 0) === recharges &&
+      (charge?.lacks ?? "") === lacks &&
+      (charge?.amounts ?? amounts).join() === amounts.join(),
+    "charge",
+    () => `${describeTask(task)} has ${JSON.stringify(charge)}, should have ${JSON.stringify(task.charge)}`,
     aboutTask(task),
   );
 }

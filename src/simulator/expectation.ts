@@ -7,6 +7,7 @@ import type {
   TaskSubmitted,
 } from "../ledger/index.ts";
 import type { Stimulus } from "../scheduler/index.ts";
+import { isChargeNews } from "./charges.ts";
 import { isOverloaded } from "./facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { maxOf, reservedOf, runningOf } from "./model-admission.ts";
@@ -53,6 +54,9 @@ export function expectationOf(model: Model, stimulus: Stimulus, now: number): Ex
     case "AttemptLost":
     case "AttemptCancelled":
       return expectReport(model, stimulus);
+    case "TaskBudgetExhausted":
+    case "TaskRecharged":
+      return isChargeNews(model, stimulus) ? recorded : refused;
     case "CancelRequested": {
       if (stimulus.node === -1) {
         const run = model.runs.get(stimulus.run);

@@ -1,5 +1,6 @@
 import type { EventOf, LedgerEvent, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
+import { takeCharge } from "./charges.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf, lastOfStep, setLimit } from "./model-admission.ts";
 import { adjustRate, noteSubmission, setAgentRate } from "./model-rates.ts";
@@ -70,6 +71,10 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "CancelRequested":
       if (event.node === -1) model.runAt(event.run).cancelAsked = true;
       else model.taskAt(event).cancelAsked = true;
+      break;
+    case "TaskBudgetExhausted":
+    case "TaskRecharged":
+      takeCharge(model, event);
       break;
     case "AgentConfigured":
       set(model.agentMax, ofZone(event.zone, event.agent), event.max === -1 ? undefined : event.max);

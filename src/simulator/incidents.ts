@@ -21,6 +21,8 @@ export type Incident = { readonly atMs: number } & (
   | { readonly type: "jump clock"; readonly byMs: number }
   | { readonly type: "reconfigure"; readonly config: SchedulerConfig }
   | { readonly type: "cancel task" | "retry task"; readonly task: number }
+  /** Something is said about a budget; `choice` says what. */
+  | { readonly type: "charge"; readonly choice: number }
   /** What an operator says. */
   | { readonly type: "order"; readonly order: Order }
 );
@@ -159,6 +161,14 @@ function restlessLimit(random: Random, stormMs: number): Incident[] {
     const order = { kind, zone, name, concurrency: null, ...rate };
     return { atMs: random.int(0, stormMs), type: "order", order };
   });
+}
+
+export function randomCharges(random: Random, stormMs: number): Incident[] {
+  return Array.from({ length: random.int(0, 40) }, () => ({
+    type: "charge",
+    atMs: random.int(0, stormMs),
+    choice: random.int(0, 2 ** 30),
+  }));
 }
 
 function changed(random: Random, config: SchedulerConfig): SchedulerConfig {

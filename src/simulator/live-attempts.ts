@@ -56,6 +56,8 @@ export class LiveAttempts {
         break;
       }
       case "ReportRefused":
+      case "TaskBudgetExhausted":
+      case "TaskRecharged":
         break;
       default:
         if ("attempt" in event && !isDecision(event)) this.#attempts.delete(nameOf(event));

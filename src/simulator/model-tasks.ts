@@ -1,5 +1,5 @@
 import { taskIdOf } from "../core/index.ts";
-import { type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
+import { BUDGET_PARTS, type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import { NO_RUN, type WorkerSpec } from "../placement/index.ts";
 import type { StatusName } from "../scheduler/index.ts";
@@ -49,6 +49,7 @@ export interface ModelTask {
   /** The node that it is an alternative of, and its place among these. */
   readonly alternativeOf: { readonly of: ModelTask; readonly at: number } | undefined;
   speculation: ModelSpeculation | undefined;
+  charge: ModelCharge;
   holdsUpMs: number;
   status: StatusName;
   attempt: number;
@@ -81,6 +82,17 @@ export interface ModelWorker {
   readonly held: Set<ModelTask>;
   readonly executed: Set<string>;
   reservedFor: ModelTask | undefined;
+}
+
+/** What became of the budget of an attempt. */
+export interface ModelCharge {
+  recharges: number;
+  amounts: number[];
+  lacks: string;
+}
+
+export function noCharge(): ModelCharge {
+  return { recharges: 0, amounts: BUDGET_PARTS.map(() => 0), lacks: "" };
 }
 
 const LOOSE: ModelRun = {
@@ -221,6 +233,7 @@ function blank(
     submission: undefined,
     alternativeOf: undefined,
     speculation: undefined,
+    charge: noCharge(),
     holdsUpMs: -1,
     attempt: 0,
     worker: undefined,

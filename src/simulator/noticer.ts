@@ -78,6 +78,12 @@ export class Noticer {
       case "CancelRequested":
         if (event.node === -1) tally.count("run cancelled");
         break;
+      case "TaskBudgetExhausted":
+        tally.count("budget exhausted");
+        break;
+      case "TaskRecharged":
+        tally.count("budget recharged");
+        break;
       case "TaskAssigned":
         tally.count(
           event.reason.type === "Affinity"

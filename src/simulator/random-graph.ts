@@ -101,6 +101,7 @@ export function randomSpec(random: Random): TaskSpec {
     amounts: random.chance(0.6) ? limits.map(() => random.int(1, 4)) : [],
     risk: random.pick(RISKS),
     speculate: false,
+    budget: [],
   };
 }
 

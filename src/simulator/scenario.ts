@@ -1,8 +1,8 @@
-import { RISKS, taskSpecOf, type WireGraph, wireSpec } from "../graph/index.ts";
+import { RISKS, taskBudget, taskSpecOf, type WireGraph, wireSpec } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import { STRATEGIES, type WorkerSpec } from "../placement/index.ts";
 import { DEFAULT_CONFIG } from "../scheduler/index.ts";
-import { type Incident, randomIncidents } from "./incidents.ts";
+import { type Incident, randomCharges, randomIncidents } from "./incidents.ts";
 import type { Random } from "./random.ts";
 import {
   CAPABILITIES,
@@ -53,20 +53,23 @@ export function randomScenario(random: Random): Scenario {
   const stormMs = random.int(10, 90) * 1_000;
   const workers = randomWorkers(random.stream("workers"), stormMs);
   const runs = randomRuns(random.stream("runs"), stormMs);
-  const tasks = randomTasks(random.stream("tasks"), stormMs);
+  const tasks = withBudgets(random.stream("budgets"), randomTasks(random.stream("tasks"), stormMs));
   const config = randomConfig(random.stream("config"));
   return {
     config,
     workers,
     runs,
     tasks,
-    incidents: randomIncidents(random.stream("incidents"), {
-      stormMs,
-      workers: workers.length,
-      runSizes: runs.map(({ event }) => event.graph.ids.length),
-      tasks: tasks.length,
-      config,
-    }),
+    incidents: [
+      ...randomIncidents(random.stream("incidents"), {
+        stormMs,
+        workers: workers.length,
+        runSizes: runs.map(({ event }) => event.graph.ids.length),
+        tasks: tasks.length,
+        config,
+      }),
+      ...randomCharges(random.stream("charges"), stormMs),
+    ],
     weather: randomWeather(random.stream("weather")),
     calmAtMs: stormMs + 1_000,
     rescuer: {
@@ -115,12 +118,22 @@ function randomSpeculation(random: Random): Pick<SchedulerConfig, "speculation">
   };
 }
 
-/** Some nodes ask for alternatives. */
+/** Some nodes ask for alternatives, some have a budget. */
 function withAsking(random: Random, graph: WireGraph): WireGraph {
-  const specs = graph.specs.map((spec) =>
-    random.chance(0.2) ? wireSpec({ ...taskSpecOf(spec), speculate: true }) : spec,
-  );
+  const specs = graph.specs.map((spec) => {
+    const speculate = random.chance(0.2);
+    const budget = random.chance(0.3) ? taskBudget({}, true) : [];
+    return wireSpec({ ...taskSpecOf(spec), speculate, budget });
+  });
   return { ...graph, specs };
+}
+
+function withBudgets(random: Random, tasks: readonly PlannedTask[]): PlannedTask[] {
+  return tasks.map((task) => {
+    if (!random.chance(0.3)) return task;
+    const spec = wireSpec({ ...taskSpecOf(task.event.spec), budget: taskBudget({}, true) });
+    return { ...task, event: { ...task.event, spec } };
+  });
 }
 
 function randomWeather(random: Random): Weather {

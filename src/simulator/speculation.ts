@@ -152,7 +152,7 @@ export function endAlternative(model: Model, task: ModelTask, now: number, finis
   if (!of || !speculation || at === undefined) return;
   const assessment = finished?.assessment ?? {
     verified: true,
-    confidencePermille: 0,
+    confidencePermille: 800,
     lines: 0,
     risk: task.spec.risk,
   };

@@ -112,6 +112,8 @@ export const BRANCHES = [
   "vote: nobody",
   "vote before all have ended",
   "alternative retried",
+  "budget exhausted",
+  "budget recharged",
 ] as const;
 
 export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number];

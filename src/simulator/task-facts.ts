@@ -19,6 +19,7 @@ import {
   type ModelRun,
   type ModelTask,
   type ModelWorker,
+  noCharge,
   openDependents,
 } from "./model-tasks.ts";
 import { checkAssignment, checkOrder } from "./oracle.ts";
@@ -58,6 +59,7 @@ export function endAttempt(task: ModelTask, ending: ModelTask["ending"]): void {
     worker.freeMemory += task.spec.memoryBytes;
   }
   task.ending = ending;
+  task.charge = noCharge();
   task.status = task.status === "cancelling" ? "settlingCancel" : "settling";
 }
 

@@ -107,6 +107,9 @@ export class World {
       case "cancel node":
         this.#clients.cancelRun(runs[incident.run], incident.node);
         return;
+      case "charge":
+        this.#clients.charge(incident.choice);
+        return;
       case "cancel task":
         this.#clients.cancelTask(incident.task);
         return;

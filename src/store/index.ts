@@ -41,6 +41,7 @@ export {
   type TaskLine,
   type TaskProgress,
   type TaskRow,
+  type Usage,
 } from "./rows.ts";
 export type {
   Delivery,

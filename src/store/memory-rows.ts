@@ -15,6 +15,7 @@ import {
   type TaskFilter,
   type TaskLine,
   type TaskRow,
+  type Usage,
 } from "./rows.ts";
 
 /** How many tasks that ended are kept, and how many runs; the oldest are forgotten first. */
@@ -57,6 +58,7 @@ export class MemoryRows {
     for (const one of changes.progressed) this.#progress(one);
     for (const { id, progress, of } of changes.chosen)
       this.#progress({ id, progress: { ...progress, result: this.task(of)?.result } });
+    for (const usage of changes.usages) this.#use(usage);
     for (const { id, outcome, endedAt } of changes.runsEnded) this.#endRun(id, outcome, endedAt);
     this.#forgetOldest();
   }
@@ -201,6 +203,11 @@ export class MemoryRows {
     return { task: { ...task, payload, settings }, progress: { ...QUEUED, seq: task.submittedSeq } };
   }
 
+  #use({ id, used, recharged }: Usage): void {
+    const task = this.#tasks.get(id);
+    if (task) task.row = { ...task.row, used, recharged };
+  }
+
   #addKey(keyed: KeyedTask): void {
     const text = textOf(keyed);
     this.#keys.set(text, keyed);
@@ -308,6 +315,13 @@ function matches(row: TaskRow, { zone, agent, statuses, executor, type, runId }:
   );
 }
 
-function lineOf({ payload: _payload, result: _result, settings: _settings, ...line }: TaskRow): TaskLine {
+function lineOf({
+  payload: _payload,
+  result: _result,
+  settings: _settings,
+  used: _used,
+  recharged: _recharged,
+  ...line
+}: TaskRow): TaskLine {
   return line;
 }

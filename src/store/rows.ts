@@ -63,6 +63,12 @@ export interface ProgressedTask {
   readonly first?: { readonly zone: string; readonly agent: string; readonly seq: number } | undefined;
 }
 
+export interface Usage {
+  readonly id: string;
+  readonly used: readonly number[];
+  readonly recharged: readonly number[];
+}
+
 /** Payload and settings are those of the other task. */
 export interface AlternativeTask {
   readonly task: SubmittedTask;
@@ -90,10 +96,15 @@ export const QUEUED: TaskProgress = {
   seq: 0,
 };
 
-export interface TaskRow extends SubmittedTask, TaskProgress {}
+export interface TaskRow extends SubmittedTask, TaskProgress {
+  /** What its attempt consumed, where that was counted; only where one task is looked up. */
+  readonly used?: readonly number[] | undefined;
+  /** And what it had been recharged by. */
+  readonly recharged?: readonly number[] | undefined;
+}
 
 /** A row without what may be large. */
-export type TaskLine = Omit<TaskRow, "payload" | "result" | "settings">;
+export type TaskLine = Omit<TaskRow, "payload" | "result" | "settings" | "used" | "recharged">;
 
 /** The same key of the same agent in the same zone means the same task, until some time after it ended. */
 export interface IdempotencyKey {
@@ -129,6 +140,8 @@ export interface RowChanges {
   readonly progressed: readonly ProgressedTask[];
   /** Tasks of earlier blocks that have the result of another one, which ended in an earlier block. */
   readonly chosen: readonly ChosenTask[];
+  /** What attempts consumed that ended in this block. */
+  readonly usages: readonly Usage[];
   readonly keys: readonly KeyedTask[];
   readonly runs: readonly RunRow[];
   /** Runs of earlier blocks. */
@@ -144,6 +157,7 @@ export const NO_CHANGES: RowChanges = {
   alternatives: [],
   progressed: [],
   chosen: [],
+  usages: [],
   keys: [],
   runs: [],
   runsEnded: [],

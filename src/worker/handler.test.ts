@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { anAssignment } from "../../tests/worker-fixture.ts";
 import type { Report } from "../protocol/index.ts";
+import { Runtime } from "../runtime/index.ts";
 import { command, type Handler, isHandler, shellCommand, task } from "./handler.ts";
 import { TaskAttempt } from "./task-attempt.ts";
 
@@ -18,6 +19,8 @@ async function run(handler: Handler, payload: unknown, timeoutMs = 0): Promise<R
     logLimitBytes: 1024 * 1024,
     log: ({ stream, text }) => lines.push(`${stream}: ${text}\n`),
     progress() {},
+    beat() {},
+    runtime: () => Runtime.start(),
     warn() {},
   });
   const sinceMs = performance.now();

@@ -5,9 +5,10 @@
  *     export const thumbnail = command("convert", ["-", "png:-"]);
  */
 
+import type { Nursery, Steps } from "../runtime/index.ts";
 import { PermanentError } from "./permanent-error.ts";
 import { runProgram } from "./program.ts";
-import type { AttemptContext, TaskContext } from "./task-context.ts";
+import type { AttemptContext, FiberTaskContext, TaskContext } from "./task-context.ts";
 
 /** Known by a registered symbol, not by class: the tasks file may have a copy of this module of its own. */
 const HANDLER: unique symbol = Symbol.for("orrery.handler") as never;
@@ -27,6 +28,28 @@ export function task<Payload = unknown, Result = unknown>(
   run: (payload: Payload, context: TaskContext) => Result | Promise<Result>,
 ): Handler<Payload, Result> {
   return { [HANDLER]: true, run: async (payload, context) => run(payload, context), endsByForce: false };
+}
+
+/**
+ * A task of fibers: structured, cancelled as a whole, and held to the budget that it was submitted with. What it yields
+ * is for the runtime (see `orrery/runtime`):
+ *
+ *     export const crawl = fiberTask<{ urls: string[] }, number>(function* (nursery, { urls }) {
+ *       const pages = urls.map((url) => nursery.spawn(fetchPage, [url]));
+ *       let bytes = 0;
+ *       for (const page of pages) bytes += yield* page.join();
+ *       return bytes;
+ *     });
+ */
+export function fiberTask<Payload = unknown, Result = unknown>(
+  body: (nursery: Nursery, payload: Payload, context: FiberTaskContext) => Steps<Result>,
+): Handler<Payload, Result> {
+  return {
+    [HANDLER]: true,
+    run: (payload, context) =>
+      context.fibers((nursery, fiber) => body(nursery, payload, Object.assign(context, { fiber }))),
+    endsByForce: false,
+  };
 }
 
 /**

@@ -89,6 +89,9 @@ class PollConnection implements Connection {
     this.#note("progress", { progress });
   }
 
+  /** The next poll says it. */
+  beat(): void {}
+
   drain(): void {
     this.#note("drain", {});
   }
@@ -116,10 +119,11 @@ class PollConnection implements Connection {
     }
   }
 
-  #take({ assignments, cancel, drain }: PollAnswer): void {
+  #take({ assignments, cancel, recharge = [], drain }: PollAnswer): void {
     if (this.#closing.signal.aborted) return;
     if (assignments.length > 0) this.#host.assign(assignments);
     if (cancel.length > 0) this.#host.cancel(cancel);
+    if (recharge.length > 0) this.#host.recharge(recharge);
     if (drain) this.#host.drain();
   }
 

@@ -1,8 +1,10 @@
-import type { Assessment, Assignment, LogEntry, Progress, Report } from "../protocol/index.ts";
+import type { Assessment, Assignment, LogEntry, Progress, Recharge, Report } from "../protocol/index.ts";
+import type { Body, Runtime } from "../runtime/index.ts";
 import { checkedAssessment } from "./assessment.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { traced } from "./attempt-span.ts";
 import type { Handler } from "./handler.ts";
+import { Metered } from "./metered.ts";
 import { PacedProgress } from "./paced-progress.ts";
 import { jsonResult } from "./result.ts";
 import type { AttemptContext } from "./task-context.ts";
@@ -16,6 +18,10 @@ export interface AttemptHost {
   readonly logLimitBytes: number;
   log(entry: LogEntry): void;
   progress(progress: Progress): void;
+  /** It has something to say that does not wait for the next heartbeat. */
+  beat(): void;
+  /** Where fibers run, made when the first does. */
+  runtime(): Promise<Runtime>;
   /** For whoever looks after the worker. */
   warn(message: string): void;
 }
@@ -45,6 +51,7 @@ export class TaskAttempt {
   #endsByForce = false;
   #cost: number | undefined;
   #assessment: Assessment | undefined;
+  #metered: Metered | undefined;
 
   constructor(assignment: Assignment, host: AttemptHost) {
     this.key = keyOf(assignment);
@@ -116,6 +123,19 @@ export class TaskAttempt {
     this.#assessment = checkedAssessment(assessment);
   }
 
+  async fibers<T>(body: Body<T>): Promise<T> {
+    this.#metered = new Metered(this.assignment, () => this.#host.beat());
+    return await this.#metered.run(await this.#host.runtime(), body, this.signal);
+  }
+
+  get exhausted(): Metered["exhausted"] {
+    return this.#metered?.exhausted;
+  }
+
+  recharge(recharge: Recharge): void {
+    this.#metered?.recharge(recharge);
+  }
+
   /** What comes after it was given up is nobody's concern. */
   #end(reportOf: () => Report): void {
     const onEnd = this.#onEnd;
@@ -165,6 +185,7 @@ export class TaskAttempt {
     if (result !== undefined) report.result = result;
     if (this.#cost !== undefined) report.cost = this.#cost;
     if (this.#assessment !== undefined) report.assessment = this.#assessment;
+    if (this.#metered?.used) report.used = this.#metered.used;
     return report;
   }
 
@@ -179,7 +200,8 @@ export class TaskAttempt {
 
   #report(end: { type: Stop } | Failure): Report {
     const { task, attempt } = this.assignment;
-    return { ...end, task, attempt, started_at: this.startedAt, ...given("cost", this.#cost) };
+    const told = end.type === "failed" ? { ...end, ...given("used", this.#metered?.used) } : end;
+    return { ...told, task, attempt, started_at: this.startedAt, ...given("cost", this.#cost) };
   }
 }
 
@@ -235,6 +257,10 @@ class Context implements AttemptContext {
 
   get cost(): AttemptContext["cost"] {
     return (amount) => this.#attempt.addCost(amount);
+  }
+
+  get fibers(): AttemptContext["fibers"] {
+    return (body) => this.#attempt.fibers(body);
   }
 
   get assess(): AttemptContext["assess"] {

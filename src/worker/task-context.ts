@@ -1,4 +1,5 @@
 import type { Assessment } from "../protocol/index.ts";
+import type { Body, Fiber } from "../runtime/index.ts";
 
 /** What a handler knows about the attempt that it works on, and how it speaks to the server meanwhile. */
 export interface TaskContext {
@@ -28,9 +29,16 @@ export interface TaskContext {
   assess(assessment: Assessment): void;
 }
 
+/** The root of its fibers charges what the body itself does. */
+export interface FiberTaskContext extends TaskContext {
+  readonly fiber: Fiber;
+}
+
 /** What the worker adds for programs that it runs itself. */
 export interface AttemptContext extends TaskContext {
   /** How long a program may take to end once it was asked to. */
   readonly graceMs: number;
   output(stream: "stdout" | "stderr", text: string): void;
+  /** Runs a body as the root of fibers, within the attempt's budget. */
+  fibers<T>(body: Body<T>): Promise<T>;
 }

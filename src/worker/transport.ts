@@ -4,6 +4,7 @@ import type {
   Heartbeat,
   LogEntry,
   Progress,
+  Recharge,
   Registration,
   Report,
 } from "../protocol/index.ts";
@@ -23,6 +24,7 @@ export interface WorkerHost {
   heartbeat(): Heartbeat;
   assign(assignments: readonly Assignment[]): void;
   cancel(attempts: readonly AttemptName[]): void;
+  recharge(recharges: readonly Recharge[]): void;
   /** The server wants the worker to finish what it runs, and to leave. */
   drain(): void;
 }
@@ -40,6 +42,8 @@ export interface Connection {
   /** Logs and progress are let go where they cannot be sent. */
   log(entries: readonly LogEntry[]): void;
   progress(progress: Progress): void;
+  /** Says how things stand before the next heartbeat would, where it can. */
+  beat(): void;
   drain(): void;
   /** Resolves within a few seconds, whether or not the server heard it. */
   leave(): Promise<void>;

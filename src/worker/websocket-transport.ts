@@ -133,10 +133,14 @@ class WebSocketConnection implements Connection {
     this.#send({ type: "progress", progress });
   }
 
+  beat(): void {
+    this.#send({ type: "heartbeat", heartbeat: this.#host.heartbeat() });
+  }
+
   drain(): void {
     this.#send({ type: "drain" });
     // At once: what it no longer lists can begin elsewhere.
-    this.#send({ type: "heartbeat", heartbeat: this.#host.heartbeat() });
+    this.beat();
   }
 
   async leave(): Promise<void> {
@@ -179,6 +183,9 @@ class WebSocketConnection implements Connection {
         break;
       case "assign":
         this.#host.assign(message.assignments);
+        break;
+      case "recharge":
+        this.#host.recharge(message.recharges);
         break;
       case "cancel":
         this.#host.cancel(message.attempts);

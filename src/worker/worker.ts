@@ -10,6 +10,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RecentMap } from "../core/index.ts";
 import type { Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
+import type { Runtime } from "../runtime/index.ts";
 import { backOffMs, STEADY_MS } from "./back-off.ts";
 import type { Handlers } from "./handler.ts";
 import { LogQueue } from "./log-queue.ts";
@@ -66,6 +67,7 @@ export class Worker {
   #connections = 0;
   #saidDisconnected = false;
   #draining = false;
+  #runtime: Promise<Runtime> | undefined;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -76,6 +78,11 @@ export class Worker {
       logLimitBytes: options.logLimitBytes ?? 1024 * 1024,
       log: (entry) => this.#logs.add(entry),
       progress: (progress) => this.#connection?.progress(progress),
+      beat: () => this.#connection?.beat(),
+      runtime: () => {
+        this.#runtime ??= import("../runtime/index.ts").then(({ Runtime }) => Runtime.start());
+        return this.#runtime;
+      },
       warn: (message) => this.#observe({ type: "warning", message }),
     };
     this.#outbox = new Outbox((key) => this.#settle(key));
@@ -97,6 +104,7 @@ export class Worker {
     } finally {
       this.stop();
       this.#logs.stop();
+      await (await this.#runtime)?.close();
     }
   }
 
@@ -175,6 +183,9 @@ export class Worker {
     heartbeat: () => this.#heartbeat(),
     assign: (assignments) => this.#whenInUse(() => this.#assign(assignments)),
     cancel: (attempts) => this.#whenInUse(() => this.#cancel(attempts)),
+    recharge: (recharges) => {
+      for (const recharge of recharges) this.#held.get(keyOf(recharge))?.recharge(recharge);
+    },
     drain: () => this.#whenInUse(() => this.drain()),
   };
 
@@ -186,10 +197,11 @@ export class Worker {
 
   #heartbeat(): Heartbeat {
     return {
-      attempts: [...this.#held.values()].map(({ assignment: { task, attempt }, startedAt }) => ({
+      attempts: [...this.#held.values()].map(({ assignment: { task, attempt }, startedAt, exhausted }) => ({
         task,
         attempt,
         started_at: startedAt,
+        ...(exhausted && { exhausted }),
       })),
     };
   }

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { invariant } from "../../core/index.ts";
+import { budgetOnWire, partOnWire, waitsWhenExhausted } from "../../graph/index.ts";
 import type {
   RunAnswer,
   RunPlanAnswer,
@@ -9,7 +10,7 @@ import type {
 } from "../../protocol/api-schemas.ts";
 import { CLASS_NAMES, REQUEST_STATES, TIER_NAMES } from "../../queue/index.ts";
 import type { RunRow } from "../../store/index.ts";
-import type { RunPlanView, RunView, SpeculationView, TaskLineView, TaskView } from "../api.ts";
+import type { BudgetView, RunPlanView, RunView, SpeculationView, TaskLineView, TaskView } from "../api.ts";
 import { microsText } from "./amounts.ts";
 import { instantOrNull, instantText } from "./instants.ts";
 
@@ -19,12 +20,13 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Sends a task as JSON. Payload and result are texts of JSON already, and go as they are, however large. */
 export function sendTask(reply: FastifyReply, task: TaskView): FastifyReply {
-  const { payload, result = "null", progress, speculation } = task;
+  const { payload, result = "null", progress, speculation, budget } = task;
   const shown = progress && { fraction: progress.fraction ?? null, message: progress.message ?? null };
   const summary = JSON.stringify(taskSummary(task)).slice(0, -1);
   const rest = `"payload":${payload},"result":${result},"progress":${JSON.stringify(shown ?? null)}`;
   const tried = JSON.stringify(speculation ? speculationAnswer(speculation) : null);
-  return reply.type(JSON_TYPE).send(`${summary},${rest},"speculation":${tried}}`);
+  const consumed = JSON.stringify(budget ? budgetAnswer(budget) : null);
+  return reply.type(JSON_TYPE).send(`${summary},${rest},"speculation":${tried},"budget":${consumed}}`);
 }
 
 function speculationAnswer({
@@ -42,6 +44,16 @@ function speculationAnswer({
     })),
     winner: alternatives[outcome?.winner ?? -1]?.tag ?? null,
     decided_by: outcome?.by ?? null,
+  };
+}
+
+function budgetAnswer({ given, recharged, exhausted, used }: BudgetView): NonNullable<TaskAnswer["budget"]> {
+  return {
+    given: budgetOnWire(given),
+    on_exhausted: waitsWhenExhausted(given) ? "wait" : "fail",
+    recharged: budgetOnWire(recharged),
+    exhausted: exhausted === undefined ? null : partOnWire(exhausted),
+    used: used ? budgetOnWire(used) : null,
   };
 }
 

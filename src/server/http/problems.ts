@@ -17,6 +17,8 @@ const PROBLEMS = {
   "duplicate-run": [409, "A run with this id exists"],
   "not-ended": [409, "The task's status does not allow it"],
   "part-of-a-run": [409, "The task belongs to a run"],
+  "no-budget": [409, "The task has no budget"],
+  "not-running": [409, "The task does not run"],
   "no-standby": [409, "No other server can lead"],
   "too-many-schedules": [409, "The zone has too many schedules"],
   "unreadable-task": [409, "The schedule's task is not valid any more"],

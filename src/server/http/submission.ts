@@ -1,5 +1,5 @@
 import { canonicalJson, sha256Hex } from "../../core/index.ts";
-import { limitsOf, type Priority } from "../../graph/index.ts";
+import { limitsOf, type Priority, type TaskBudget, taskBudget } from "../../graph/index.ts";
 import { type ErrorItem, PRIORITY_NAMES, type SubmitBody } from "../../protocol/api-schemas.ts";
 import {
   parseCpuMillicores,
@@ -21,15 +21,18 @@ export type ReadSubmission =
   | { readonly ok: true; readonly submission: TaskSubmission }
   | { readonly ok: false; readonly errors: readonly ErrorItem[] };
 
+/** The value of a field, or its default; what is wrong with it is noted. */
+type Take = <Given>(
+  field: string,
+  given: Given | null | undefined,
+  byDefault: number,
+  parse: (given: Given) => number | UnitRefusal,
+) => number;
+
 /** A submission in the scheduler's units. The body has the right form already; here its values get their meaning. */
 export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
   const errors: ErrorItem[] = [];
-  const take = <Given>(
-    field: string,
-    given: Given | null | undefined,
-    byDefault: number,
-    parse: (given: Given) => number | UnitRefusal,
-  ): number => {
+  const take: Take = (field, given, byDefault, parse) => {
     if (given === undefined || given === null) return byDefault;
     const value = parse(given);
     if (typeof value === "number") return value;
@@ -63,6 +66,7 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
     memoryBytes: take("resources/memory", resources.memory, 0, parseMemoryBytes),
     capabilities: sortedNames(body.capabilities),
     ...limitsOf(amountsIn(body)),
+    budget: budgetOf(body, take),
     maxAttempts: body.max_attempts ?? DEFAULT_ATTEMPTS,
     backoffMs: take("retry_backoff", body.retry_backoff, DEFAULT_BACKOFF_MS, parseDurationMs),
     timeoutMs: body.timeout ? Math.max(1, take("timeout", body.timeout, 0, parseDurationMs)) : 0,
@@ -74,11 +78,24 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
   return { ok: true, submission };
 }
 
+function budgetOf({ budget }: SubmitBody, take: Take): TaskBudget {
+  if (!budget) return [];
+  const { memory, spawn_count, channel_ops, on_exhausted = "wait", ...rest } = budget;
+  const asked = {
+    ...rest,
+    ...(memory !== undefined && { memory: take("budget/memory", memory, 0, parseMemoryBytes) }),
+    ...(spawn_count !== undefined && { spawnCount: spawn_count }),
+    ...(channel_ops !== undefined && { channelOps: channel_ops }),
+  };
+  return taskBudget(asked, on_exhausted === "wait");
+}
+
 /** Equal for requests that ask for the same, in whichever order their keys stand and with or without the defaults. */
 function hashOf(submission: TaskSubmission, payload: unknown): string {
-  const { idempotencyKey: _key, bodyHash: _hash, amounts, ...asked } = submission;
+  const { idempotencyKey: _key, bodyHash: _hash, amounts, budget, ...asked } = submission;
   const uneven = amounts.length > 0 ? { amounts } : {};
-  return sha256Hex(canonicalJson({ ...asked, ...uneven, payload: payload ?? {} }));
+  const limited = budget.length > 0 ? { budget } : {};
+  return sha256Hex(canonicalJson({ ...asked, ...uneven, ...limited, payload: payload ?? {} }));
 }
 
 function isCounted(limits: SubmitBody["limits"] = [], name: string): boolean {

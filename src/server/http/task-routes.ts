@@ -1,9 +1,11 @@
 import { Type } from "typebox";
-import { Cancelled, LogAnswer, TaskAnswer, WhyAnswer } from "../../protocol/api-schemas.ts";
+import { budgetOffWire } from "../../graph/index.ts";
+import { Cancelled, LogAnswer, RechargeBody, TaskAnswer, WhyAnswer } from "../../protocol/api-schemas.ts";
+import { parseMemoryBytes } from "../../protocol/index.ts";
 import { sendTask } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { instantText } from "./instants.ts";
-import { problemOfRefusal } from "./problems.ts";
+import { invalid, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, notFound, PathId, REQUEST_TIMEOUT_MS, taskId, Wait } from "./route.ts";
 import { signalOf } from "./signal.ts";
 
@@ -72,6 +74,28 @@ function taskActions(app: App, { api }: Edge): void {
   );
 
   app.post(
+    "/task/:id/recharge",
+    {
+      config: { scopes: ["submit"] },
+      schema: {
+        summary: "Let a running task consume more than its budget",
+        tags: ["tasks"],
+        params: TaskId,
+        body: RechargeBody,
+        response: answers({ 200: TaskAnswer }),
+      },
+    },
+    async (request, reply) => {
+      const id = taskId(request.params.id);
+      const amounts = rechargeAmounts(request.body);
+      const task = id === undefined ? undefined : await api.recharge(callerOf(request), id, amounts);
+      if (!task) throw notFound("task");
+      if ("accepted" in task) throw problemOfRefusal(task);
+      return sendTask(reply, task);
+    },
+  );
+
+  app.post(
     "/task/:id/cancel",
     {
       ...act,
@@ -88,6 +112,13 @@ function taskActions(app: App, { api }: Edge): void {
       return { cancelled, task_id: request.params.id };
     },
   );
+}
+
+function rechargeAmounts({ memory, ...rest }: RechargeBody): number[] {
+  if (memory === undefined) return budgetOffWire(rest);
+  const bytes = parseMemoryBytes(memory);
+  if (typeof bytes === "number") return budgetOffWire({ ...rest, memory: bytes });
+  throw invalid([{ in: "body", pointer: "/memory", detail: bytes.refusal }]);
 }
 
 function whyRoute(app: App, { api }: Edge): void {

@@ -9,6 +9,7 @@ import {
   type RowChanges,
   type RunRow,
   type TaskProgress,
+  type Usage,
 } from "../rows.ts";
 import { arraysOf, type Columns, textOfValue } from "./parameters.ts";
 import { type Statement, sql } from "./sql.ts";
@@ -124,6 +125,12 @@ const FIRST_PROGRESS_KIND: Columns<First> = [...PROGRESS_KIND, ({ first }) => fi
 
 const FIRST_PROGRESS: Columns<First> = [...PROGRESS, ({ first }) => first.seq, ({ first }) => first.agent];
 
+const USAGES: Columns<Usage> = [
+  ({ id }) => id,
+  ({ used }) => `{${used}}`,
+  ({ recharged }) => `{${recharged}}`,
+];
+
 const KEYS: Columns<KeyedTask> = [
   ({ zone }) => zone,
   ({ agent }) => agent,
@@ -165,6 +172,7 @@ export function commitOf(block: Block, changes: RowChanges): Query {
   addKinds(parts, "progress", again, PROGRESS_KIND, PROGRESS);
   addColumns(parts, "alternatives", changes.alternatives, ALTERNATIVES);
   addColumns(parts, "chosen", changes.chosen, CHOSEN);
+  addColumns(parts, "usages", changes.usages, USAGES);
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
   addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);

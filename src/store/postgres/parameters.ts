@@ -46,7 +46,9 @@ function storable(text: string): string {
 
 /** A row without payload, settings and result, unless the record has them. */
 export function taskFrom(record: TaskRecord): TaskRow {
-  return { ...submittedFrom(record), ...progressFrom(record) };
+  const { used, recharged } = record as { used?: readonly string[]; recharged?: readonly string[] };
+  const usage = used && recharged && { used: used.map(Number), recharged: recharged.map(Number) };
+  return { ...submittedFrom(record), ...progressFrom(record), ...usage };
 }
 
 function submittedFrom(record: TaskRecord): SubmittedTask {

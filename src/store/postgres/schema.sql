@@ -38,6 +38,22 @@ AS $function$
     select is_number(value, 0, 1000000000) and (value #>> '{}') ~ '^\d+$'
   $function$;
 
+CREATE OR REPLACE FUNCTION is_budget(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    select case when jsonb_typeof(value) = 'object'
+                then (select coalesce(bool_and(case
+                        when part in ('ops', 'spawn_count', 'channel_ops', 'syscalls')
+                          then is_number(amount, 0, 4294967295) and (amount #>> '{}') ~ '^\d+$'
+                        when part = 'memory' then is_size(amount)
+                        when part = 'on_exhausted' then amount in ('"wait"', '"fail"')
+                        else false end), true)
+                      from jsonb_each(value) asked (part, amount))
+                else false end
+  $function$;
+
 CREATE OR REPLACE FUNCTION is_name(value jsonb)
  RETURNS boolean
  LANGUAGE sql
@@ -106,6 +122,10 @@ AS $function$
         end
       when field = 'tokens' then
         case when not is_amount(value) then 'must be a whole number from 0 to 1000000000' end
+      when field = 'budget' then
+        case when not is_budget(value)
+             then 'must be an object with ops, memory, spawn_count, channel_ops, syscalls or on_exhausted ("wait" or "fail") '
+                  'such as {"ops": 50000}' end
       when field = 'priority' then
         case when value not in ('"critical"', '"high"', '"normal"', '"low"', '"best_effort"')
              then 'must be critical, high, normal, low or best_effort' end
@@ -136,7 +156,7 @@ AS $function$
              then 'has a cpu that is no number of cores such as 0.5, nor millicores such as "500m"'
              when value ? 'memory' and not is_size(value -> 'memory')
              then 'has a memory that is no whole number of bytes, nor a size such as "512MiB"' end
-      else 'is unknown; known are agent, boost, capabilities, deadline, estimated_service_time, executor, '
+      else 'is unknown; known are agent, boost, budget, capabilities, deadline, estimated_service_time, executor, '
            'idempotency_key, limits, max_attempts, priority, request_state, resources, retry_backoff, run_at, '
            'timeout, tokens and zone'
     end
@@ -397,6 +417,13 @@ create table submissions (
   payload text not null,
   constraint submissions_pkey PRIMARY KEY (id)
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+
+create table usages (
+  id text collate "C" not null,
+  used bigint[] not null,
+  recharged bigint[] not null,
+  constraint usages_pkey PRIMARY KEY (id)
+);
 
 create table webhook_cursor (
   only_row boolean not null default true,

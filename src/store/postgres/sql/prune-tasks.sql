@@ -13,6 +13,8 @@ with dropped as (
   returning id
 ), dropped_submissions as (
   delete from submissions where id = any (array(select id from dropped))
+), dropped_usages as (
+  delete from usages where id = any (array(select id from dropped))
 ), dropped_keys as (
   delete from idempotency_keys where task_id = any (array(select id from dropped))
 ), dropped_logs as (
