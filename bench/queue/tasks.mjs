@@ -20,7 +20,7 @@ export function taskOf(number) {
     requestState: "pending",
     estimateMs: ESTIMATES_MS[number % ESTIMATES_MS.length] ?? 1_000,
     boostMicros: 0,
-  budget: [],
+    budget: [],
     deadline: -1,
     runAt: -1,
     idempotencyKey: undefined,

@@ -60,6 +60,7 @@ describe("a graph file", () => {
             amounts: [],
             risk: "medium",
             speculate: false,
+            budget: [],
           },
         },
       },
@@ -87,6 +88,7 @@ describe("a graph file", () => {
             amounts: [],
             risk: "medium",
             speculate: false,
+            budget: [],
           },
         },
       },
@@ -118,6 +120,7 @@ describe("a graph file", () => {
       amounts: [],
       risk: "medium",
       speculate: false,
+      budget: [],
     });
     expect(nodeOf("resources: {cpu: 0}").spec.task.cpuMillicores).toBe(0);
   });

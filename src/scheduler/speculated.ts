@@ -49,7 +49,13 @@ export class Speculated {
     { risk, worker, seq, now }: { risk: Risk; worker: number; seq: number; now: number },
     finished?: AttemptFinished,
   ): void {
-    const assessment = { verified: true, confidencePermille: UNASSESSED_PERMILLE, lines: 0, risk, ...finished?.assessment };
+    const assessment = {
+      verified: true,
+      confidencePermille: UNASSESSED_PERMILLE,
+      lines: 0,
+      risk,
+      ...finished?.assessment,
+    };
     this.ends[at] = {
       is: "ended",
       ...assessment,

@@ -56,7 +56,12 @@ function assessed(
   riskAsked: Risk,
 ): ReportStimulus {
   if (!assessment || stimulus.kind !== "AttemptFinished") return { stimulus, ...(attached && { attached }) };
-  const { verified = true, confidence = UNASSESSED_PERMILLE / 1000, lines = 0, risk = riskAsked } = assessment;
+  const {
+    verified = true,
+    confidence = UNASSESSED_PERMILLE / 1000,
+    lines = 0,
+    risk = riskAsked,
+  } = assessment;
   const confidencePermille = Math.round(confidence * 1000);
   return {
     stimulus: { costMicros: 0, ...stimulus, assessment: { verified, confidencePermille, lines, risk } },

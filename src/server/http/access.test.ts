@@ -20,6 +20,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/task/{id}`]: ["read"],
   [`POST ${API}/task/{id}/cancel`]: ["submit"],
   [`POST ${API}/task/{id}/retry`]: ["submit"],
+  [`POST ${API}/task/{id}/recharge`]: ["submit"],
   [`GET ${API}/task/{id}/why`]: ["read"],
   [`GET ${API}/task/{id}/log`]: ["read"],
   [`GET ${API}/tasks`]: ["read"],
