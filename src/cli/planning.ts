@@ -7,14 +7,17 @@ import {
   type Levels,
   levelsOf,
   lowerBound,
+  maySpeculate,
   Online,
   ParallelScheduler,
   type Problem,
   type Project,
   type Schedule,
   Search,
+  type SpeculatedProject,
   speculate,
   wholeOrder,
+  withAlternatives,
 } from "../plan/index.ts";
 import { countOf } from "../words/index.ts";
 import type { PlanReport } from "./plan-report.ts";
@@ -59,7 +62,7 @@ export class Planner {
   async plan(original: Project, capacities: Readonly<Record<string, number>>): Promise<PlanReport> {
     const compiledFromMs = performance.now();
     this.#status.show(() => `planning ${countOf(original.activities.length, "node")}`);
-    const { project, speculated } = speculate(original, capacities, this.#options.speculation);
+    const { project, speculated, known } = await this.#speculate(original, capacities);
     const compiled = compile(project, capacities);
     // To say and to write what a plan comes to takes about twice as long as this did.
     const restMs = 2 * (performance.now() - compiledFromMs);
@@ -67,16 +70,33 @@ export class Planner {
     const hasTwo = speculated.length > 0;
     const firstMs = hasTwo ? (performance.now() + deadlineMs) / 2 : deadlineMs;
     try {
-      const found = await this.#find(project, compiled.problem, firstMs);
+      const found = await this.#find(project, compiled.problem, firstMs, known);
       const makespanWithout = hasTwo
         ? await this.#without(original, capacities, found, deadlineMs)
         : undefined;
-      const plan = assemble(project, compiled, found);
+      const plan = assemble(project, compiled, { ...found, speculated });
       return { project, plan, capacities, speculated, makespanWithout, seed: this.#options.seed };
     } finally {
       this.#status.clear();
       this.#effortFromMs = performance.now();
     }
+  }
+
+  /**
+   * What is tried in several alternatives, and what starts when where that is known with it: the live scheduler decides on
+   * each node when it is about to start, a search only on what can start now.
+   */
+  async #speculate(
+    original: Project,
+    capacities: Readonly<Record<string, number>>,
+  ): Promise<SpeculatedProject & { readonly known?: Schedule }> {
+    const { mode, speculation } = this.#options;
+    if (mode === "plan") return speculate(original, capacities, speculation);
+    if (!maySpeculate(original, speculation)) return { project: original, speculated: [] };
+    const online = new Online(original, compile(original, capacities, "used").problem);
+    if (!(await this.#play(original, online, speculation))) return { project: original, speculated: [] };
+    const { speculated } = online;
+    return { project: withAlternatives(original, speculated), speculated, known: online };
   }
 
   /** How long all would take if nothing were tried in several alternatives; a search is never longer than with them. */
@@ -88,7 +108,8 @@ export class Planner {
   ): Promise<number> {
     const { problem } = compile(project, capacities);
     const known = { starts, makespan: makespanOf(problem, starts) };
-    const found = await this.#find(project, problem, deadlineMs, known);
+    const isSearch = this.#options.mode === "plan";
+    const found = await this.#find(project, problem, deadlineMs, isSearch ? known : undefined);
     return makespanOf(problem, found.starts);
   }
 
@@ -97,7 +118,7 @@ export class Planner {
     const levels = levelsOf(problem);
     const bound = lowerBound(problem, levels);
     if (mode === "online") {
-      const { starts } = await this.#online(project, problem, levels);
+      const { starts } = given ?? (await this.#online(project, problem, levels));
       return { mode, starts, bound, schedules: 1 };
     }
     const isQuick = problem.size <= MOST_ONLINE_FIRST;
@@ -115,15 +136,19 @@ export class Planner {
   /** What the live scheduler would do; where it was stopped before that was known, something close to it. */
   async #online(project: Project, problem: Problem, levels: Levels): Promise<Schedule> {
     const online = new Online(project, problem);
-    const isKnown = await this.#pump(online.steps(this.#options.starvationMs), {
-      mayStop: () => true,
-      deadlineMs: Number.POSITIVE_INFINITY,
-      tell: () => `planning: ${formatTicks(online.makespan, project.unit)} so far`,
-    });
-    if (isKnown) return online;
+    if (await this.#play(project, online)) return online;
     const close = new ParallelScheduler(problem);
     close.schedule(wholeOrder(project, problem, levels));
     return close;
+  }
+
+  /** False if it was stopped before the end. */
+  async #play({ unit }: Project, online: Online, speculation?: SpeculationSettings): Promise<boolean> {
+    return await this.#pump(online.steps(this.#options.starvationMs, speculation), {
+      mayStop: () => true,
+      deadlineMs: Number.POSITIVE_INFINITY,
+      tell: () => `planning: ${formatTicks(online.makespan, unit)} so far`,
+    });
   }
 
   /** Lets others have their turn meanwhile. False if it was stopped before it ended. */

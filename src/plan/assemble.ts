@@ -1,5 +1,5 @@
 import { holdsUp, longestChain, slackOf } from "./critical-path.ts";
-import { packLanes } from "./lanes.ts";
+import { type Occupant, packLanes } from "./lanes.ts";
 import { type Levels, levelsOf } from "./levels.ts";
 import type { Bound } from "./lower-bound.ts";
 import { PassedOver } from "./passed-over.ts";
@@ -7,6 +7,7 @@ import type { Plan, Scheduled, Skip } from "./plan.ts";
 import type { Compiled, Problem } from "./problem.ts";
 import type { Activity, Project } from "./project.ts";
 import { readyOrder } from "./ready-order.ts";
+import type { Speculated } from "./speculated.ts";
 
 /** What a scheduler came to. */
 export interface Found {
@@ -15,6 +16,7 @@ export interface Found {
   readonly starts: Float64Array;
   readonly bound: Bound;
   readonly schedules: number;
+  readonly speculated?: readonly Speculated[];
 }
 
 /** All that a plan says, from the starts alone. */
@@ -25,7 +27,7 @@ export function assemble(project: Project, compiled: Compiled, found: Found): Pl
   const idOf = (n: number): string => activityAt(project, problem, n).id;
   const byStart = startOrder(problem, levels, found.starts);
   const order = readyOrder(project, problem, levels);
-  const schedule = scheduleOf(project, problem, levels, found.starts, byStart, new Set(chain));
+  const schedule = scheduleOf(project, problem, levels, found, byStart, new Set(chain));
   const makespan = schedule.reduce((latest, { finish }) => Math.max(latest, finish), 0);
   const { mode, bound, schedules } = found;
   return {
@@ -65,28 +67,29 @@ function scheduleOf(
   project: Project,
   problem: Problem,
   levels: Levels,
-  starts: Float64Array,
+  { starts, speculated = [] }: Found,
   byStart: readonly number[],
   critical: ReadonlySet<number>,
 ): Scheduled[] {
-  const spans = byStart.map((n) => {
+  const tagsOf = new Map(speculated.map(({ id, tags }) => [id, tags]));
+  const spanOf = (n: number): Occupant => {
     const start = starts[n] as number;
     return { start, finish: start + (problem.durations[n] as number) };
-  });
-  const lanes = packLanes(spans);
-  const schedule = byStart.map((n, at) => {
-    const { id, uses } = activityAt(project, problem, n);
-    const { start, finish } = spans[at] as (typeof spans)[number];
+  };
+  const timesOf = (n: number): number => tagsOf.get(activityAt(project, problem, n).id)?.length ?? 1;
+  const lanes = packLanes(
+    byStart.flatMap((n) => (tagsOf.size === 0 ? spanOf(n) : new Array(timesOf(n)).fill(spanOf(n)))),
+  );
+  let taken = 0;
+  const schedule = byStart.map((n): Scheduled => {
+    const { id, uses: resources } = activityAt(project, problem, n);
     const slack = slackOf(problem, levels, n);
-    return {
-      id,
-      start,
-      finish,
-      lane: lanes[at] as number,
-      resources: uses,
-      critical: critical.has(n),
-      slack,
-    };
+    const tags = tagsOf.get(id);
+    const lane = lanes[taken] as number;
+    const one = { id, ...spanOf(n), lane, resources, critical: critical.has(n), slack };
+    const alternatives = tags?.map((tag, at) => ({ tag, lane: lanes[taken + at] as number }));
+    taken += tags?.length ?? 1;
+    return alternatives ? { ...one, alternatives } : one;
   });
   // What starts together has taken lanes in its order, but not always rising ones; zero durations can share one.
   return schedule.sort((a, b) => a.start - b.start || a.lane - b.lane);

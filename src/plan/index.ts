@@ -17,5 +17,11 @@ export type {
 } from "./project.ts";
 export { wholeOrder } from "./ready-order.ts";
 export { type Schedule, Schedules } from "./schedules.ts";
-export { type Speculated, speculate } from "./speculated.ts";
+export {
+  maySpeculate,
+  type Speculated,
+  type SpeculatedProject,
+  speculate,
+  withAlternatives,
+} from "./speculated.ts";
 export { raiseStarving } from "./starvation.ts";

@@ -1,9 +1,18 @@
 import { Heap } from "../core/index.ts";
-import { limitsOf, type NodeSpec, type TaskSpec, wireGraph } from "../graph/index.ts";
-import type { LedgerEvent } from "../ledger/index.ts";
+import {
+  limitsOf,
+  type NodeSpec,
+  type SpeculationSettings,
+  speculationTag,
+  type TaskSpec,
+  wireGraph,
+} from "../graph/index.ts";
+import type { LedgerEvent, TaskSpeculated } from "../ledger/index.ts";
+import { NO_RUN } from "../placement/index.ts";
 import { DEFAULT_CONFIG, nextWakeAt, State, type Stimulus, step } from "../scheduler/index.ts";
 import type { Problem } from "./problem.ts";
 import type { Activity, Project } from "./project.ts";
+import { SLOTS, type Speculated } from "./speculated.ts";
 
 /**
  * What the live scheduler would do: the scheduler itself decides, on a clock that jumps from one end to the next, with
@@ -12,10 +21,15 @@ import type { Activity, Project } from "./project.ts";
  * What runs already is there twice: in a run of its own, which takes the resources before there are limits, and without
  * them among what is planned, so that others can wait for it. What has been ready for some time needs a gate, which opens
  * that long before the plan begins.
+ *
+ * Where nodes may be tried in several alternatives, the workers have the free slots only, since the scheduler counts these;
+ * for each that ends of what runs already there is one more. Alternatives take as long as their node, and agree.
  */
 export class Online {
   readonly starts: Float64Array;
   makespan = 0;
+  /** In the order in which they began. */
+  readonly speculated: Speculated[] = [];
   readonly #project: Project;
   readonly #problem: Problem;
   readonly #state = new State();
@@ -27,6 +41,12 @@ export class Online {
   readonly #ages: readonly number[];
   readonly #beginsAt: number;
   readonly #tasks = new Map<string, TaskSpec>();
+  /** The node of each alternative, by its number among the tasks of no run. */
+  readonly #nodeTried = new Map<number, number>();
+  /** How many slots may be given to the workers; what runs already may have more than there are. */
+  #freeSlots = Number.POSITIVE_INFINITY;
+  #workers = 0;
+  #hasFewSlots = false;
   readonly #ends = new Heap<Attempt>((a, b) => (a.endsAt - b.endsAt || a.run - b.run || a.node - b.node) < 0);
 
   constructor(project: Project, problem: Problem) {
@@ -43,14 +63,16 @@ export class Online {
   }
 
   /** Yields after every turn. What is ready for longer than the threshold rises. */
-  *steps(starvationMs: number): Generator<void, void> {
+  *steps(starvationMs: number, speculation?: SpeculationSettings): Generator<void, void> {
     const { running, size } = this.#problem;
     const holders = Array.from({ length: running }, (_, n) => this.#nodeOf(n, [], BEFORE));
     const config = configured(this.#project, starvationMs);
     this.#turn(0, [config, aWorker(BEFORE, running + this.#ages.length), ...submitted("running", holders)]);
+    this.#hasFewSlots = speculation !== undefined && this.#problem.resources.includes(SLOTS);
     this.#turn(0, [...limited(this.#problem), ...submitted("planned", this.#planned())]);
     while ((this.#ends.peek()?.endsAt ?? Number.POSITIVE_INFINITY) <= this.#beginsAt) this.#advance();
-    this.#turn(this.#beginsAt, [aWorker(HERE, size)]);
+    if (running > 0) this.#turn(this.#beginsAt, [aWorker(BEGUN, running)]);
+    this.#turn(this.#beginsAt, speculation ? this.#speculating(config, speculation) : [aWorker(HERE, size)]);
     while (this.#ends.size > 0) {
       this.#advance();
       yield;
@@ -70,8 +92,37 @@ export class Online {
     while (this.#ends.peek()?.endsAt === now) {
       const { endsAt: _, ...attempt } = this.#ends.pop() as Attempt;
       reports.push({ kind: "AttemptFinished", ...attempt, resultHash: "", resultBytes: 0 });
+      if (this.#isHolder(attempt.run)) reports.push(...this.#freed(this.#slotsOf(attempt.node)));
     }
     return reports;
+  }
+
+  /** Nothing waits at a worker for another, so that what is free is what nobody runs. */
+  #speculating(config: Configured, speculation: SpeculationSettings): Stimulus[] {
+    const { running, resources, capacities, size } = this.#problem;
+    const slots = resources.indexOf(SLOTS);
+    const configured = { ...config, config: { ...config.config, speculation, maxQueuePerWorker: 0 } };
+    if (slots === -1) return [configured, aWorker(HERE, size * speculation.maxParallelism)];
+    const slotless = aWorker(SLOTLESS, size * speculation.maxParallelism);
+    const taken = Array.from({ length: running }, (_, n) => this.#slotsOf(n)).reduce((a, b) => a + b, 0);
+    this.#freeSlots = -taken;
+    return [configured, slotless, ...this.#freed(capacities[slots] as number)];
+  }
+
+  #freed(slots: number): Stimulus[] {
+    this.#freeSlots += slots;
+    if (!Number.isFinite(this.#freeSlots) || this.#freeSlots <= 0) return [];
+    const more = aWorker(HERE, this.#freeSlots, `${HERE} ${this.#workers++}`);
+    this.#freeSlots = 0;
+    return [more];
+  }
+
+  #slotsOf(n: number): number {
+    return this.#activityOf(n).uses[SLOTS] ?? 0;
+  }
+
+  #isHolder(run: number): boolean {
+    return run === 0 && this.#problem.running > 0;
   }
 
   #turn(now: number, stimuli: readonly Stimulus[]): void {
@@ -80,10 +131,12 @@ export class Online {
   }
 
   #take(event: LedgerEvent, now: number): void {
+    if (event.kind === "TaskSpeculated") this.#speculate(event);
     if (event.kind !== "TaskAssigned") return;
-    const { run, node, attempt } = event;
-    const { durations, running, size } = this.#problem;
-    const isHolder = run === 0 && running > 0;
+    const { run, attempt } = event;
+    const node = run === NO_RUN ? (this.#nodeTried.get(event.node) as number) : event.node;
+    const { durations, size } = this.#problem;
+    const isHolder = this.#isHolder(run);
     const n = isHolder ? node : (this.#nodes[node] as number);
     if (!isHolder && node < size) this.starts[n] = now - this.#beginsAt;
     const begins = Math.max(now, this.#beginsAt);
@@ -91,7 +144,14 @@ export class Online {
       isHolder || node < size
         ? begins + (durations[n] as number)
         : begins - (this.#ages[node - size] as number);
-    this.#ends.push({ run, node, attempt, startedAt: now, endsAt });
+    this.#ends.push({ run, node: event.node, attempt, startedAt: now, endsAt });
+  }
+
+  #speculate({ node, first, count, because }: TaskSpeculated): void {
+    const { id } = this.#activityOf(this.#nodes[node] as number);
+    const tags = Array.from({ length: count }, (_, at) => speculationTag(at));
+    for (let at = 0; at < count; at++) this.#nodeTried.set(first + at, node);
+    this.speculated.push({ id, because, tags });
   }
 
   #planned(): NodeSpec[] {
@@ -103,7 +163,7 @@ export class Online {
         (need) => this.#activityOf(need).id,
       );
       const gate = this.#isFirst(n) ? gateOf.get(this.#ageOf(n)) : undefined;
-      return this.#nodeOf(n, gate === undefined ? ids : [gate], n < running ? undefined : HERE);
+      return this.#nodeOf(n, gate === undefined ? ids : [gate], n < running ? undefined : this.#runnerOf(n));
     });
     const gates = [...gateOf.values()].map((id) => ({
       id,
@@ -115,7 +175,12 @@ export class Online {
     return [...nodes, ...gates];
   }
 
-  /** `counts` says who runs it where it counts towards the limits; what does not is run here. */
+  /** What takes no slot is run by nobody who has only so many. */
+  #runnerOf(n: number): string {
+    return this.#hasFewSlots && this.#slotsOf(n) === 0 ? SLOTLESS : HERE;
+  }
+
+  /** `counts` says who runs it where it counts towards the limits; what does not runs already. */
   #nodeOf(n: number, needs: readonly string[], counts: string | undefined): NodeSpec {
     return { id: this.#activityOf(n).id, needs, task: this.#taskOf(n, counts), requestHash: "", done: false };
   }
@@ -123,15 +188,15 @@ export class Online {
   /** Equal ones are one object: a graph is put together in half the time. */
   #taskOf(n: number, counts: string | undefined): TaskSpec {
     const { resources, demands, durations } = this.#problem;
-    const { priority, risk } = this.#activityOf(n);
+    const { priority, risk, speculate } = this.#activityOf(n);
     const estimateMs = durations[n] as number;
     const wanted =
       counts === undefined ? [] : demands.subarray(n * resources.length, (n + 1) * resources.length);
-    const text = [counts, estimateMs, priority, risk, ...wanted].join(" ");
+    const text = [counts, estimateMs, priority, risk, speculate, ...wanted].join(" ");
     const known = this.#tasks.get(text);
     if (known) return known;
     const limits = limitsOf(new Map(Array.from(wanted, (amount, r) => [resources[r] as string, amount])));
-    const task = { ...TASK, ...limits, executor: counts ?? HERE, estimateMs, priority, risk };
+    const task = { ...TASK, ...limits, executor: counts ?? BEGUN, estimateMs, priority, risk, speculate };
     this.#tasks.set(text, task);
     return task;
   }
@@ -159,11 +224,15 @@ interface Attempt {
   readonly endsAt: number;
 }
 
-/** Who runs what is planned, and who runs what was before. */
+/** Who runs what is planned, what of that takes no slots, what was before, and what others wait for of that. */
 const HERE = "plan";
+const SLOTLESS = "slotless";
 const BEFORE = "before";
+const BEGUN = "begun";
 
-const TASK: Omit<TaskSpec, "executor" | "limits" | "amounts" | "estimateMs" | "priority" | "risk"> = {
+type Varying = "executor" | "limits" | "amounts" | "estimateMs" | "priority" | "risk" | "speculate";
+
+const TASK: Omit<TaskSpec, Varying> = {
   type: HERE,
   cpuMillicores: 0,
   memoryBytes: 0,
@@ -172,13 +241,20 @@ const TASK: Omit<TaskSpec, "executor" | "limits" | "amounts" | "estimateMs" | "p
   backoffMs: 0,
   timeoutMs: 0,
   held: false,
-  speculate: false,
   budget: [],
 };
 
 const GATE: TaskSpec = {
   ...TASK,
-  ...{ executor: BEFORE, limits: [], amounts: [], estimateMs: 0, priority: 2, risk: "medium" },
+  ...{
+    executor: BEFORE,
+    limits: [],
+    amounts: [],
+    estimateMs: 0,
+    priority: 2,
+    risk: "medium",
+    speculate: false,
+  },
 };
 
 /** By age. No activity has such a name. */
@@ -188,18 +264,20 @@ function gateNames({ activities }: Project, ages: readonly number[]): Map<number
   return new Map(ages.map((age) => [age, `${mark} ${age}`]));
 }
 
+type Configured = Extract<Stimulus, { kind: "SchedulerConfigured" }>;
+
 /** Where units are no time, no wait is too long. */
-function configured({ unit }: Project, starvationMs: number): Stimulus {
+function configured({ unit }: Project, starvationMs: number): Configured {
   const waits = { starveNodeMs: starvationMs, reserveAfterMs: DEFAULT_CONFIG.reserveAfterMs };
   const never = { starveNodeMs: Number.MAX_SAFE_INTEGER, reserveAfterMs: Number.MAX_SAFE_INTEGER };
   const config = { ...DEFAULT_CONFIG, ...(unit.name === "units" ? never : waits) };
   return { kind: "SchedulerConfigured", config };
 }
 
-function aWorker(executor: string, slots: number): Stimulus {
+function aWorker(executor: string, slots: number, id = executor): Stimulus {
   const served = { zone: HERE, zones: [], executors: [executor], capabilities: [] };
   const room = { cpuMillicores: 0, memoryBytes: 0, slots: Math.max(1, slots) };
-  return { kind: "WorkerRegistered", worker: { id: executor, endpoint: "", ...served, ...room } };
+  return { kind: "WorkerRegistered", worker: { id, endpoint: "", ...served, ...room } };
 }
 
 function submitted(runId: string, nodes: readonly NodeSpec[]): Stimulus[] {

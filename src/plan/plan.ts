@@ -34,6 +34,8 @@ export interface Scheduled {
   readonly critical: boolean;
   /** By how much it can be late without making the critical path longer. */
   readonly slack: number;
+  /** Where it is tried in several ways. Each has a lane, the first that of the node. */
+  readonly alternatives?: readonly { readonly tag: string; readonly lane: number }[];
 }
 
 /** The first of these that told it from the next in the order. */

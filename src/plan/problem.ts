@@ -13,7 +13,7 @@ export interface Problem {
   /** For each the index of its activity in the project, which is the order of submission. */
   readonly activity: Uint32Array;
   readonly durations: Float64Array;
-  /** Names of the resources that are limited and of which not all could be had at once. */
+  /** Names of the resources that are limited and of which, unless all are kept, not all could be had at once. */
   readonly resources: readonly string[];
   readonly capacities: Float64Array;
   /** How much of each resource: `demands[n * resources.length + r]`. */
@@ -38,8 +38,15 @@ export interface Compiled {
   readonly dangling: readonly { readonly id: string; readonly needs: string }[];
 }
 
-/** Resources that have no capacity are not limited. */
-export function compile(project: Project, capacities: Readonly<Record<string, number>>): Compiled {
+/**
+ * Resources that have no capacity are not limited. Where more may be taken than the activities say, those that suffice
+ * for them must be kept too.
+ */
+export function compile(
+  project: Project,
+  capacities: Readonly<Record<string, number>>,
+  keep: "scarce" | "used" = "scarce",
+): Compiled {
   const { activities } = project;
   const { lists, dangling } = openNeeds(activities);
   const needs = flattened(lists);
@@ -61,7 +68,7 @@ export function compile(project: Project, capacities: Readonly<Record<string, nu
       (lists[index] as readonly number[]).filter((need) => placeOf[need] === -1).map(idOf);
     skipped.set(id, skips.get(index) ?? { code: "Dependencies", waitsFor: waitsFor() });
   }
-  const problem = problemOf(activities, order, moved(needs, order, placeOf), capacities);
+  const problem = problemOf(activities, order, moved(needs, order, placeOf), capacities, keep);
   return { problem, skipped, cycles: named, dangling };
 }
 
@@ -157,9 +164,10 @@ function problemOf(
   order: readonly number[],
   needs: Neighbours,
   limits: Readonly<Record<string, number>>,
+  keep: "scarce" | "used",
 ): Problem {
   const planned = order.map((index) => activities[index] as Activity);
-  const resources = scarceResources(planned, limits);
+  const resources = resourcesOf(planned, limits, keep);
   const demands = new Float64Array(order.length * resources.length);
   let filled = 0;
   for (const { uses } of planned) for (const name of resources) demands[filled++] = uses[name] ?? 0;
@@ -177,13 +185,14 @@ function problemOf(
 }
 
 /** A resource that suffices for everything at once cannot decide anything. */
-function scarceResources(
+function resourcesOf(
   planned: readonly Activity[],
   limits: Readonly<Record<string, number>>,
+  keep: "scarce" | "used",
 ): readonly string[] {
   return Object.entries(limits).flatMap(([name, limit]) => {
     const wanted = planned.reduce((sum, { uses }) => sum + (uses[name] ?? 0), 0);
-    return wanted > limit ? [name] : [];
+    return wanted > (keep === "used" ? 0 : limit) ? [name] : [];
   });
 }
 

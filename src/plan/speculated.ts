@@ -30,35 +30,46 @@ export function speculate(
   capacities: Readonly<Record<string, number>>,
   settings: SpeculationSettings,
 ): SpeculatedProject {
-  if (!settings.enabled || !project.activities.some((one) => couldSpeculate(one, settings))) {
-    return { project, speculated: [] };
-  }
+  if (!maySpeculate(project, settings)) return { project, speculated: [] };
   const { problem } = compile(project, capacities);
   const levels = levelsOf(problem);
   const free = new Map(Object.entries(capacities));
   for (let n = 0; n < problem.running; n++) take(free, activityAt(project, problem, n), 1);
-  const found = new Map<number, Speculated>();
+  const speculated: Speculated[] = [];
   for (const { n } of readyOrder(project, problem, levels)) {
     const activity = activityAt(project, problem, n);
     if (timesFree(free, activity.uses) < 1) continue;
     const decision = decide(activity, slackOf(problem, levels, n) === 0, settings, free);
     take(free, activity, decision?.tags.length ?? 1);
-    if (decision) found.set(problem.activity[n] as number, decision);
+    if (decision) speculated.push(decision);
   }
-  if (found.size === 0) return { project, speculated: [] };
-  const activities = project.activities.map((activity, index) => {
-    const times = found.get(index)?.tags.length ?? 1;
-    return times === 1 ? activity : { ...activity, uses: multiplied(activity.uses, times) };
+  return { project: withAlternatives(project, speculated), speculated };
+}
+
+/** What is speculated takes what all of its alternatives take. */
+export function withAlternatives(project: Project, speculated: readonly Speculated[]): Project {
+  if (speculated.length === 0) return project;
+  const timesOf = new Map(speculated.map(({ id, tags }) => [id, tags.length]));
+  const activities = project.activities.map((activity) => {
+    const times = timesOf.get(activity.id);
+    return times === undefined ? activity : { ...activity, uses: multiplied(activity.uses, times) };
   });
-  return { project: { ...project, activities }, speculated: [...found.values()] };
+  return { ...project, activities };
 }
 
-/** A glance that spares most projects the rest. */
-function couldSpeculate({ speculate: asks, risk }: Activity, settings: SpeculationSettings): boolean {
-  return asks || settings.forceSpeculate || settings.autoTriggerRiskLevels.includes(risk);
+/** A glance that spares most projects the rest. Only what takes a slot is run by somebody, and could be run twice. */
+export function maySpeculate({ activities }: Project, settings: SpeculationSettings): boolean {
+  if (!settings.enabled) return false;
+  return activities.some(
+    ({ speculate: asks, risk, uses, state }) =>
+      state.is === "open" &&
+      (uses[SLOTS] ?? 0) > 0 &&
+      (asks || settings.forceSpeculate || settings.autoTriggerRiskLevels.includes(risk)),
+  );
 }
 
-/** Only what takes a slot is run by somebody, and could be run twice. */
+export const SLOTS = "slots";
+
 function decide(
   activity: Activity,
   critical: boolean,
