@@ -12,7 +12,7 @@ import {
   writeText,
 } from "./chart-cells.ts";
 import type { Palette } from "./output.ts";
-import type { PlanReport } from "./plan-report.ts";
+import { barsOf, type PlanReport, readyTimes } from "./plan-report.ts";
 import { formatTicks, labelsOf, rulerOf } from "./plan-words.ts";
 import { neutralise, padText, textWidth } from "./terminal-text.ts";
 import { axisLines, TimeScale } from "./time-scale.ts";
@@ -88,26 +88,22 @@ class PlanChart {
   }
 }
 
-function readyTimes({ plan, project }: PlanReport): Map<string, number> {
-  const finishes = new Map(plan.schedule.map(({ id, finish }) => [id, finish]));
-  const latest = (needs: readonly string[]): number =>
-    needs.reduce((at, need) => Math.max(at, finishes.get(need) ?? 0), 0);
-  return new Map(project.activities.map(({ id, needs }) => [id, latest(needs)]));
-}
-
 function nodeLines(chart: PlanChart, columns: number, palette: Palette): string[] {
   const { plan, project } = chart.report;
-  const ids = plan.schedule.map(({ id }) => id);
-  const labelOf = labelsOf(project, ids);
-  const labels = ids.map((id) => labelOf.get(id) ?? "");
-  const spans = plan.schedule.map(
+  const bars = barsOf(plan);
+  const labelOf = labelsOf(
+    project,
+    bars.map(({ id }) => id),
+  );
+  const labels = bars.map(({ id, tag = "" }) => `${labelOf.get(id) ?? ""} ${tag}`.trimEnd());
+  const spans = bars.map(
     ({ start, finish }) => `${formatTicks(start, project.unit)} → ${formatTicks(finish, project.unit)}`,
   );
   const labelWidth = Math.min(Math.floor(columns * LABEL_SHARE), Math.max(4, ...labels.map(textWidth)));
   const left = 2 + labelWidth + 2;
   const right = 2 + Math.max(0, ...spans.map(textWidth));
   const scale = chart.scale(columns - left - right);
-  const rows = plan.schedule.map((one, at) => {
+  const rows = bars.map((one, at) => {
     const cells = blankCells(scale.width);
     const readyAt = chart.readyAt(one);
     if (readyAt < one.start) fillCells(cells, ...chart.cover(scale, readyAt, one.start), WAIT, "dim");
@@ -125,17 +121,17 @@ function nodeLines(chart: PlanChart, columns: number, palette: Palette): string[
 }
 
 function laneLines(chart: PlanChart, columns: number, palette: Palette): string[] {
-  const { schedule } = chart.report.plan;
-  const lanes = schedule.reduce((most, { lane }) => Math.max(most, lane + 1), 0);
+  const bars = barsOf(chart.report.plan);
+  const lanes = bars.reduce((most, { lane }) => Math.max(most, lane + 1), 0);
   const shown = Math.min(lanes, MOST_ROWS);
   const left = `  lane ${shown}  `.length;
   const scale = chart.scale(columns - left);
   const rows = Array.from({ length: shown }, () => blankCells(scale.width));
   // The critical path is drawn last: among many short bars it must not be covered.
   for (const isCritical of [false, true]) {
-    for (const one of schedule) {
+    for (const one of bars) {
       const cells = one.critical === isCritical ? rows[one.lane] : undefined;
-      if (cells) drawBar(chart, cells, one, scale, one.id);
+      if (cells) drawBar(chart, cells, one, scale, `${one.id} ${one.tag ?? ""}`.trimEnd());
     }
   }
   const lines = rows.map((cells, lane) =>

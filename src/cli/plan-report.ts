@@ -1,4 +1,4 @@
-import type { Plan, Project, Speculated } from "../plan/index.ts";
+import type { Plan, Project, Scheduled, Speculated } from "../plan/index.ts";
 import { inUnit } from "./plan-words.ts";
 
 /** A plan with all that is told of it. */
@@ -9,12 +9,34 @@ export interface PlanReport {
   readonly speculated: readonly Speculated[];
   /** How long all would take without those alternatives, where there are any. */
   readonly makespanWithout: number | undefined;
+  /** Live, more nodes may be tried in several alternatives when they start. */
+  readonly mayDecideLater: boolean;
   readonly seed: number;
+}
+
+/** What is drawn as one bar: a node, or one of its alternatives. */
+export interface Bar extends Scheduled {
+  readonly tag?: string;
+}
+
+export function barsOf({ schedule }: Plan): Bar[] {
+  return schedule.flatMap(
+    (one): Bar | Bar[] => one.alternatives?.map((each) => ({ ...one, ...each })) ?? one,
+  );
+}
+
+/** When the last that each node needs ends. */
+export function readyTimes({ plan, project }: PlanReport): Map<string, number> {
+  const finishes = new Map(plan.schedule.map(({ id, finish }) => [id, finish]));
+  const latest = (needs: readonly string[]): number =>
+    needs.reduce((at, need) => Math.max(at, finishes.get(need) ?? 0), 0);
+  return new Map(project.activities.map(({ id, needs }) => [id, latest(needs)]));
 }
 
 /** For programs: times as numbers in the project's unit. */
 export function planJson({ project, plan, speculated, makespanWithout, seed }: PlanReport): object {
   const time = (ticks: number): number => inUnit(ticks, project.unit);
+  const startOf = new Map(plan.schedule.map(({ id, start }) => [id, start]));
   return {
     mode: plan.mode,
     unit: project.unit.name,
@@ -22,12 +44,13 @@ export function planJson({ project, plan, speculated, makespanWithout, seed }: P
     lowerBound: time(plan.lowerBound),
     lowerBoundBy: plan.lowerBoundBy,
     gap: plan.gap,
-    schedule: plan.schedule.map(({ id, start, finish, lane, resources }) => ({
+    schedule: plan.schedule.map(({ id, start, finish, lane, resources, alternatives }) => ({
       id,
       start: time(start),
       finish: time(finish),
       lane,
       resources,
+      ...(alternatives ? { alternatives } : {}),
     })),
     order: plan.order.map(({ id, reason: { code, slack, holdsUp } }) => ({
       id,
@@ -38,6 +61,7 @@ export function planJson({ project, plan, speculated, makespanWithout, seed }: P
     skipped: Object.fromEntries(plan.skipped),
     speculation: speculated.map(({ id, because, tags }) => ({
       id,
+      start: time(startOf.get(id) ?? 0),
       alternatives: tags.length,
       because,
       tags,

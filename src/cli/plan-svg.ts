@@ -1,6 +1,6 @@
 import type { Scheduled } from "../plan/index.ts";
 import { countOf } from "../words/index.ts";
-import type { PlanReport } from "./plan-report.ts";
+import { type Bar, barsOf, type PlanReport, readyTimes } from "./plan-report.ts";
 import { formatTicks, rulerOf } from "./plan-words.ts";
 
 /** A row for each node up to here; beyond, lanes are the rows. */
@@ -20,7 +20,7 @@ const INSET = 8;
 
 const STYLE = `
   svg { background: #fff; font: 12px system-ui, sans-serif; }
-  text { fill: #1f2328; } .dim { fill: #59636e; } .grid { stroke: #d1d9e0; }
+  text { fill: #1f2328; } .dim { fill: #59636e; } .grid { stroke: #d1d9e0; } .wait { stroke: #818b98; stroke-dasharray: 2 4; }
   .bar { fill: #a8cdf0; stroke: #fff; } .critical { fill: #f0a030; } .running { fill: #7cc88a; }
   @media (prefers-color-scheme: dark) {
     svg { background: #0d1117; } text { fill: #e6edf3; } .dim { fill: #9198a1; } .grid { stroke: #30363d; }
@@ -31,23 +31,24 @@ const STYLE = `
 export function planSvg(report: PlanReport): string {
   const { plan, project } = report;
   const by = plan.schedule.length <= MOST_BY_NODE ? "node" : "lane";
-  const lanes = plan.schedule.reduce((most, { lane }) => Math.max(most, lane + 1), 0);
-  const rows = by === "node" ? plan.schedule.length : Math.min(lanes, MOST_LANES);
+  const all = barsOf(plan);
+  const lanes = all.reduce((most, { lane }) => Math.max(most, lane + 1), 0);
+  const rows = by === "node" ? all.length : Math.min(lanes, MOST_LANES);
   const left = LABELS[by];
-  const longestLane = Math.ceil(
-    plan.schedule.length / Math.max(1, by === "node" ? plan.schedule.length : lanes),
-  );
+  const longestLane = Math.ceil(all.length / Math.max(1, by === "node" ? all.length : lanes));
   const width = Math.min(WIDTH.most, Math.max(WIDTH.least, left + longestLane * WIDTH.perBar));
   const perTick = (width - left - 20) / Math.max(1, plan.makespan);
-  const bars = barsOf(report, by, rows, perTick);
+  const bars = svgBars(report, all, by, rows, perTick);
+  const waits = by === "node" ? waitLines(report, all, left, perTick) : [];
   const height = HEAD + rows * ROW + 20;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(`Plan of ${project.name}`)}">
 <style>${STYLE}
 </style>
 <text x="10" y="20" font-weight="600">${escaped(project.name)}</text>
-<text x="10" y="38" class="dim">${escaped([...aboutPlan(report), ...notes(bars, lanes, rows, by)].join(" · "))}</text>
+<text x="10" y="38" class="dim">${escaped([...aboutPlan(report), ...notes(bars, lanes, rows, by), ...(waits.length > 0 ? ["dotted: ready, waiting"] : [])].join(" · "))}</text>
 ${gridLines(report, left, perTick, height)}
-${rowLabels(report, by, rows)}
+${rowLabels(report, all, by, rows)}
+${waits.join("\n")}
 ${bars.map((bar) => drawBar(bar, left, perTick)).join("\n")}
 </svg>
 `;
@@ -74,21 +75,41 @@ interface SvgBar {
   readonly count: number;
 }
 
-function barsOf(report: PlanReport, by: "node" | "lane", rows: number, perTick: number): SvgBar[] {
-  const { plan, project } = report;
+function svgBars(
+  { project }: PlanReport,
+  all: readonly Bar[],
+  by: "node" | "lane",
+  rows: number,
+  perTick: number,
+): SvgBar[] {
   const activities = new Map(project.activities.map((activity) => [activity.id, activity]));
-  const barOf = (one: Scheduled, at: number): SvgBar => {
+  const barOf = (one: Bar, at: number): SvgBar => {
     const { state, title = "" } = activities.get(one.id) ?? { state: { is: "open" } };
     const span = `${formatTicks(one.start, project.unit)} to ${formatTicks(one.finish, project.unit)}`;
     const kind = state.is === "running" ? "bar running" : one.critical ? "bar critical" : "bar";
     return {
       ...{ row: by === "node" ? at : one.lane, start: one.start, finish: one.finish, kind, count: 1 },
-      text: by === "node" ? laneText(one, perTick) : one.id,
-      tooltip: `${one.id}${title === "" ? "" : ` ${title}`}: ${span}, lane ${one.lane + 1}`,
+      text: by === "node" ? laneText(one, perTick) : nameOf(one),
+      tooltip: `${nameOf(one, title)}: ${span}, lane ${one.lane + 1}`,
     };
   };
-  const bars = plan.schedule.map(barOf).filter(({ row }) => row < rows);
+  const bars = all.map(barOf).filter(({ row }) => row < rows);
   return by === "node" ? bars : joined(bars, perTick);
+}
+
+function nameOf({ id, tag = "" }: Bar, title = ""): string {
+  return [id, title, tag].filter((part) => part !== "").join(" ");
+}
+
+/** From when a node is ready to when it starts. */
+function waitLines(report: PlanReport, all: readonly Bar[], left: number, perTick: number): string[] {
+  const readyAt = readyTimes(report);
+  return all.flatMap(({ id, start }, row) => {
+    const from = readyAt.get(id) ?? 0;
+    const y = HEAD + row * ROW + ROW / 2;
+    const [x1, x2] = [from, start].map((time) => round(left + time * perTick));
+    return from < start ? [`<line class="wait" x1="${x1}" y1="${y}" x2="${x2}" y2="${y}"/>`] : [];
+  });
 }
 
 /** Whole or not at all: cut off it would no longer say which. */
@@ -157,11 +178,11 @@ function gridLines(
   return lines.join("\n");
 }
 
-function rowLabels({ plan, project }: PlanReport, by: "node" | "lane", rows: number): string {
+function rowLabels({ project }: PlanReport, all: readonly Bar[], by: "node" | "lane", rows: number): string {
   const titles = new Map(project.activities.map(({ id, title }) => [id, title]));
   const labelOf = (row: number): string => {
-    const id = plan.schedule[row]?.id ?? "";
-    return by === "lane" ? `lane ${row + 1}` : [id, titles.get(id) ?? ""].join(" ").trim();
+    const bar = by === "lane" ? undefined : all[row];
+    return bar ? nameOf(bar, titles.get(bar.id)) : `lane ${row + 1}`;
   };
   return Array.from({ length: rows }, (_, row) => {
     const label = cut(labelOf(row), LABELS[by] - 20);

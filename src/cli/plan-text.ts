@@ -48,18 +48,14 @@ export function planLines(report: PlanReport, columns: number, palette: Palette)
 }
 
 function headingLines(report: PlanReport, columns: number, palette: Palette): string[] {
-  const { plan, project, capacities, seed, speculated } = report;
+  const { plan, project, capacities, seed } = report;
   const counts = new Map<string, number>();
   for (const { state } of project.activities) counts.set(state.is, (counts.get(state.is) ?? 0) + 1);
   const states = ["done", "running", "held"].flatMap((state) => {
     const count = counts.get(state) ?? 0;
     return count > 0 ? [`${formatCount(count)} ${state}`] : [];
   });
-  const nodes = [
-    countOf(project.activities.length, "node"),
-    ...states,
-    `${formatCount(plan.ready.length)} ready`,
-  ];
+  const nodes = [countOf(project.activities.length, "node"), ...states, describeReady(report)];
   const limits = Object.entries(capacities).map(([resource, count]) => amount(count, resource));
   const tried = plan.mode === "plan" ? `, ${countOf(plan.schedules, "schedule")} tried, seed ${seed}` : "";
   const fields: [string, string][] = [
@@ -69,30 +65,55 @@ function headingLines(report: PlanReport, columns: number, palette: Palette): st
     ["limits", limits.length === 0 ? "none" : limits.join(", ")],
     ["mode", `${plan.mode}${tried}`],
   ];
-  for (const { id, because, tags } of speculated) {
-    fields.push([
-      "speculate",
-      `${neutralise(id)} in ${tags.length} alternatives (${SPECULATION_WORDS[because]})`,
-    ]);
-  }
-  if (report.makespanWithout !== undefined)
-    fields.push(["", describeSpeculation(report, report.makespanWithout)]);
+  fields.push(...speculationFields(report));
   return [palette.bold(fitText(neutralise(project.name), columns)), ...fieldLines(fields, palette, columns)];
+}
+
+/** What is larger than all there is has nothing to wait for, and yet never starts. */
+function describeReady({ plan }: PlanReport): string {
+  const never = plan.ready.length - plan.order.length;
+  return `${formatCount(plan.ready.length)} ready${never > 0 ? ` (${formatCount(never)} can never start)` : ""}`;
+}
+
+function speculationFields(report: PlanReport): [string, string][] {
+  const { plan, project, speculated, makespanWithout, mayDecideLater } = report;
+  const startOf = new Map(plan.schedule.map(({ id, start }) => [id, start]));
+  const fields = speculated.slice(0, MOST_LISTED).map(({ id, because, tags }): [string, string] => {
+    const start = startOf.get(id) ?? 0;
+    const when = start === 0 ? "now" : `at ${formatTicks(start, project.unit)}`;
+    const tried = `${neutralise(id)} ${when}, in ${tags.length} alternatives`;
+    return ["speculate", `${tried} (${SPECULATION_WORDS[because]})`];
+  });
+  if (speculated.length > MOST_LISTED)
+    fields.push(["", `… and ${formatCount(speculated.length - MOST_LISTED)} more`]);
+  if (makespanWithout !== undefined) fields.push(["", describeSpeculation(report, makespanWithout)]);
+  if (mayDecideLater)
+    fields.push([
+      speculated.length === 0 ? "speculate" : "",
+      `${speculated.length === 0 ? "nothing: " : ""}only what can start now is decided on; --mode online decides on each node when it starts`,
+    ]);
+  return fields;
 }
 
 function describeSpeculation({ plan, project: { unit } }: PlanReport, without: number): string {
   const longer = plan.makespan - without;
-  if (longer === 0) return "which makes nothing later: without, all takes as long";
+  if (longer === 0)
+    return "without, all takes as long; only the end is compared, single nodes may start later with it";
   const by = `${formatTicks(Math.abs(longer), unit)} ${longer > 0 ? "longer" : "shorter"}`;
   return `which makes all take ${by}: ${formatTicks(without, unit)} without`;
 }
 
-function describeMakespan({ plan, project: { unit } }: PlanReport): string {
+function describeMakespan({ plan, project }: PlanReport): string {
+  const { unit } = project;
   const { makespan, lowerBound, lowerBoundBy, gap, schedule } = plan;
-  if (schedule.length === 0) return "nothing to do";
+  const open = project.activities.filter(({ state }) => state.is !== "done").length;
+  const partial =
+    open > schedule.length ? `${formatCount(schedule.length)} of ${countOf(open, "open node")}` : "";
+  if (schedule.length === 0) return open === 0 ? "nothing to do" : `none: ${partial} planned`;
   const bound = `lower bound ${formatTicks(lowerBound, unit)} by ${describeBound(lowerBoundBy)}`;
   const distance = gap === 0 ? "optimal" : `at most ${formatPercent(gap)} above the optimum`;
-  return `${formatTicks(makespan, unit)} (${bound}: ${distance})`;
+  const of = partial === "" ? "" : ` for the ${partial} that can be planned`;
+  return `${formatTicks(makespan, unit)}${of} (${bound}: ${distance})`;
 }
 
 export function formatPercent(share: number): string {

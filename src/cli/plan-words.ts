@@ -55,7 +55,7 @@ export function describeSkip(skip: Skip): string {
     case "resource_limit":
       return `${skip.code}: needs ${amount(skip.needed, skip.resource)}, ${formatCount(skip.free)} free`;
     case "Unsatisfiable":
-      return `needs ${amount(skip.needed, skip.resource)}, and there are only ${formatCount(skip.capacity)}`;
+      return `needs ${amount(skip.needed, skip.resource)}, and there ${skip.capacity === 1 ? "is" : "are"} only ${formatCount(skip.capacity)}`;
     case "Dependencies":
       return `waits for ${listed(skip.waitsFor)}`;
     case "Cycle":
@@ -109,8 +109,15 @@ export function describeCycle(cycle: readonly string[]): string {
   return [...shown, cycle[0] ?? ""].map(neutralise).join(" → ");
 }
 
+/** Of what has a name of its own nobody knows the singular. */
+const SINGULAR = new Map([
+  ["slots", "slot"],
+  ["tokens", "token"],
+]);
+
 export function amount(count: number, resource: string): string {
-  return `${formatCount(count)} ${neutralise(resource)}`;
+  const name = count === 1 ? (SINGULAR.get(resource) ?? resource) : resource;
+  return `${formatCount(count)} ${neutralise(name)}`;
 }
 
 const MOST_LISTED = 5;

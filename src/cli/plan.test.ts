@@ -152,13 +152,13 @@ describe("what a plan says", () => {
     const { speculation, schedule } = JSON.parse(stdout);
     expect(speculation).toEqual([
       {
-        ...{ id: "a", alternatives: 2, because: "risk-on-critical-path" },
+        ...{ id: "a", start: 0, alternatives: 2, because: "risk-on-critical-path" },
         tags: ["speculate:primary", "speculate:alt1"],
       },
     ]);
     expect(schedule[0]).toMatchObject({ id: "a", resources: { slots: 2, tokens: 100_000 } });
     const text = (await planOf([anIssue("a", "L", [], { dk_speculate: true })])).stdout;
-    expect(text).toContain("a in 2 alternatives (it asks for it)");
+    expect(text).toContain("a now, in 2 alternatives (it asks for it)");
   });
 
   test("[G-07] whether speculation makes all take longer, and by how much", async () => {
@@ -170,12 +170,53 @@ describe("what a plan says", () => {
     const online = ["--mode", "online", "--slots", "3"];
     const { stdout } = await runCommand(planCommand(), join(directory, "issues.jsonl"), ...online);
     expect(stdout).toContain(longer);
-    expect((await planOf(work, "--slots", "9")).stdout).toContain("which makes nothing later");
+    expect((await planOf(work, "--slots", "9")).stdout).toContain("without, all takes as long");
     const plain = JSON.parse((await planOf([anIssue("a", "L")], "--json")).stdout);
     expect(plain).toMatchObject({
       makespanWithoutSpeculation: null,
       lowerBoundBy: { code: "critical-path" },
     });
+  });
+
+  test("[G-07] online, what is tried in alternatives when it starts; a search decides on what can start now", async () => {
+    const work = [
+      anIssue("a", "S"),
+      anIssue("b", "L", ["a"], { dk_risk: "high" }),
+      anIssue("c", "M", ["a"]),
+      anIssue("d", "M", ["a"]),
+    ];
+    const search = (await planOf(work, "--slots", "3")).stdout;
+    expect(search).toContain("nothing: only what can start now is decided on");
+    const given = [join(directory, "issues.jsonl"), "--mode", "online", "--slots", "3"];
+    const online = (await runCommand(planCommand(), ...given)).stdout;
+    expect(online).toContain("b at 2 h, in 2 alternatives (risky, and on the critical path)");
+    expect(online).not.toContain("only what can start now");
+    expect(online).toMatch(/^\* b work b speculate:alt1 +█ lane 2 █+ +2 h → 10 h$/m);
+    const json = JSON.parse((await runCommand(planCommand(), ...given, "--json")).stdout);
+    expect(json.speculation).toMatchObject([{ id: "b", start: 2, alternatives: 2 }]);
+    expect(json.schedule[1].alternatives).toEqual([
+      { tag: "speculate:primary", lane: 0 },
+      { tag: "speculate:alt1", lane: 1 },
+    ]);
+  });
+
+  test("that it is partial where something can never start", async () => {
+    const work = [
+      anIssue("a", "S"),
+      anIssue("b", "S", [], { dk_estimated_tokens: 9 }),
+      anIssue("c", "S", ["b"]),
+    ];
+    const { stdout } = await planOf(work, "--tokens", "50000", "--slots", "1");
+    expect(stdout).toContain("3 nodes, 2 ready\n");
+    const never = [
+      anIssue("a", "S"),
+      anIssue("b", "S", [], { dk_estimated_tokens: 60_000 }),
+      anIssue("c", "S", ["b"]),
+    ];
+    const partial = (await planOf(never, "--tokens", "50000", "--slots", "1")).stdout;
+    expect(partial).toContain("3 nodes, 2 ready (1 can never start)");
+    expect(partial).toContain("2 h for the 1 of 3 open nodes that can be planned");
+    expect(partial).toContain("1 slot, 50,000 tokens");
   });
 
   test("[G-09] what has been ready for too long goes first", async () => {

@@ -75,7 +75,11 @@ export class Planner {
         ? await this.#without(original, capacities, found, deadlineMs)
         : undefined;
       const plan = assemble(project, compiled, { ...found, speculated });
-      return { project, plan, capacities, speculated, makespanWithout, seed: this.#options.seed };
+      const { mode, seed, speculation } = this.#options;
+      const ids = new Set(speculated.map(({ id }) => id));
+      const others = { ...original, activities: original.activities.filter(({ id }) => !ids.has(id)) };
+      const mayDecideLater = mode === "plan" && maySpeculate(others, speculation);
+      return { project, plan, capacities, speculated, makespanWithout, mayDecideLater, seed };
     } finally {
       this.#status.clear();
       this.#effortFromMs = performance.now();

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anActivity, anyProject, aProject, CAPACITIES, faultsOf } from "../../tests/any-project.ts";
 import { hasSharedData, sharedFile, sharedFiles } from "../../tests/shared-data.ts";
+import { DEFAULT_SPECULATION } from "../graph/index.ts";
 import { readProject } from "../sources/index.ts";
-import { type Activity, assemble, compile, Online, type Project } from "./index.ts";
+import { type Activity, assemble, compile, Online, type Project, withAlternatives } from "./index.ts";
 
 const HOUR = 3_600_000;
 
@@ -31,6 +32,47 @@ describe("online", () => {
       }),
       { seed: 1, numRuns: 400 },
     );
+  });
+
+  test("[G-07] alternatives break no rule either, and two slots are spare beside each node that is tried", () => {
+    const tried = fc.record({ project: anyProject(10), slots: fc.integer({ min: 2, max: 7 }) });
+    fc.assert(
+      fc.property(tried, ({ project: any, slots }) => {
+        const activities = any.activities.map((one) => ({ ...one, uses: { ...one.uses, slots: 1 } }));
+        const project = { ...any, activities };
+        const capacities = { ...CAPACITIES, slots };
+        const { problem } = compile(project, capacities, "used");
+        const online = new Online(project, problem);
+        for (const _ of online.steps(4 * HOUR, { ...DEFAULT_SPECULATION, forceSpeculate: true }));
+        const starts = new Map(
+          Array.from(problem.activity, (index, n) => [activities[index]?.id ?? "", online.starts[n] ?? -1]),
+        );
+        expect(faultsOf(withAlternatives(project, online.speculated), capacities, starts)).toEqual([]);
+        if (slots < 3) expect(online.speculated).toEqual([]);
+      }),
+      { seed: 3, numRuns: 300 },
+    );
+  });
+
+  test("[G-07] a node is tried when it starts, with what is then free; what runs already has its slots", () => {
+    const project = aProject([
+      anActivity("a", { duration: 1 }),
+      anActivity("b", { duration: 6, needs: ["a"], risk: "high" }),
+      anActivity("c", { duration: 5, needs: ["a"] }),
+      anActivity("d", { duration: 5, needs: ["a"] }),
+    ]);
+    const play = (given: Project): string[] => {
+      const online = new Online(given, compile(given, CAPACITIES, "used").problem);
+      for (const _ of online.steps(4 * HOUR, DEFAULT_SPECULATION));
+      return [...online.speculated.map(({ id, tags }) => `${id} ${tags.length}`), `${online.makespan}`];
+    };
+    expect(play(project)).toEqual(["b 2", "11"]);
+    const running = (duration: number): Project => ({
+      ...project,
+      activities: [...project.activities, anActivity("r", { duration, state: { is: "running" } })],
+    });
+    expect(play(running(1))).toEqual(["b 2", "11"]);
+    expect(play(running(2))).toEqual(["7"]);
   });
 
   test("[G-04] what is first in the order of a plan starts now, if it fits at all", () => {
