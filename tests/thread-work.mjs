@@ -1,6 +1,6 @@
 // Functions that threads run. Each thread finds the memory that the test shares with it in its environment.
 
-import { getEnvironmentData, threadId } from "node:worker_threads";
+import { getEnvironmentData, isMainThread, threadId } from "node:worker_threads";
 import { portable, sleep } from "../dist/runtime/index.js";
 
 /** @typedef {import("../dist/runtime/index.js").Fiber} Fiber */
@@ -134,3 +134,10 @@ export const markingMany = portable(
     });
   },
 );
+
+/** Ends its thread, unless that is the main one. */
+export const dying = portable(here, "dying", function* () {
+  if (isMainThread) return;
+  setTimeout(() => process.exit(5), 1);
+  yield* sleep(600_000);
+});

@@ -58,7 +58,7 @@ function outcomeOf(spawn: (nursery: Nursery) => Handle<unknown>) {
   }).outcome;
 }
 
-describe("[R-09] fibers of portable functions", () => {
+describe("[R-08] [R-09] [SCHED:6.3.1] fibers of portable functions", () => {
   test("are run by other threads, and what they did not use comes home", async () => {
     await start();
     const [thread, before, after] = await rt.nursery(PLENTY, undefined, function* (nursery) {
@@ -229,7 +229,7 @@ describe("[R-13] cancelling", () => {
   });
 });
 
-describe("[R-17] a thread that dies", () => {
+describe("[R-17] [SCHED:14.1.1] a thread that dies", () => {
   test.each([
     ["exit", "it ended with code 3"],
     ["timer", "thrown by a timer"],
@@ -262,7 +262,7 @@ describe("[R-17] a thread that dies", () => {
   });
 });
 
-test("[R-10] every choice of victims finds what there is, and stealing can be switched off", async () => {
+test("[R-10] [SCHED:7.2.1] [SCHED:7.3.1] every choice of victims finds what there is, and stealing can be switched off", async () => {
   for (const victims of ["random", "round-robin", "least-loaded"] as const) {
     await start({ victims });
     expect(await outcomeOf((nursery) => nursery.spawn(work.count, [1]))).toMatchObject({ kind: "success" });
@@ -279,7 +279,7 @@ test("[R-10] every choice of victims finds what there is, and stealing can be sw
   expect(stolenSoFar()).toBe(0);
 });
 
-test("[R-09] of 200,000 fibers that several threads steal from each other, each runs once", async () => {
+test("[R-09] [SCHED:7.1.2] of 200,000 fibers that several threads steal from each other, each runs once", async () => {
   await start({ processors: 4 });
   const total = 200_000;
   const width = 1_000;
@@ -293,6 +293,65 @@ test("[R-09] of 200,000 fibers that several threads steal from each other, each 
   const wrong = words.reduce((sum, times) => sum + (times === 1 ? 0 : 1), 0);
   expect(wrong).toBe(0);
   expect(stolenSoFar()).toBeGreaterThan(0);
+});
+
+/** What a program of a random kind comes to; whatever it is, nothing of it may be left. */
+function anything(draw: () => number): Promise<{ kind: string }> {
+  const kind = draw();
+  const kept = draw() < 0.5;
+  const launched = rt.launch(
+    { ops: 1e9, memory: 1e9, spawnCount: 1e5, channelOps: 1e4, syscalls: 1e4 },
+    undefined,
+    function* (nursery) {
+      const handles: Handle<unknown>[] = [];
+      const budget = { ops: 1e7, spawnCount: 200 };
+      for (let at = 0; at < 4; at++)
+        if (kind < 0.4) handles.push(nursery.spawn(work.tree, [5], { budget }));
+        else if (kind < 0.5) handles.push(nursery.spawn(work.throwing, ["oops"]));
+        else if (kind < 0.6) handles.push(nursery.spawn(work.lingering, []));
+        else if (kind < 0.7) handles.push(nursery.spawn(work.countOn, [3_000], { budget: { ops: 500 } }));
+        else if (kind < 0.9) handles.push(nursery.spawn(work.echo, [{ at }, "y".repeat(100)]));
+        else handles.push(at === 0 ? nursery.spawn(work.dying, []) : nursery.spawn(work.countOn, [9_000]));
+      if (draw() < 0.3) handles[0]?.cancel();
+      for (const handle of handles)
+        try {
+          yield* handle.join();
+        } catch (error) {
+          if (!kept) throw error;
+        }
+    },
+    { timeoutMs: 20 + draw() * 300, ...(kept ? { onExhausted: () => ({ ops: 700 }) } : {}) },
+  );
+  if (draw() < 0.1) setTimeout(() => launched.cancel(), draw() * 50);
+  return launched.outcome;
+}
+
+test("[R-17] whatever is spawned, cancelled, recharged or dies in whatever order, all of it ends", async () => {
+  await start({ processors: 4 });
+  let state = 20_260_216;
+  const draw = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const kinds = new Set<string>();
+  const some = async () => {
+    for (let at = 0; at < 40; at++) kinds.add((await anything(draw)).kind);
+  };
+  await Promise.all([some(), some(), some(), some(), some()]);
+  expect([...kinds]).toEqual(expect.arrayContaining(["success", "cancelled", "child failed"]));
+  expect(Object.values(rt.snapshot().fibers).reduce((sum, fibers) => sum + fibers, 0)).toBe(0);
+});
+
+test("[R-10] [SCHED:7.4.2] threads that have nothing to do sleep", async () => {
+  await start({ processors: 8 });
+  await rt.nursery(PLENTY, undefined, function* (nursery) {
+    yield* nursery.spawn(work.tree, [6], { budget: { ops: 1e7, spawnCount: 200 } }).join();
+  });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const before = process.cpuUsage();
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(400);
 });
 
 test("bad options are refused", async () => {

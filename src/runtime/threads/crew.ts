@@ -83,6 +83,7 @@ export class Crew {
           resolve();
           return;
         }
+        this.post.disconnect(me);
         clearAfter(this.memory, me, wordsFor(me, panic, code));
         if (isThere) void this.#begin(me, TRIES).catch(() => undefined);
         else if (tries > 1) this.#begin(me, tries - 1).then(resolve, reject);

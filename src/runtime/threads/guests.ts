@@ -30,6 +30,7 @@ import {
   RANK,
   RECHARGE,
   readBudgetInto,
+  SERIAL,
   STATE,
   TAKEN,
   THIEF,
@@ -116,9 +117,10 @@ export class Guests {
     );
   }
 
-  receiveLetter({ record, value }: Letter): void {
+  receiveLetter({ record, serial, value }: Letter): void {
     const expected = this.#expected.get(record);
-    if (expected === undefined) return;
+    const isLate = this.#memory.words[this.#memory.recordAt(record) + SERIAL] !== serial;
+    if (expected === undefined || isLate) return;
     expected.args = value as readonly unknown[];
     this.#startIfComplete(record, expected);
   }
@@ -171,11 +173,16 @@ export class Guests {
       this.#reportAs(record, ENDED);
       return;
     }
-    const to = this.#memory.homeOf(record);
+    const letter = {
+      to: this.#memory.homeOf(record),
+      record,
+      serial: words[at + SERIAL] as number,
+      kind: "outcome",
+    } as const;
     Atomics.store(words, at + STATE, POSTED);
     try {
       const copy = rank === SUCCEEDED ? value : copyError(value);
-      this.#post.send({ to, record, kind: "outcome", value: copy });
+      this.#post.send({ ...letter, value: copy });
     } catch (cause) {
       words[at + RANK] = Math.max(rank, FAILED);
       const error = new RuntimeError(
@@ -183,7 +190,7 @@ export class Guests {
         "what a portable function gives, or throws, has to be structured-clonable",
         { cause: new Error(cause instanceof Error ? cause.message : String(cause)) },
       );
-      this.#post.send({ to, record, kind: "outcome", value: copyError(error) });
+      this.#post.send({ ...letter, value: copyError(error) });
     }
   }
 

@@ -29,6 +29,7 @@ import {
   RANK,
   RECHARGE,
   readBudgetInto,
+  SERIAL,
   STATE,
   THIEF,
   writeBudget,
@@ -80,6 +81,7 @@ export class Home implements Shop, Elsewhere {
     }
     words[at + STATE] = OPEN;
     words[at + THIEF] = 0;
+    (words[at + SERIAL] as number)++;
     words[at + FUNCTION] = this.#directory.numberOf(table.code[slot] as AnyFunction);
     words[at + DEPTH] = table.depth[slot] as number;
     words[at + ASK] = writeValues(words, at + PAYLOAD, at + PAYLOAD_END, table.args[slot] ?? []) ? 0 : 1;
@@ -130,7 +132,8 @@ export class Home implements Shop, Elsewhere {
   }
 
   /** Told when an outcome has come that did not fit into its record. */
-  receiveLetter({ record, value }: Letter): void {
+  receiveLetter({ record, serial, value }: Letter): void {
+    if (this.#memory.words[this.#memory.recordAt(record) + SERIAL] !== serial) return;
     const slot = (this.#slotOf[this.#free.own(record)] as number) - 1;
     if (slot < 0) {
       this.#free.give(record);
@@ -158,9 +161,12 @@ export class Home implements Shop, Elsewhere {
 
   #sendArguments(record: number, slot: number): void {
     const { table } = this.#kernel;
-    const to = (Atomics.load(this.#memory.words, this.#memory.recordAt(record) + THIEF) as number) - 1;
+    const { words } = this.#memory;
+    const at = this.#memory.recordAt(record);
+    const to = Atomics.load(words, at + THIEF) - 1;
     try {
-      this.#post.send({ to, record, kind: "arguments", value: table.args[slot] });
+      const serial = words[at + SERIAL] as number;
+      this.#post.send({ to, record, serial, kind: "arguments", value: table.args[slot] });
     } catch {
       // What cannot be copied is run here.
       this.#command(record, DROP);

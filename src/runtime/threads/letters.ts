@@ -5,6 +5,7 @@ import type { Memory } from "./memory.ts";
 export interface Letter {
   readonly to: number;
   readonly record: number;
+  readonly serial: number;
   readonly kind: "arguments" | "outcome";
   readonly value: unknown;
 }
@@ -40,6 +41,8 @@ export class ThreadPost implements Post {
 export class MainPost implements Post {
   readonly #memory: Memory;
   readonly #ports = new Map<number, MessagePort>();
+  /** Of threads that are gone, until what they had sent is read. */
+  #left: MessagePort[] = [];
 
   constructor(memory: Memory) {
     this.#memory = memory;
@@ -49,8 +52,17 @@ export class MainPost implements Post {
     this.#ports.set(processor, port);
   }
 
+  /** Told when a thread is gone. */
+  disconnect(processor: number): void {
+    const port = this.#ports.get(processor);
+    if (port === undefined) return;
+    this.#ports.delete(processor);
+    this.#left.push(port);
+    announce(this.#memory, 0);
+  }
+
   close(): void {
-    for (const port of this.#ports.values()) port.close();
+    for (const port of [...this.#ports.values(), ...this.#left]) port.close();
   }
 
   send(letter: Letter): void {
@@ -59,11 +71,14 @@ export class MainPost implements Post {
   }
 
   receive(take: (letter: Letter) => void): void {
-    for (const port of this.#ports.values())
+    const left = this.#left;
+    this.#left = [];
+    for (const port of [...this.#ports.values(), ...left])
       receiveAll(port, (letter) => {
         if (letter.to === 0) take(letter);
         else this.send(letter);
       });
+    for (const port of left) port.close();
   }
 }
 

@@ -23,8 +23,10 @@ export const ASK = 9;
 export const CAPABILITIES = 10;
 export const OWN_CAPABILITIES = 13;
 export const MOST_OWN_CAPABILITIES = 3;
-/** What its home has given; and what its home gives now, or its thief gives back. */
+/** What its home has given; and, below, what its home gives now, or its thief gives back. */
 export const GIVEN = 16;
+/** Which use of the record this is: a letter may come too late. */
+export const SERIAL = 23;
 export const MOVED = 24;
 /** Arguments, then the result. */
 export const PAYLOAD = 32;
