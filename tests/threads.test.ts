@@ -95,7 +95,7 @@ describe("[R-08] [R-09] [SCHED:6.3.1] fibers of portable functions", () => {
   test("stay at home where their arguments cannot be copied", async () => {
     await start();
     const fn = () => 1;
-    expect(await outcomeOf((nursery) => nursery.spawn(work.echo, [fn]))).toEqual({
+    expect(await outcomeOf((nursery) => nursery.spawn(work.echo, [fn]))).toMatchObject({
       kind: "success",
       value: { values: [fn], thread: 0 },
     });

@@ -31,7 +31,7 @@ test("[R-10] [SCHED:7.3.1] [SCHED:7.3.2] random victims come from the seed, are 
   const first = chosen(new VictimChoice(2, all, "random", 42), 300);
   expect(chosen(new VictimChoice(2, all, "random", 42), 300)).toEqual(first);
   expect(chosen(new VictimChoice(2, all, "random", 43), 300)).not.toEqual(first);
-  expect([...new Set(first)].sort()).toEqual([0, 1, 3, 4, 5]);
+  expect(new Set(first)).toEqual(new Set([0, 1, 3, 4, 5]));
 });
 
 test("[R-10] [SCHED:7.3.1] others go around, or take the one with the longest deque", () => {
