@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 afterEach(() => rt.close());
 
-const stolenSoFar = (): number => rt.processors.reduce((sum, { steals }) => sum + steals, 0);
+const stolenSoFar = (): number => rt.counters().steals;
 
 /** Spawns, and holds this thread until another one has stolen that. */
 function elsewhere<T>(spawn: () => Handle<T>): Handle<T> {

@@ -222,8 +222,10 @@ export class Runtime implements AsyncDisposable {
   /** How much has happened so far. */
   counters(): Counters {
     const { counters, loop } = this.#kernel;
-    const steals = loop instanceof Simulation ? loop.counters : { steals: 0, failedSteals: 0 };
-    return { ...counters, ...steals };
+    if (loop instanceof Simulation) return { ...counters, ...loop.counters };
+    const sum = (what: "steals" | "failedSteals") =>
+      this.processors.reduce((total, counted) => total + counted[what], 0);
+    return { ...counters, steals: sum("steals"), failedSteals: sum("failedSteals") };
   }
 
   /** How long it has taken all processors together, in ops; of a deterministic runtime. */
