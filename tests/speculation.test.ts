@@ -105,6 +105,31 @@ describe.each(BACKENDS)("[G-08] on %s", (backend) => {
   });
 });
 
+test("[G-08] no run can be called so that a task of it has the id of an alternative", async () => {
+  await using service = await TestService.start("memory", SETTINGS);
+  await using _worker = service.worker({ patch: task(stubborn), ship: task(async () => null) }, { slots: 6 });
+  const { body: run } = await service.post("runs", { graph: GRAPH });
+  const { patch: node } = await nodesOf(service, run.id);
+  const nodes = { "speculate:primary": { task: "ship", executor: "default" } };
+  const { status } = await service.post("runs", { id: node.id, graph: { name: "x", nodes } });
+  expect(status).toBe(201);
+  expect((await service.get(`task/${node.id}?wait=30`)).body.status).toBe("completed");
+});
+
+test("[G-08] an alternative that has ended is no other node, whatever that is called", async () => {
+  await using service = await TestService.start("memory", SETTINGS);
+  await using _worker = service.worker({ patch: task(stubborn), ship: task(async () => null) }, { slots: 6 });
+  const held = { task: "nobody", executor: "nobody" };
+  const nodes = { ...GRAPH.nodes, "patch speculate:alt2": held };
+  const { body: run } = await service.post("runs", { graph: { name: "x", nodes } });
+  const { body: list } = await service.get(`tasks?run=${run.id}`);
+  const id = list.tasks.find(({ node }: { node: string }) => node === "patch").id;
+  const { body: found } = await service.get(`task/${id}?wait=30`);
+  const { body: cancelled } = await service.post(`task/${found.speculation.alternatives[2].task_id}/cancel`);
+  expect(cancelled.cancelled).toBe(false);
+  expect((await service.get(`runs/${run.id}`)).body.counts).toMatchObject({ queued: 1, cancelled: 0 });
+});
+
 /** As `patch`, but the third gives up by itself. */
 async function stubborn(payload: { issue: number }, context: TaskContext) {
   if (context.alternative === "speculate:alt2") throw Object.assign(new Error("no idea"), { retry: false });

@@ -8,6 +8,11 @@ export function taskIdOf(run: string, node: string): string {
   return derivedUuid(`orrery task\n${run.length}\n${run}\n${node}`);
 }
 
+/** The id of an alternative of a node's task. Whatever runs and nodes are called, no other task has it. */
+export function alternativeIdOf(task: string, tag: string): string {
+  return derivedUuid(`orrery alternative\n${task}\n${tag}`);
+}
+
 export function derivedUuid(text: string): string {
   const hex = sha256Hex(text);
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);

@@ -1,4 +1,4 @@
-import { taskIdOf } from "../core/index.ts";
+import { alternativeIdOf } from "../core/index.ts";
 import { speculationTag } from "../graph/index.ts";
 import type {
   AttemptFinished,
@@ -367,13 +367,13 @@ export class Projection implements Recorder {
     const run = state.run(number);
     const { ends, since } = run.speculations.get(node) as Speculated;
     const id = run.taskIdOf(node);
-    const of = taskIdOf(id, speculationTag(winner));
+    const of = alternativeIdOf(id, speculationTag(winner));
     const { hash: resultHash = "" } = ends[winner] ?? {};
     const won = this.#submitted.get(of)?.progress ?? this.#progressed.get(of)?.progress;
     const progress: TaskProgress = {
       ...QUEUED,
       status: "completed",
-      attempt: run.attemptOf(node),
+      attempt: Math.max(1, run.attemptOf(node)),
       startedAt: since,
       endedAt,
       result: won?.result,

@@ -1,4 +1,4 @@
-import { taskIdOf } from "../core/index.ts";
+import { alternativeIdOf, taskIdOf } from "../core/index.ts";
 import { speculationTag, taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
 import type { RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { classify, startTier } from "../queue/index.ts";
@@ -78,7 +78,7 @@ export function alternativeRow(run: Run, node: number, at: number, now: number, 
   const spec = run.taskOf(node);
   const tag = speculationTag(at);
   return {
-    id: taskIdOf(run.taskIdOf(node), tag),
+    id: alternativeIdOf(run.taskIdOf(node), tag),
     run: { id: runId, node: `${run.graph.idOf(node)} ${tag}` },
     zone,
     agent,

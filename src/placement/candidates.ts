@@ -35,7 +35,8 @@ export class Candidates {
     }
   }
 
-  find(fleet: Fleet, demand: Demand, key: TaskKey): void {
+  /** `atOnce`: a place in a worker's queue will not do. */
+  find(fleet: Fleet, demand: Demand, key: TaskKey, atOnce = false): void {
     fleet.refresh(demand);
     const words = demand.serves.length;
     if (this.set.length !== words) this.set = new Uint32Array(words);
@@ -49,11 +50,12 @@ export class Candidates {
     rejected[2] = demand.unsuited[2];
     const own = fleet.reservations.get(key);
     if (own) clearBit(fleet.reserved, fleet.ordinalOf(own));
-    for (let word = 0; word < words; word++) this.#findInWord(fleet, demand, word);
+    for (let word = 0; word < words; word++)
+      this.#findInWord(fleet, demand, atOnce ? fleet.vacant : fleet.roomy, word);
     if (own) setBit(fleet.reserved, fleet.ordinalOf(own));
   }
 
-  #findInWord(fleet: Fleet, demand: Demand, word: number): void {
+  #findInWord(fleet: Fleet, demand: Demand, room: Uint32Array, word: number): void {
     const rejected = this.#rejected;
     const serves = demand.serves[word] as number;
     const open = serves & (fleet.open[word] as number);
@@ -62,7 +64,7 @@ export class Candidates {
       (rejected[4] as number) += countBits(serves & (fleet.draining[word] as number));
       (rejected[5] as number) += countBits(serves & (fleet.overloaded[word] as number));
     }
-    const roomy = open & (fleet.roomy[word] as number);
+    const roomy = open & (room[word] as number);
     if (roomy !== open) (rejected[6] as number) += countBits(open & ~roomy);
     const free = roomy & ~(fleet.reserved[word] as number);
     if (free !== roomy) (rejected[7] as number) += countBits(roomy & ~free);

@@ -36,6 +36,8 @@ export class Fleet {
   unreachable: Uint32Array = bitsetOf(0);
   /** Workers whose queue is below its limit. */
   roomy: Uint32Array = bitsetOf(0);
+  /** Those that could begin one more at once. */
+  vacant: Uint32Array = bitsetOf(0);
   /** Workers that are kept free for a task. */
   reserved: Uint32Array = bitsetOf(0);
   readonly reservations: Map<TaskKey, Worker> = new Map();
@@ -303,6 +305,7 @@ export class Fleet {
     this.draining = bitsetOf(size);
     this.unreachable = bitsetOf(size);
     this.roomy = bitsetOf(size);
+    this.vacant = bitsetOf(size);
     this.reserved = bitsetOf(size);
     this.byDepth = [];
     this.leastDepth = 0;
@@ -322,6 +325,7 @@ export class Fleet {
     writeBit(this.draining, ordinal, status === "Draining");
     writeBit(this.unreachable, ordinal, status === "Unreachable");
     writeBit(this.roomy, ordinal, worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker);
+    writeBit(this.vacant, ordinal, worker.held.size < worker.spec.slots);
     writeBit(this.reserved, ordinal, worker.reservedFor !== undefined);
     this.#freeCpu[ordinal] = worker.freeCpu;
     this.#freeMemory[ordinal] = worker.freeMemory;

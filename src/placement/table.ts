@@ -27,9 +27,17 @@ export interface CandidateRow {
  * Written the plain way, worker by worker, and without the indexes that decisions use: the two must agree,
  * and a property test holds them together.
  */
-export function candidateTable(fleet: Fleet, needs: Needs, key: TaskKey, subject: Subject): CandidateRow[] {
+export function candidateTable(
+  fleet: Fleet,
+  needs: Needs,
+  key: TaskKey,
+  subject: Subject,
+  atOnce = false,
+): CandidateRow[] {
   const workers = fleet.known().sort(byId);
-  const rejections = new Map(workers.map((worker) => [worker, rejectionOf(fleet, worker, needs, key)]));
+  const rejections = new Map(
+    workers.map((worker) => [worker, rejectionOf(fleet, worker, needs, key, atOnce)]),
+  );
   const accepted = workers.filter((worker) => rejections.get(worker) === undefined);
   const ranked = accepted.toSorted(comparator(fleet, workers, subject));
   return workers.map((worker) => ({
@@ -47,14 +55,22 @@ export function candidateTable(fleet: Fleet, needs: Needs, key: TaskKey, subject
   }));
 }
 
-export function rejectionOf(fleet: Fleet, worker: Worker, needs: Needs, key: TaskKey): Rejection | undefined {
+/** `atOnce`: a place in a worker's queue will not do. */
+export function rejectionOf(
+  fleet: Fleet,
+  worker: Worker,
+  needs: Needs,
+  key: TaskKey,
+  atOnce = false,
+): Rejection | undefined {
   if (!servesExecutor(worker, needs)) return "executor";
   if (!servesZone(worker, needs)) return "zone";
   if (!hasCapabilities(worker, needs)) return "capability";
   if (worker.status === "Unreachable") return "unreachable";
   if (worker.status === "Draining") return "draining";
   if (worker.status === "Overloaded") return "overloaded";
-  if (worker.held.size >= worker.spec.slots + fleet.config.maxQueuePerWorker) return "queue";
+  const queue = atOnce ? 0 : fleet.config.maxQueuePerWorker;
+  if (worker.held.size >= worker.spec.slots + queue) return "queue";
   if (worker.reservedFor !== undefined && worker.reservedFor !== key) return "reserved";
   if (worker.freeCpu < needs.cpuMillicores) return "cpu";
   if (worker.freeMemory < needs.memoryBytes) return "memory";

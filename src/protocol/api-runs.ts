@@ -90,6 +90,10 @@ export const RunCancelled = Type.Object({ cancelled: Type.Boolean(), run_id: Typ
 const EVENT_KINDS = [
   "TaskSubmitted",
   "TaskAssigned",
+  "TaskSpeculated",
+  "VoteTaken",
+  "TaskBudgetExhausted",
+  "TaskRecharged",
   "TaskRetried",
   "TaskFailed",
   "TaskCancelled",

@@ -99,8 +99,10 @@ function trySpeculate(state: State, { group, first }: Offer, now: number, emit: 
   const from = state.nextTask;
   emit({ kind: "TaskSpeculated", run: run.number, node, first: from, ...decision });
   for (let number = from; number < from + decision.count; number++) {
-    const placed = tryPlace(state, group.pool, state.singles, number, emit);
-    invariant(placed, "there is room for every alternative before the first is placed");
+    state.candidates.find(state.fleet, group.pool.demand, taskKey(state.singles.number, number), true);
+    invariant(state.candidates.count > 0, "there is room for every alternative before the first is placed");
+    group.pool.blockedAt = -1;
+    place(state, state.singles, number, emit);
   }
   return true;
 }
@@ -119,6 +121,12 @@ function admittedOffers(state: State, now: number): Offer[] {
 
 function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Emit): boolean {
   if (!findTakers(state, pool, taskKey(tasks.number, node))) return false;
+  place(state, tasks, node, emit);
+  return true;
+}
+
+/** Gives it to one of those that were found for it. */
+function place(state: State, tasks: Tasks, node: number, emit: Emit): void {
   const { fleet, candidates } = state;
   const rejected = candidates.rejected();
   const choice =
@@ -135,7 +143,6 @@ function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Em
     runnerUp: choice.runnerUp?.number ?? -1,
     rejected,
   });
-  return true;
 }
 
 export function subjectOf(state: State, tasks: Tasks, node: number): Subject {

@@ -3,9 +3,13 @@ import {
   candidateTable,
   couldEverRun,
   type Needs,
+  NO_RUN,
+  nodeOfKey,
   type Rejection,
   rejectionOf,
+  runOfKey,
   servesZone,
+  type TaskKey,
   taskKey,
   type Worker,
 } from "../placement/index.ts";
@@ -106,7 +110,14 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
 /** The full table of candidates for a task, in the state before it was assigned. */
 export function whyHere(state: State, tasks: Tasks, node: number): CandidateRow[] {
   const needs = needsOf(tasks.taskOf(node), tasks.zoneOf(node));
-  return candidateTable(state.fleet, needs, taskKey(tasks.number, node), subjectOf(state, tasks, node));
+  const key = taskKey(tasks.number, node);
+  return candidateTable(state.fleet, needs, key, subjectOf(state, tasks, node), beginsAtOnce(state, key));
+}
+
+/** What is tried in several ways begins at once, or not in several; when it is tried again it is as any other. */
+function beginsAtOnce({ singles }: State, key: TaskKey): boolean {
+  const single = runOfKey(key) === NO_RUN ? singles.get(nodeOfKey(key)) : undefined;
+  return single?.alternativeOf !== undefined && single.attempt === 0;
 }
 
 /** Others say nothing about it, and a zone is told nothing about others. */

@@ -66,6 +66,14 @@ describe("[G-07] a node starts in several alternatives", () => {
     expect(loop.state.singles.all.size).toBe(0);
   });
 
+  test("on workers with a free slot: a place in a queue will not do", () => {
+    const loop = new Loop({ maxQueuePerWorker: 5, speculation: DEFAULT_SPECULATION });
+    loop.turn(1, joins("a", { slots: 1 }), submits("long", [aNode("hour", { estimateMs: 3_600_000 })]));
+    loop.turn(2, joins("b", { slots: 4 }), submits("r", [aNode("x", ASKS)]));
+    expect(loop.state.fleet.byId("a")?.held.size).toBe(1);
+    expect(loop.state.fleet.byId("b")?.held.size).toBe(2);
+  });
+
   test.each([
     ["as many as are configured", 9, {}, { defaultParallelism: 3 }, 3],
     ["no more than there are slots", 3, {}, { defaultParallelism: 4, maxParallelism: 4 }, 3],

@@ -107,7 +107,7 @@ export function speculationFor(
 /** How many such tasks the workers that could take one could begin at once, and the share of their agent allows. */
 function spareSlots(state: State, group: Group, key: number): number {
   const { fleet, candidates, shares } = state;
-  candidates.find(fleet, group.pool.demand, key);
+  candidates.find(fleet, group.pool.demand, key, true);
   const { cpuMillicores, memoryBytes } = group.pool.demand.needs;
   let slots = 0;
   candidates.forEach((ordinal) => {

@@ -1,4 +1,4 @@
-import { invariant, taskIdOf } from "../core/index.ts";
+import { alternativeIdOf, invariant } from "../core/index.ts";
 import { type BudgetPart, speculationTag, type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
@@ -256,7 +256,7 @@ export class State {
     const { spec, group } = this.useSpec(run.taskOf(of.node), zone, agent);
     const single: Single = {
       number,
-      id: taskIdOf(run.taskIdOf(of.node), speculationTag(of.at)),
+      id: alternativeIdOf(run.taskIdOf(of.node), speculationTag(of.at)),
       agent,
       zone,
       spec,

@@ -1,6 +1,6 @@
 import type { Fact } from "../driver/index.ts";
 
-const ENDS: ReadonlySet<string> = new Set(["AttemptFinished", "TaskFailed", "TaskCancelled"]);
+const ENDS: ReadonlySet<string> = new Set(["AttemptFinished", "VoteTaken", "TaskFailed", "TaskCancelled"]);
 
 /** Those who wait for tasks to end. */
 export class EndedTasks {

@@ -321,7 +321,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       for (const task of tasks) {
         // It ended meanwhile, or was given to another.
         if (this.#placed.live(task.id) !== task) continue;
-        const assignment = this.#traced(assignmentOf(task, known.get(payloadIdOf(task))));
+        const id = payloadIdOf(task);
+        const assignment = this.#traced(assignmentOf(task, known.get(id)), id);
         if (byWorker.get(task.worker)?.push(assignment) === undefined)
           byWorker.set(task.worker, [assignment]);
       }
@@ -332,8 +333,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     }
   }
 
-  #traced(assignment: Assignment): Assignment {
-    const trace = this.#options.traces?.of(assignment.task, assignment.run);
+  #traced(assignment: Assignment, id: string): Assignment {
+    const trace = this.#options.traces?.of(id, assignment.run);
     return trace ? { ...assignment, ...trace } : assignment;
   }
 

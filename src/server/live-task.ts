@@ -1,4 +1,4 @@
-import { compareText, taskIdOf } from "../core/index.ts";
+import { alternativeIdOf, compareText } from "../core/index.ts";
 import { BUDGET_PARTS, speculationTag, type TaskBudget } from "../graph/index.ts";
 import type { TaskRecharged } from "../ledger/index.ts";
 import { NO_RUN, nodeOfKey, runOfKey, taskKey } from "../placement/index.ts";
@@ -37,7 +37,8 @@ export function locate(state: State, { id, run: of }: TaskName): Place | undefin
   if (single) return placeOf(state.singles, single.number);
   const run = of && state.runById(of.id);
   const node = run?.graph.indexOf(of?.node ?? "");
-  if (!run || node === undefined || isEnded(run.statusOf(node))) return undefined;
+  if (!run || node === undefined || run.taskIdOf(node) !== id || isEnded(run.statusOf(node)))
+    return undefined;
   return placeOf(run, node);
 }
 
@@ -76,19 +77,19 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
 }
 
 /** How a node is or was tried in several ways, while its run is in the state. */
-export function speculationOf(state: State, { run: of }: TaskName): SpeculationView | undefined {
+export function speculationOf(state: State, { id: named, run: of }: TaskName): SpeculationView | undefined {
   const run = of && state.runById(of.id);
   const node = run?.graph.indexOf(of?.node ?? "");
   const speculated = node === undefined ? undefined : run?.speculations.get(node);
-  if (!run || node === undefined || !speculated) return undefined;
+  const id = node === undefined ? undefined : run?.taskIdOf(node);
+  if (!speculated || id === undefined || id !== named) return undefined;
   const { because, ends, outcome } = speculated;
-  const id = run.taskIdOf(node);
   return {
     because,
     alternatives: ends.map((end, at) => {
       const tag = speculationTag(at);
       const points = outcome?.scores[at] ?? undefined;
-      return { id: taskIdOf(id, tag), tag, isOpen: end === undefined, points };
+      return { id: alternativeIdOf(id, tag), tag, isOpen: end === undefined, points };
     }),
     outcome: outcome && { winner: outcome.winner, by: outcome.by },
   };

@@ -54,6 +54,12 @@ export class MeteredProjection extends Projection {
       case "RunSubmitted":
         this.#submitted(event.zone, event.graph.ids.length);
         break;
+      case "TaskSpeculated":
+        this.#submitted(state.run(event.run).zone, event.count);
+        break;
+      case "VoteTaken":
+        if (event.winner >= 0) this.#ended(state.run(event.run).zone, "completed", 1);
+        break;
       case "SubmissionsRefused":
         this.#instruments?.refused(event.code, event.count);
         break;

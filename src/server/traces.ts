@@ -44,7 +44,13 @@ export class Traces {
   }
 }
 
-const ENDS: ReadonlySet<string> = new Set(["AttemptFinished", "TaskFailed", "TaskCancelled", "RunEnded"]);
+const ENDS: ReadonlySet<string> = new Set([
+  "AttemptFinished",
+  "VoteTaken",
+  "TaskFailed",
+  "TaskCancelled",
+  "RunEnded",
+]);
 
 /** Settings, as JSON text, with the trace that their task belongs to. */
 export function withTrace(settings: string, trace: TraceContext | undefined): string {

@@ -35,7 +35,9 @@ export function obstacleOf(model: Model, worker: ModelWorker, task: ModelTask): 
     if (!spec.capabilities.includes(capability)) return "capability";
   }
   if (standing !== "open") return standing;
-  if (worker.held.size >= spec.slots + (model.config?.maxQueuePerWorker ?? 0)) return "queue";
+  // What is tried in several ways begins at once, or not in several.
+  const queue = model.unplaced.includes(task) ? 0 : (model.config?.maxQueuePerWorker ?? 0);
+  if (worker.held.size >= spec.slots + queue) return "queue";
   if (worker.reservedFor !== undefined && worker.reservedFor !== task) return "reserved";
   if (wanted.cpuMillicores > worker.freeCpu) return "cpu";
   if (wanted.memoryBytes > worker.freeMemory) return "memory";

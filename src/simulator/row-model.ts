@@ -1,4 +1,4 @@
-import { taskIdOf } from "../core/index.ts";
+import { alternativeIdOf, taskIdOf } from "../core/index.ts";
 import { Projection } from "../driver/index.ts";
 import type { Block, LedgerEvent, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { apply, eventsOf, State } from "../scheduler/index.ts";
@@ -145,7 +145,7 @@ export class RowModel {
   }
 
   #addAlternative({ publicId }: ModelTask, at: number, seq: number): void {
-    const id = taskIdOf(publicId, at === 0 ? "speculate:primary" : `speculate:alt${at}`);
+    const id = alternativeIdOf(publicId, at === 0 ? "speculate:primary" : `speculate:alt${at}`);
     this.#put(id, {
       status: "queued",
       attempt: 0,
@@ -159,7 +159,14 @@ export class RowModel {
   /** The node has the result of one of its alternatives. */
   #choose({ publicId, attempt, speculation }: ModelTask, winner: number, now: number, seq: number): void {
     const resultHash = speculation?.ends[winner]?.hash ?? "";
-    this.#put(publicId, { status: "completed", attempt, worker: "", endedAt: now, resultHash, seq });
+    this.#put(publicId, {
+      status: "completed",
+      attempt: Math.max(1, attempt),
+      worker: "",
+      endedAt: now,
+      resultHash,
+      seq,
+    });
     this.tasks.set(publicId, {
       ...(this.tasks.get(publicId) as Omit<TaskProgress, "result">),
       startedAt: speculation?.since ?? -1,

@@ -1,4 +1,4 @@
-import { taskIdOf } from "../core/index.ts";
+import { alternativeIdOf } from "../core/index.ts";
 import { type EndedAlternative, type SpeculationCause, vote } from "../graph/index.ts";
 import type { AttemptFinished, TaskSpeculated, VoteTaken } from "../ledger/index.ts";
 import { type Model, ofZone } from "./model.ts";
@@ -80,7 +80,7 @@ export function speculateTask(model: Model, event: TaskSpeculated, now: number):
 }
 
 function publicIdOf({ publicId }: ModelTask, at: number): string {
-  return taskIdOf(publicId, at === 0 ? "speculate:primary" : `speculate:alt${at}`);
+  return alternativeIdOf(publicId, at === 0 ? "speculate:primary" : `speculate:alt${at}`);
 }
 
 /** In how many ways a node that may start now should be tried, and why; undefined: in one. */

@@ -1,3 +1,4 @@
+import { taskIdOf } from "../core/index.ts";
 import type { EndedTask, RunRow, WebhookRow } from "../store/index.ts";
 
 export const EVENT_TYPES = ["task.completed", "task.failed", "task.cancelled", "run.ended"] as const;
@@ -17,7 +18,9 @@ export type Ended =
 /** Undefined: it is not told. */
 export function eventTypeOf(ended: Ended): EventType | undefined {
   if (ended.kind === "run") return "run.ended";
-  const { status, attempt } = ended.row;
+  const { id, run, status, attempt } = ended.row;
+  // Of a node that is tried in several ways, only what becomes of the node itself.
+  if (run && id !== taskIdOf(run.id, run.node)) return undefined;
   // A node that an earlier run had done already is done from the start, which is nothing that happened.
   if (status === "completed") return attempt > 0 ? "task.completed" : undefined;
   if (status === "failed") return "task.failed";

@@ -5,7 +5,7 @@ import type { Assessment } from "../protocol/index.ts";
 export function checkedAssessment({ verified, confidence, lines, risk }: Assessment): Assessment {
   if (verified !== undefined && typeof verified !== "boolean")
     throw new TypeError("assess: verified must be true or false");
-  if (confidence !== undefined && !(confidence >= 0 && confidence <= 1))
+  if (confidence !== undefined && !(typeof confidence === "number" && confidence >= 0 && confidence <= 1))
     throw new TypeError("assess: confidence must be a number from 0 to 1");
   if (lines !== undefined && !(Number.isSafeInteger(lines) && lines >= 0))
     throw new TypeError("assess: lines must be a whole number that is not negative");
