@@ -94,12 +94,20 @@ function checkOne(
 
 /** What children get where nothing is said: all of it that may be handed on. */
 export function delegableOf(held: Holdings): Holdings {
+  if (held.own === undefined && areDelegable(held)) return held;
   const kept = Object.entries(held).filter(([key, one]) => key !== "own" && (one as Capability).delegable);
   const own = Object.entries(held.own ?? {}).filter(([, one]) => one.delegable);
-  const all = kept.length === Object.keys(held).length && own.length === 0;
-  if (all) return held;
   return Object.freeze({
     ...Object.fromEntries(kept),
     ...(own.length > 0 ? { own: Object.fromEntries(own) } : {}),
   });
+}
+
+function areDelegable({ spawn, budget, channel, syscall }: Holdings): boolean {
+  return (
+    spawn?.delegable !== false &&
+    budget?.delegable !== false &&
+    channel?.delegable !== false &&
+    syscall?.delegable !== false
+  );
 }

@@ -1,4 +1,4 @@
-import { Account, type Budget, CHILD_BUDGET, least, NOTHING, readBudget } from "./budget.ts";
+import { Account, type Budget, CHILD_BUDGET, COMPONENTS, least, NOTHING, readBudget } from "./budget.ts";
 import { useSpawn } from "./capabilities.ts";
 import { BudgetExhausted, Cancelled, Panic, RuntimeError } from "./errors.ts";
 import { Fiber, type Handle, slotOfFiber } from "./fiber.ts";
@@ -119,7 +119,7 @@ function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Openin
   const { table, accounts } = kernel;
   kernel.flush(slot);
   const budget = readBudget(opening.budget, kernel.accounts.available(slot), "budget");
-  for (const component of Object.keys(budget) as (keyof Budget)[])
+  for (const component of COMPONENTS)
     if (!accounts.fund(slot, component, budget[component]))
       throw new BudgetExhausted(
         component,
@@ -166,6 +166,7 @@ function holdingsForChildren(kernel: Kernel, slot: number, given: Capabilities |
 }
 
 function setDeadline(kernel: Kernel, core: NurseryCore, { timeoutMs, deadlineMs }: NurseryOptions): void {
+  if (timeoutMs === undefined && deadlineMs === undefined) return;
   for (const [name, ms] of Object.entries({ timeoutMs, deadlineMs }))
     if (ms !== undefined && !(ms >= 0 && Number.isFinite(ms)))
       throw new RuntimeError("InvalidArgument", `${name} is ${String(ms)}; it is a number from 0 on`);
@@ -173,7 +174,6 @@ function setDeadline(kernel: Kernel, core: NurseryCore, { timeoutMs, deadlineMs 
     deadlineMs ?? Number.POSITIVE_INFINITY,
     kernel.nowMs() + (timeoutMs ?? Number.POSITIVE_INFINITY),
   );
-  if (untilMs === Number.POSITIVE_INFINITY) return;
   const words = timeoutMs === undefined ? "its deadline passed" : `it took longer than ${timeoutMs} ms`;
   core.timer = kernel.timers.set(untilMs, () =>
     kernel.cancellation.cancelNursery(
