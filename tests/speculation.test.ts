@@ -130,6 +130,75 @@ test("[G-08] an alternative that has ended is no other node, whatever that is ca
   expect((await service.get(`runs/${run.id}`)).body.counts).toMatchObject({ queued: 1, cancelled: 0 });
 });
 
+const ALL_FAIL = "all 3 alternatives failed: no idea";
+
+test("[G-08] where all alternatives fail, the node says so with their words, and so do those who ask why", async () => {
+  await using service = await TestService.start("memory", SETTINGS);
+  const clueless = async () => {
+    throw Object.assign(new Error("no idea"), { retry: false });
+  };
+  await using _worker = service.worker({ patch: task(clueless), ship: task(async () => null) }, { slots: 6 });
+  const cwd = await directoryWith({ "g.json": JSON.stringify(GRAPH) });
+  const env = { ORRERY_URL: service.server.url, ORRERY_API_KEY: ADMIN_KEY };
+  const say = async (...args: readonly string[]) => await startOrrery(cwd, args, env).finished;
+  const ran = await say("run", "g.json", "--server", service.server.url);
+  expect(ran.code).toBe(1);
+  expect(ran.stdout).toContain(`failed: patch: ${ALL_FAIL} (task`);
+  expect(ran.stdout).not.toContain("failed: patch speculate");
+  const runId = /^run: (.+)$/m.exec(ran.stdout)?.[1] as string;
+  const { patch: node } = await nodesOf(service, runId);
+  expect((await service.get(`task/${node.id}`)).body).toMatchObject({
+    error_code: "escalated",
+    error_message: ALL_FAIL,
+  });
+  const failed = (await say("why", runId, "patch")).stdout;
+  expect(failed).toContain(`patch is failed: ${ALL_FAIL} (escalated).`);
+  expect(failed).toMatch(/vote +nobody won/);
+  const skipped = (await say("why", runId, "ship")).stdout;
+  expect(skipped).toBe(`ship is skipped.\npatch, which it needs, failed: ${ALL_FAIL} (escalated).\n`);
+  expect((await say("why", runId, "patch speculate:alt1")).stdout).toContain("no idea");
+  expect((await say("why", runId, "patch speculate:alt9")).code).toBe(3);
+  expect((await say("task", node.id, "--log")).stderr).toContain("it was tried in several alternatives");
+  expect((await say("runs", runId)).stdout).toContain("2: 1 failed, 1 skipped");
+  const cancelled = await say("cancel", runId);
+  expect([cancelled.code, cancelled.stderr]).toEqual([
+    2,
+    `orrery: ${runId} is a run; cancel it with: orrery runs ${runId} --cancel\n`,
+  ]);
+  expect((await say("gantt", runId)).stderr).toContain("orrery ledger server.jsonl");
+});
+
+test("[G-08] a run on a server is told with its alternatives and the vote, in the order in which it went", async () => {
+  await using service = await TestService.start("memory", SETTINGS);
+  let go: () => void = () => {};
+  const isFollowed = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const first = task(async () => await isFollowed);
+  const handlers = { first, patch: task(stubborn), ship: task(async () => null) };
+  await using _worker = service.worker(handlers, { slots: 6 });
+  const graph = { name: "late", nodes: { ...GRAPH.nodes, first: { task: "first", executor: "default" } } };
+  graph.nodes.patch = { ...graph.nodes.patch, needs: ["first"] } as typeof graph.nodes.patch;
+  const cwd = await directoryWith({ "g.json": JSON.stringify(graph) });
+  const env = { ORRERY_API_KEY: ADMIN_KEY };
+  const args = ["run", "g.json", "--server", service.server.url, "--json"];
+  const started = startOrrery(cwd, args, env);
+  started.child.stderr?.on("data", (text: string) => {
+    if (text.includes("started first")) go();
+  });
+  const { stdout, stderr, code } = await started.finished;
+  expect(code).toBe(0);
+  const told = stderr.split("\n").map((line) => line.slice("00:00:00.000 ".length));
+  const steps = ["finished first", "started patch in 3 alternatives (it asks for it)"];
+  steps.push("finished patch speculate:alt1", "finished patch with the result of", "finished ship");
+  const places = steps.map((text) => told.findIndex((line) => line.startsWith(text)));
+  expect(stderr).not.toMatch(/ on $/m);
+  expect(places, stderr).not.toContain(-1);
+  expect(places, stderr).toEqual(places.toSorted((a, b) => a - b));
+  const nodes: { id: string; attempts: number }[] = JSON.parse(stdout).nodes;
+  expect(nodes.map(({ id, attempts }) => `${id} ${attempts}`)).toEqual(["patch 3", "ship 1", "first 1"]);
+});
+
 /** As `patch`, but the third gives up by itself. */
 async function stubborn(payload: { issue: number }, context: TaskContext) {
   if (context.alternative === "speculate:alt2") throw Object.assign(new Error("no idea"), { retry: false });
@@ -184,10 +253,15 @@ nodes:
     JSON.parse(stdout).nodes.map(({ id, status }: { id: string; status: string }) => [id, status]),
   );
   expect(statuses).toEqual({ code: "completed", ship: "failed", tell: "skipped" });
+  const { error, attempts } = JSON.parse(stdout).nodes[1];
+  expect([error, attempts]).toEqual(["all 2 alternatives failed: exited with code 3", 2]);
+  const times = stderr.match(/^\d\d:\d\d:\d\d\.\d{3}/gm) ?? [];
+  expect(times).toEqual(times.toSorted());
   expect(code).toBe(1);
   expect(stderr).toContain("finished code with the result of speculate:alt1, by score");
   expect(stderr).toContain("ship in 2 alternatives (risky, and on the critical path)");
   const why = await orrery(cwd, "why", ".orrery/g.jsonl", "ship");
   expect(why.stdout).toContain("no alternative was good enough");
+  expect(why.stdout).toContain("failed: all 2 alternatives failed: exited with code 3");
   expect((await orrery(cwd, "verify", ".orrery/g.jsonl", "--redecide")).code).toBe(0);
 });

@@ -71,8 +71,14 @@ function sentenceOf(answer: Explanation): string {
     return `${node} was skipped because ${neutralise(last.because.node)}, which it needs, did not complete.`;
   }
   if (status === "cancelled" && last?.type === "cancelled" && !assignment) {
-    return `${node} was cancelled before it ran: ${describeCancelCause(last.because)}.`;
+    const when = aftermath.some(({ type }) => type === "speculated")
+      ? "while its alternatives ran"
+      : "before it ran";
+    return `${node} was cancelled ${when}: ${describeCancelCause(last.because)}.`;
   }
+  const vote = aftermath.findLast((happening) => happening.type === "voted");
+  if (!assignment && vote?.winner)
+    return `${node} was tried in several alternatives, and has the result of ${vote.winner}.`;
   if (!assignment) return `${node} is ${STATUS_WORDS[status]}.`;
   return `${node} was given to ${neutralise(assignment.worker)} because ${describeReason(assignment.reason)}.`;
 }
@@ -218,7 +224,7 @@ function describeHappening(happening: Happening, answer: Explanation): string {
       return describeVote(happening);
     case "failed":
       return happening.code === "escalated"
-        ? "failed: a person has to look"
+        ? `failed: ${neutralise(happening.error ?? "a person has to look")}`
         : "failed for good: no attempt is left";
     case "cancelled":
       return `cancelled: ${describeCancelCause(happening.because)}`;

@@ -17,6 +17,7 @@ import type {
 import {
   type CandidateRow,
   type Needs,
+  NO_RUN,
   nodeOfKey,
   REJECTIONS,
   type Reason,
@@ -38,7 +39,7 @@ import {
   whyHere,
   whyNotYet,
 } from "../scheduler/index.ts";
-import type { AttemptOutcome, Decider } from "../words/index.ts";
+import { type AttemptOutcome, type Decider, describeEnd, describeNoWinner } from "../words/index.ts";
 import { decide } from "./decider.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
 import { outcomeOf } from "./history.ts";
@@ -112,7 +113,8 @@ export type Happening = { readonly seq: number; readonly at: number } & (
       readonly by: VoteTaken["by"];
       readonly totals: readonly (number | null)[];
     }
-  | { readonly type: "failed"; readonly code: TaskFailed["code"] }
+  /** `error`: why none of several alternatives was taken. */
+  | { readonly type: "failed"; readonly code: TaskFailed["code"]; readonly error: string | null }
   | { readonly type: "cancelled"; readonly because: CancelCause }
   | {
       readonly type: "skipped";
@@ -203,6 +205,8 @@ class Watch {
   readonly #earlier: EarlierAttempt[] = [];
   readonly #failures = new Map<number, Failure>();
   #cancelRequest: Extract<CancelCause, { seq: number }> | undefined;
+  /** By its number among the tasks of no run, of which node an alternative is, and how it failed last. */
+  readonly #alternatives = new Map<number, { readonly node: number; error: string | undefined }>();
 
   constructor(run: Run, node: number) {
     this.#run = run;
@@ -214,6 +218,7 @@ class Watch {
     const { event, seq, now } = recorded;
     if (event.kind === "WorkerLost" || event.kind === "WorkerRegistered")
       this.#interrupt(state, event, seq, now);
+    if ("run" in event && event.run === NO_RUN) this.#noteAlternative(event);
     if (!("run" in event) || event.run !== this.#run.number) return;
     this.#noteCauses(recorded);
     if (event.kind === "TasksSkipped") {
@@ -279,7 +284,10 @@ class Watch {
         this.#happen({ type: "cancel-signalled", seq, at });
         break;
       case "TaskFailed":
-        this.#happen({ type: "failed", seq, at, code: event.code });
+        this.#happen({
+          ...{ type: "failed", seq, at, code: event.code },
+          error: event.code === "escalated" ? (this.#failures.get(event.node)?.error?.message ?? null) : null,
+        });
         break;
       case "TaskCancelled":
         this.#happen({ type: "cancelled", seq, at, because: this.#cancelRequest ?? { type: "unknown" } });
@@ -315,9 +323,13 @@ class Watch {
         break;
       case "VoteTaken":
         if (event.winner === -1) {
-          const error = { code: "escalated", message: "none of its alternatives was good enough" };
+          const error = { code: "escalated", message: describeNoWinner(this.#failuresOf(event.node)) };
           this.#failures.set(event.node, { seq, outcome: "failed", error });
         }
+        break;
+      case "TaskSpeculated":
+        for (let at = 0; at < event.count; at++)
+          this.#alternatives.set(event.first + at, { node: event.node, error: undefined });
         break;
       case "CancelRequested":
         if (event.node === -1) this.#cancelRequest = { type: "run-cancelled", seq };
@@ -335,6 +347,19 @@ class Watch {
       default:
         break;
     }
+  }
+
+  #noteAlternative(event: LedgerEvent): void {
+    const alternative = "node" in event ? this.#alternatives.get(event.node) : undefined;
+    if (!alternative) return;
+    if (event.kind === "AttemptFailed") alternative.error = event.message;
+    else if (event.kind === "AttemptTimedOut" || event.kind === "AttemptLost")
+      alternative.error = describeEnd(outcomeOf(event.kind), null);
+    else if (event.kind === "AttemptFinished") alternative.error = undefined;
+  }
+
+  #failuresOf(node: number): (string | undefined)[] {
+    return [...this.#alternatives.values()].filter((one) => one.node === node).map(({ error }) => error);
   }
 
   /** A worker that is lost, or registers again, takes its attempts with it, without an event for each. */

@@ -1,5 +1,8 @@
+import { existsSync } from "node:fs";
 import { Command, Option } from "commander";
+import { UsageError } from "./errors.ts";
 import { wholeNumber } from "./option-values.ts";
+import { isTaskId } from "./service-options.ts";
 
 export interface GanttOptions {
   readonly run?: string;
@@ -31,6 +34,10 @@ export function ganttCommand(): Command {
       "\nExamples:\n  orrery gantt build.jsonl\n  orrery gantt build.jsonl --by worker --width 160",
     )
     .action(async (path: string, options: GanttOptions) => {
+      if (isTaskId(path) && !existsSync(path))
+        throw new UsageError(
+          `${path} is an id, no ledger; fetch one: orrery ledger server.jsonl && orrery gantt server.jsonl --run ${path}`,
+        );
       const { readHistory } = await import("./history.ts");
       const { chartOf } = await import("./gantt-rows.ts");
       const { drawChart } = await import("./gantt-chart.ts");

@@ -110,6 +110,8 @@ function inherited(command: Command, parents = "orrery"): Command {
 }
 
 async function main(): Promise<number> {
+  // A variable that is empty is how shells take one away for a command.
+  if (process.env["ORRERY_URL"] === "") delete process.env["ORRERY_URL"];
   try {
     await program().exitOverride().parseAsync();
     return 0;

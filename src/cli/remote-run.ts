@@ -1,4 +1,6 @@
 import type { OrreryClient, RunAnswer, TaskSummary } from "../client/index.ts";
+import { alternativeIdOf } from "../core/index.ts";
+import { speculationTag } from "../graph/index.ts";
 import { lightText, readGraphText } from "./graph-text.ts";
 import { printLines } from "./output.ts";
 import { RemoteView } from "./remote-view.ts";
@@ -8,6 +10,8 @@ import { printSafeJson, safeJson, shown, statusOf } from "./service-text.ts";
 
 /** How long nothing may run before it is asked why. */
 const STALL_MS = 3000;
+/** No setting allows more. */
+const MOST_ALTERNATIVES = 10;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
@@ -33,12 +37,13 @@ export async function runRemotely(file: string, options: RemoteRunOptions): Prom
     const order = new Map(graph.nodes.map(({ spec }, at) => [spec.id, at]));
     const place = ({ node }: TaskSummary): number => order.get(node ?? "") ?? 0;
     const tasks = await tasksOf(client, id);
-    await report(
-      run,
-      tasks.sort((a, b) => place(a) - place(b)),
-      view,
-      options,
+    const nodes = await Promise.all(
+      tasks
+        .filter(({ node }) => order.has(node ?? ""))
+        .sort((a, b) => place(a) - place(b))
+        .map((node) => withAlternatives(client, node, tasks)),
     );
+    await report(run, nodes, view, options);
     return following.exitCode ?? (run.status === "completed" ? 0 : 1);
   });
 }
@@ -116,6 +121,21 @@ async function tasksOf(client: OrreryClient, run: string, signal?: AbortSignal):
   const tasks: TaskSummary[] = [];
   for await (const task of client.tasks({ run }, { pageSize: 1000, signal })) tasks.push(task);
   return tasks;
+}
+
+/** A node that was tried in several ways has had the attempts of all; how they failed is said by the node alone. */
+async function withAlternatives(
+  client: OrreryClient,
+  node: TaskSummary,
+  all: readonly TaskSummary[],
+): Promise<TaskSummary> {
+  if (node.attempt > 0) return node;
+  const ids = new Set(
+    Array.from({ length: MOST_ALTERNATIVES }, (_, at) => alternativeIdOf(node.id, speculationTag(at))),
+  );
+  const attempt = all.reduce((sum, task) => sum + (ids.has(task.id) ? task.attempt : 0), 0);
+  const { error_message } = node.error_code === "escalated" ? await client.task(node.id) : node;
+  return { ...node, attempt, error_message };
 }
 
 /** As of a local run. */

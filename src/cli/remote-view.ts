@@ -1,7 +1,7 @@
 import type { ServiceEvent, TaskSummary } from "../client/index.ts";
-import { taskIdOf } from "../core/index.ts";
+import { compareText, taskIdOf } from "../core/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
-import { formatMs } from "../words/index.ts";
+import { describeNoWinner, formatMs, SPECULATION_WORDS } from "../words/index.ts";
 import {
   createProgress,
   type Progress,
@@ -28,6 +28,8 @@ interface NodeState {
   /** On ours, from the beginning of the view. */
   startedAtMs: number;
   error: string;
+  /** How each alternative failed last, by its tag; undefined: it has not. */
+  readonly failures: Map<string, string | undefined>;
 }
 
 const ENDED: ReadonlySet<NodeStatus> = new Set(["completed", "failed", "skipped", "cancelled"]);
@@ -78,16 +80,20 @@ export class RemoteView {
     this.#progress.note(`orrery: ${text}`);
   }
 
-  event({ kind, task_id, at, data }: ServiceEvent): void {
+  event({ kind, task_id, run_id, at, data }: ServiceEvent): void {
     if (kind === "CancelRequested" && task_id === null) this.#cancelling = true;
     const node = task_id === null ? undefined : this.#byTask.get(task_id);
+    const tag = data["alternative"];
     if (node) this.#nodeEvent(node, kind, Date.parse(at), data);
+    else if (typeof tag === "string" && run_id !== null)
+      this.#alternativeEvent(this.#byTask.get(taskIdOf(run_id, String(data["node"]))), tag, kind, data);
     this.#progress.update(this.#view());
   }
 
   /** What the server has, where events may have been missed. */
   tasks(tasks: readonly TaskSummary[]): void {
-    for (const task of tasks) {
+    // What came first is said first: a node starts when what it needs has ended.
+    for (const task of tasks.toSorted((a, b) => compareText(lastTime(a), lastTime(b)))) {
       const node = this.#byTask.get(task.id);
       if (node) this.#follow(node, task);
     }
@@ -104,7 +110,14 @@ export class RemoteView {
         this.#start(node, Number(data["attempt"]), String(data["worker"]), at);
         break;
       case "AttemptFinished":
-        this.#complete(node, at - node.startedAt);
+        this.#complete(node, tookText(at - node.startedAt));
+        break;
+      case "TaskSpeculated":
+        this.#start(node, 0, "", at, describeSpeculated(data));
+        break;
+      case "VoteTaken":
+        if (data["winner"] === null) node.error = describeNoWinner([...node.failures.values()]);
+        else this.#complete(node, `with the result of ${data["winner"]}, by ${data["decided_by"]}`);
         break;
       case "AttemptFailed":
         node.error = String(data["message"]);
@@ -145,7 +158,7 @@ export class RemoteView {
         return;
       case "completed":
         node.attempt = task.attempt;
-        this.#complete(node, Date.parse(task.completed_at ?? "") - startedAt);
+        this.#complete(node, tookText(Date.parse(task.completed_at ?? "") - startedAt));
         return;
       case "failed":
         this.#fail(node);
@@ -158,19 +171,56 @@ export class RemoteView {
     }
   }
 
-  #start(node: NodeState, attempt: number, worker: string, at: number): void {
+  /** An alternative ends for itself: what becomes of the node is voted on. */
+  #alternativeEvent(
+    node: NodeState | undefined,
+    tag: string,
+    kind: string,
+    data: Readonly<Record<string, unknown>>,
+  ): void {
+    if (!node) return;
+    const say = (type: ProgressLine["type"], detail: string): void =>
+      this.#say(type, { id: `${node.id} ${tag}` }, detail);
+    switch (kind) {
+      case "TaskAssigned":
+        node.failures.set(tag, undefined);
+        say("started", `on ${data["worker"]}`);
+        break;
+      case "AttemptFinished":
+        say("finished", "");
+        break;
+      case "AttemptFailed":
+        node.failures.set(tag, String(data["message"]));
+        say("failed", String(data["message"]));
+        break;
+      case "AttemptTimedOut":
+        node.failures.set(tag, "timed out");
+        say("timed-out", "");
+        break;
+      case "TaskCancelled":
+        say("cancelled", "");
+        break;
+      default:
+    }
+  }
+
+  #start(node: NodeState, attempt: number, worker: string, at: number, how = ""): void {
     if (node.status === "running" && node.attempt === attempt) return;
     node.attempt = attempt;
     node.worker = worker;
     node.startedAt = at;
     node.startedAtMs = this.elapsedMs;
     if (this.#move(node, "running"))
-      this.#say("started", node, `on ${worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`);
+      this.#say(
+        "started",
+        node,
+        `${worker === "" ? how : `on ${worker}`}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
+      );
   }
 
-  #complete(node: NodeState, ms: number): void {
+  #complete(node: NodeState, how: string): void {
     if (!this.#move(node, "completed")) return;
-    this.#say("finished", node, Number.isNaN(ms) ? "" : `in ${formatMs(Math.max(0, Math.round(ms)))}`);
+    this.#say("finished", node, how);
     for (const dependent of node.dependents) {
       if (--dependent.missing === 0 && dependent.status === "waiting") this.#move(dependent, "ready");
     }
@@ -202,7 +252,7 @@ export class RemoteView {
     return true;
   }
 
-  #say(type: ProgressLine["type"], node: NodeState, detail: string): void {
+  #say(type: ProgressLine["type"], node: Pick<NodeState, "id">, detail: string): void {
     this.#progress.line({ type, node: node.id, detail, atMs: Date.now() });
   }
 
@@ -226,6 +276,19 @@ export class RemoteView {
   }
 }
 
+function lastTime({ completed_at, started_at }: TaskSummary): string {
+  return completed_at ?? started_at ?? "~";
+}
+
+function tookText(ms: number): string {
+  return Number.isNaN(ms) ? "" : `in ${formatMs(Math.max(0, Math.round(ms)))}`;
+}
+
+function describeSpeculated({ alternatives, because }: Readonly<Record<string, unknown>>): string {
+  const why = Object.entries(SPECULATION_WORDS).find(([cause]) => cause === because)?.[1];
+  return `in ${alternatives} alternatives${why === undefined ? "" : ` (${why})`}`;
+}
+
 function nodesOf(runId: string, graph: GraphFile): NodeState[] {
   const nodes = graph.nodes.map(
     ({ spec }): NodeState => ({
@@ -240,6 +303,7 @@ function nodesOf(runId: string, graph: GraphFile): NodeState[] {
       startedAt: Date.now(),
       startedAtMs: 0,
       error: "",
+      failures: new Map(),
     }),
   );
   const byId = new Map(nodes.map((node) => [node.id, node]));

@@ -1,5 +1,5 @@
 import type { RunAnswer, RunSummary, TaskSummary } from "../client/index.ts";
-import { compareText } from "../core/index.ts";
+import { compareText, taskIdOf } from "../core/index.ts";
 import { CheckFailed, UsageError } from "./errors.ts";
 import { type Column, fieldLines, tableLines } from "./layout.ts";
 import { printLines, stdoutColumns, stdoutPalette } from "./output.ts";
@@ -54,7 +54,7 @@ export async function showRun(id: string, options: RunsOptions): Promise<void> {
   const palette = stdoutPalette();
   await printLines([
     `${palette.bold(shown(run.name))} ${shown(run.status)}`,
-    ...fieldLines(runFields(run), palette, stdoutColumns()),
+    ...fieldLines(runFields(run, tasks), palette, stdoutColumns()),
     "",
     ...tableLines(NODE_COLUMNS, tasks.sort(byStart).map(nodeRow), palette),
   ]);
@@ -72,8 +72,16 @@ export async function cancelRun(id: string, options: RunsOptions): Promise<void>
   if (!options.json) await printLines([`${shown(run.id)} cancelled`]);
 }
 
-function runFields(run: RunAnswer): (readonly [string, string])[] {
-  const counts = Object.entries(run.counts)
+/** To the server what was skipped is cancelled; the two are told apart where all tasks are listed. */
+function countsOf(run: RunAnswer, tasks: readonly TaskSummary[]): Readonly<Record<string, number>> {
+  const nodes = tasks.filter(({ id, node }) => id === taskIdOf(run.id, node ?? ""));
+  if (nodes.length < run.nodes) return run.counts;
+  const skipped = nodes.filter((task) => statusOf(task) === "skipped").length;
+  return { ...run.counts, cancelled: run.counts.cancelled - skipped, skipped };
+}
+
+function runFields(run: RunAnswer, tasks: readonly TaskSummary[]): (readonly [string, string])[] {
+  const counts = Object.entries(countsOf(run, tasks))
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${count} ${shown(status)}`);
   return [

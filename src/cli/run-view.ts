@@ -3,7 +3,7 @@ import type { LedgerEvent, RunOutcome } from "../ledger/index.ts";
 import type { LocalAlternative, LocalRun, Observer } from "../local/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
 import { type Run, STATUS_NAMES, Status } from "../scheduler/index.ts";
-import { formatDuration, SPECULATION_WORDS } from "../words/index.ts";
+import { describeNoWinner, formatDuration, SPECULATION_WORDS } from "../words/index.ts";
 import { createProgress, type Progress, type ProgressLine, type ProgressView } from "./progress.ts";
 import { wantsColor } from "./terminal-text.ts";
 
@@ -29,6 +29,9 @@ export class RunView implements Observer {
   readonly #startedAt = new Map<number, number>();
   readonly #endedAt = new Map<number, number>();
   readonly #errors = new Map<number, string>();
+  /** By node, then tag. */
+  readonly #tries = new Map<number, Map<string, { attempts: number; error: string | undefined }>>();
+  #toldAt = 0;
   readonly #ends = new Map<number, LedgerEvent & { readonly attempt: number }>();
   #local: LocalRun | undefined;
 
@@ -54,11 +57,12 @@ export class RunView implements Observer {
   }
 
   event(event: LedgerEvent, run: Run, now: number, alternative?: LocalAlternative): void {
-    if (!alternative) this.#note(event, now);
+    if (alternative) this.#noteAlternative(event, alternative);
+    else this.#note(event, now);
     const lines = alternative
       ? alternativeLines(event, run, now, alternative)
       : this.#linesOf(event, run, now);
-    for (const line of lines) this.#progress.line(line);
+    for (const line of lines) this.#say(line);
     this.#progress.update(this.#view());
   }
 
@@ -67,7 +71,13 @@ export class RunView implements Observer {
   }
 
   output(node: string, _stream: "stdout" | "stderr", text: string): void {
-    this.#progress.line({ type: "output", node, detail: text, atMs: Date.now() });
+    this.#say({ type: "output", node, detail: text, atMs: Date.now() });
+  }
+
+  /** An event is told once it is committed, and what was printed meanwhile is told before: no time goes back. */
+  #say(line: ProgressLine): void {
+    this.#toldAt = Math.max(this.#toldAt, line.atMs);
+    this.#progress.line({ ...line, atMs: this.#toldAt });
   }
 
   end(outcome: RunOutcome | "held"): void {
@@ -79,7 +89,10 @@ export class RunView implements Observer {
     return Array.from({ length: run.graph.size }, (_, node) => ({
       id: run.graph.idOf(node),
       status: STATUS_NAMES[run.statusOf(node)] as string,
-      attempts: run.attempt[node] as number,
+      attempts: this.#triesOf(node).reduce(
+        (sum, { attempts }) => sum + attempts,
+        run.attempt[node] as number,
+      ),
       carried: run.carried.includes(node),
       worker: workers?.[run.worker[node] as number]?.id ?? null,
       startedAt: this.#startedAt.get(node) ?? null,
@@ -92,7 +105,8 @@ export class RunView implements Observer {
     if (event.kind === "TaskSpeculated") this.#startedAt.set(event.node, now);
     if (event.kind === "VoteTaken") {
       this.#endedAt.set(event.node, now);
-      if (event.winner === -1) this.#errors.set(event.node, "none of its alternatives is good enough");
+      const failures = this.#triesOf(event.node).map(({ error }) => error);
+      if (event.winner === -1) this.#errors.set(event.node, describeNoWinner(failures));
     }
     if (!("node" in event) || !("startedAt" in event)) return;
     this.#startedAt.set(event.node, event.startedAt);
@@ -101,6 +115,20 @@ export class RunView implements Observer {
     if (event.kind === "AttemptFailed") this.#errors.set(event.node, event.message);
     else if (event.kind === "AttemptTimedOut") this.#errors.set(event.node, "timed out");
     else this.#errors.delete(event.node);
+  }
+
+  #triesOf(node: number): { attempts: number; error: string | undefined }[] {
+    return [...(this.#tries.get(node)?.values() ?? [])];
+  }
+
+  #noteAlternative(event: LedgerEvent, { node, tag }: LocalAlternative): void {
+    const tries = this.#tries.get(node) ?? new Map();
+    const one = tries.get(tag) ?? { attempts: 0, error: undefined };
+    this.#tries.set(node, tries.set(tag, one));
+    if (event.kind === "TaskAssigned") one.attempts++;
+    else if (event.kind === "AttemptFailed") one.error = event.message;
+    else if (event.kind === "AttemptTimedOut") one.error = "timed out";
+    else if (event.kind === "AttemptFinished") one.error = undefined;
   }
 
   #linesOf(event: LedgerEvent, run: Run, now: number): ProgressLine[] {

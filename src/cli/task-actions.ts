@@ -21,11 +21,28 @@ interface Outcome {
 export function cancelTasks(ids: readonly string[], options: ServiceOptions): Promise<void> {
   return doToAll(ids, options, async (client, id) => {
     if ((await client.cancel(id)).cancelled) return { id, done: true, message: "cancelled", exitCode: 0 };
-    const { status } = await client.task(id);
+    const task = await client.task(id).catch(async (error: unknown) => {
+      if (!(await isRun(client, id))) throw error;
+    });
+    if (!task)
+      return {
+        id,
+        done: false,
+        message: `is a run; cancel it with: orrery runs ${id} --cancel`,
+        exitCode: 2,
+      };
+    const { status } = task;
     const message =
       status === "queued" || status === "running" ? "is being cancelled already" : `is ${status} already`;
     return { id, done: false, message, exitCode: 1 };
   });
+}
+
+async function isRun(client: OrreryClient, id: string): Promise<boolean> {
+  return await client.run(id).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** All that match and have not ended, in a list that is made before the first is cancelled. */

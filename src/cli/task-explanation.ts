@@ -1,9 +1,10 @@
-import type { WhyAnswer } from "../client/index.ts";
-import { taskIdOf } from "../core/index.ts";
-import { hangingLines } from "./layout.ts";
+import { type OrreryClient, OrreryError, type TaskAnswer, type WhyAnswer } from "../client/index.ts";
+import { alternativeIdOf, taskIdOf } from "../core/index.ts";
+import { fieldLines, hangingLines } from "./layout.ts";
 import { type Palette, printLines, stdoutColumns, stdoutPalette } from "./output.ts";
 import { atService } from "./service.ts";
-import { printSafeJson, shown } from "./service-text.ts";
+import { errorOf, printSafeJson, ranFor, shown, statusOf } from "./service-text.ts";
+import { speculationFields } from "./task-view.ts";
 import type { WhyOptions } from "./why.ts";
 
 const DEFAULT_SERVER = "http://127.0.0.1:2026";
@@ -14,20 +15,68 @@ export async function explainTask(
   node: string | undefined,
   options: WhyOptions,
 ): Promise<void> {
-  const id = node === undefined ? taskOrRun : taskIdOf(taskOrRun, node);
   const server = options.server ?? process.env["ORRERY_URL"] ?? DEFAULT_SERVER;
-  const answer = await atService({ ...options, server }, (client) => client.why(id));
-  if (options.json) await printSafeJson(answer);
-  else await printLines(explanationLines(answer, node ?? answer.id, stdoutColumns(), stdoutPalette()));
+  const { answer, task, cause } = await atService({ ...options, server }, async (client) => {
+    const found = await find(client, taskOrRun, node);
+    return { ...found, cause: await causeOf(client, found.task) };
+  });
+  if (options.json) return await printSafeJson({ ...answer, speculation: task.speculation });
+  const columns = stdoutColumns();
+  const palette = stdoutPalette();
+  await printLines([
+    ...explanationLines(answer, task, node ?? answer.id, columns, palette),
+    ...(cause === "" ? [] : hangingLines("", cause, columns)),
+    ...fieldLines(speculationFields(task), palette, columns),
+  ]);
 }
 
-function explanationLines(answer: WhyAnswer, name: string, columns: number, palette: Palette): string[] {
+interface Found {
+  readonly answer: WhyAnswer;
+  readonly task: TaskAnswer;
+}
+
+/** An alternative of a node is called by both names, as lists of tasks call it. */
+async function find(client: OrreryClient, taskOrRun: string, node: string | undefined): Promise<Found> {
+  const of = async (id: string): Promise<Found> => ({
+    answer: await client.why(id),
+    task: await client.task(id),
+  });
+  if (node === undefined) return await of(taskOrRun);
+  const [, name = "", tag = ""] = /^(.+) (speculate:\w+)$/s.exec(node) ?? [];
+  if (tag === "") return await of(taskIdOf(taskOrRun, node));
+  try {
+    return await of(taskIdOf(taskOrRun, node));
+  } catch (error) {
+    if (!(error instanceof OrreryError) || error.status !== 404) throw error;
+    return await of(alternativeIdOf(taskIdOf(taskOrRun, name), tag));
+  }
+}
+
+const DID_NOT_COMPLETE = " did not complete";
+
+/** How the node ended because of which this one was skipped. */
+async function causeOf(client: OrreryClient, task: TaskAnswer): Promise<string> {
+  const { run_id, error_code, error_message } = task;
+  if (error_code !== "skipped" || run_id === null || !error_message?.endsWith(DID_NOT_COMPLETE)) return "";
+  const name = error_message.slice(0, -DID_NOT_COMPLETE.length);
+  const other = await client.task(taskIdOf(run_id, name));
+  const error = errorOf(other);
+  return `${shown(name)}, which it needs, ${other.status === "failed" ? "failed" : `was ${statusOf(other)}`}${error === "" ? "" : `: ${error}`}.`;
+}
+
+function explanationLines(
+  answer: WhyAnswer,
+  task: TaskAnswer,
+  name: string,
+  columns: number,
+  palette: Palette,
+): string[] {
   const { status, waiting, placed } = answer;
   const title = palette.bold(shown(name));
   const [primary, ...others] = waiting.map(({ text }) => shown(text));
   const lines =
     primary === undefined
-      ? [`${title} is ${shown(status)}.`]
+      ? hangingLines("", `${title} is ${statusOf(task)}${endOf(task, placed !== null)}.`, columns)
       : [`${title} does not run yet: it is ${shown(status)}.`, ...hangingLines("  ", primary, columns)];
   if (others.length > 0) lines.push("", "Then it would still wait for this:");
   for (const text of others) lines.push(...hangingLines("  - ", text, columns));
@@ -35,4 +84,12 @@ function explanationLines(answer: WhyAnswer, name: string, columns: number, pale
     lines.push(...(primary === undefined ? [] : [""]), ...hangingLines("", shown(placed.text), columns));
   if (placed?.runner_up) lines.push(`The runner-up was ${shown(placed.runner_up)}.`);
   return lines;
+}
+
+/** Where it ran and for how long, and what went wrong; where it went first is said elsewhere. */
+function endOf(task: TaskAnswer, isPlaced: boolean): string {
+  const where = task.worker_id === null || isPlaced ? "" : ` on ${shown(task.worker_id)}`;
+  const ran = task.started_at === null ? "" : `, after ${ranFor(task)}`;
+  const error = task.error_code === "skipped" ? "" : errorOf(task);
+  return `${where === "" ? "" : `; it ran${where}`}${task.status === "running" ? "" : ran}${error === "" ? "" : `: ${error}`}`;
 }

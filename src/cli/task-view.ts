@@ -57,7 +57,7 @@ function taskLines(task: TaskAnswer, palette: Palette): string[] {
   ];
 }
 
-function speculationFields({ speculation }: TaskAnswer): (readonly [string, string])[] {
+export function speculationFields({ speculation }: TaskAnswer): (readonly [string, string])[] {
   if (!speculation) return [];
   const { because, alternatives, winner, decided_by } = speculation;
   const vote =
@@ -91,8 +91,18 @@ async function showLog(client: OrreryClient, id: string, options: TaskOptions): 
   }
   const lines = await client.log(id, { limit: LOG_LINES });
   if (json) await printSafeJson({ lines });
-  else if (lines.length === 0) process.stderr.write("it has printed nothing\n");
+  else if (lines.length === 0) process.stderr.write(`${await nothingPrinted(client, id)}\n`);
   else await printLines(lines.flatMap(logTexts));
+}
+
+/** A node that is tried in several ways prints nothing itself. */
+async function nothingPrinted(client: OrreryClient, id: string): Promise<string> {
+  const { speculation } = await client.task(id);
+  if (!speculation) return "it has printed nothing";
+  const logs = speculation.alternatives.map(
+    ({ task_id, tag }) => `  orrery task ${shown(task_id)} --log    ${tag}`,
+  );
+  return ["it was tried in several alternatives, which print for themselves:", ...logs].join("\n");
 }
 
 /** What was printed at once may have several lines, and a progress bar that drew itself over and over. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { type CommandResult, runCommand } from "../../tests/command-run.ts";
 import { tellStory, writeLedger } from "../../tests/story-ledger.ts";
+import { DEFAULT_SPECULATION } from "../graph/index.ts";
 import { eventsOf } from "../scheduler/index.ts";
 import type { Explanation } from "./explanation.ts";
 import { whyCommand } from "./why.ts";
@@ -177,6 +178,14 @@ describe("[P-11] why it never ran", () => {
       "a failed (event 6), and this run stops at the first failure",
     );
   });
+});
+
+test("[G-08] cancelled while its alternatives ran", async () => {
+  const loop = new Loop({ speculation: DEFAULT_SPECULATION });
+  loop.turn(1, joins("w", { slots: 4 }), submits("r", [aNode("a", { speculate: true })]));
+  loop.turn(2, { kind: "CancelRequested", run: 0, node: 0 });
+  const text = await answerFrom(loop, "tried", "a");
+  expect(text).toContain("a was cancelled while its alternatives ran: that was requested");
 });
 
 describe("the node that is asked about", () => {

@@ -5,10 +5,13 @@ import type { Settings } from "./table.ts";
 export function combinationProblems(
   { speculation, placement }: Settings,
   origins: ReadonlyMap<string, Origin>,
+  refused: readonly ConfigProblem[],
 ): ConfigProblem[] {
   const { defaultParallelism, maxParallelism } = speculation;
   const problems: ConfigProblem[] = [];
   const refuse = (paths: readonly string[], message: string): void => {
+    // In place of a value that was refused stands the default, which nobody wrote.
+    if (refused.some((problem) => paths.some((path) => problem.message.startsWith(path)))) return;
     const given = paths
       .map((path) => origins.get(path))
       .find((origin) => origin && origin.kind !== "default");

@@ -68,7 +68,7 @@ export const SPECULATION = {
     key: "max_parallelism",
     type: whole(1, MAX_ALTERNATIVES),
     default: 3,
-    about: "The most alternatives that a node may ask for",
+    about: "The most alternatives that a node gets",
     readers: everywhere,
     isSpecified,
   }),

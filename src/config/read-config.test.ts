@@ -194,6 +194,13 @@ test.each([
   expect((await problems(text)).join("\n")).toContain(message);
 });
 
+test("what was refused is not compared with the default that stands in for it", async () => {
+  const text = "speculation: {default_parallelism: 0, max_parallelism: 1}";
+  expect(await problems(text)).toEqual([
+    "orrery.yaml:1:36: speculation.default_parallelism must be a whole number from 1 to 10; got 0",
+  ]);
+});
+
 test("a file that is named must be there", () => {
   expect(readConfig("no/such.yaml", {}).problems).toEqual([
     { where: "no/such.yaml", message: "no such file", isMissing: true },

@@ -48,7 +48,8 @@ export function readConfig(
   const settings = settingsOf(given);
   const origins = new Map(ROWS.map(({ path }) => [path, BY_DEFAULT]));
   for (const [path, { origin }] of given) origins.set(path, origin);
-  const problems = [...layers.flatMap((layer) => layer.problems), ...combinationProblems(settings, origins)];
+  const refused = layers.flatMap((layer) => layer.problems);
+  const problems = [...refused, ...combinationProblems(settings, origins, refused)];
   return { settings, origins, file: found, problems };
 }
 

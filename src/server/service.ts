@@ -1,6 +1,6 @@
-import { taskIdOf } from "../core/index.ts";
+import { alternativeIdOf, taskIdOf } from "../core/index.ts";
 import type { Attachment, Driver, Fact } from "../driver/index.ts";
-import { wireGraph } from "../graph/index.ts";
+import { speculationTag, wireGraph } from "../graph/index.ts";
 import { type Census, census, type State, Status } from "../scheduler/index.ts";
 import {
   type ListCursor,
@@ -13,6 +13,7 @@ import {
   type TaskRow,
 } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
+import { describeNoWinner } from "../words/index.ts";
 import type {
   AgentLimit,
   AgentView,
@@ -378,11 +379,22 @@ export class Service implements Api {
     const effectiveTier = await this.#look((state, now) => tierOf(state, row, now));
     return {
       ...row,
+      ...(row.errorCode === "escalated" ? { errorMessage: await this.#noWinner(row) } : {}),
       effectiveTier,
       progress: said && { fraction: said.fraction, message: said.message },
       speculation: row.run && (await this.#driver.read((state) => speculationOf(state, row))),
       budget: await this.#driver.read((state) => budgetOf(state, row)),
     };
+  }
+
+  /** A node knows that nobody won; how each alternative failed is in its own row. */
+  async #noWinner({ id }: TaskRow): Promise<string> {
+    const failures: (string | undefined)[] = [];
+    for (let at = 0; ; at++) {
+      const row = await this.#store.task(alternativeIdOf(id, speculationTag(at)));
+      if (!row) return describeNoWinner(failures);
+      failures.push(row.status === "failed" ? row.errorMessage : undefined);
+    }
   }
 
   async #countRows(row: RunRow): Promise<Record<RowStatus, number>> {

@@ -15,6 +15,7 @@ export {
   describeDecider,
   describeEnd,
   describeNeeds,
+  describeNoWinner,
   describeReason,
   describeRejected,
   describeRejection,

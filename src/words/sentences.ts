@@ -227,6 +227,16 @@ export const SPECULATION_WORDS: Record<SpeculationCause, string> = {
   "risk-on-critical-path": "risky, and on the critical path",
 };
 
+/** Why no alternative of a node was taken, by how each of them failed; undefined: it did not. */
+export function describeNoWinner(failures: readonly (string | undefined)[]): string {
+  const said = [...new Set(failures.filter((failure) => failure !== undefined))];
+  const failed = failures.filter((failure) => failure !== undefined).length;
+  if (failed > 0 && failed === failures.length)
+    return `all ${formatCount(failed)} alternatives failed: ${said.join("; ")}`;
+  const how = failed === 0 ? "" : ` (${formatCount(failed)} failed: ${said.join("; ")})`;
+  return `none of its alternatives is good enough: a person has to look${how}`;
+}
+
 export const STATUS_WORDS: Record<StatusName, string> = {
   waiting: "waiting",
   held: "held",
