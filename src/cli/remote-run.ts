@@ -129,11 +129,12 @@ async function withAlternatives(
   node: TaskSummary,
   all: readonly TaskSummary[],
 ): Promise<TaskSummary> {
-  if (node.attempt > 0) return node;
   const ids = new Set(
     Array.from({ length: MOST_ALTERNATIVES }, (_, at) => alternativeIdOf(node.id, speculationTag(at))),
   );
-  const attempt = all.reduce((sum, task) => sum + (ids.has(task.id) ? task.attempt : 0), 0);
+  const tried = all.filter(({ id }) => ids.has(id));
+  if (tried.length === 0) return node;
+  const attempt = tried.reduce((sum, task) => sum + task.attempt, 0);
   const { error_message } = node.error_code === "escalated" ? await client.task(node.id) : node;
   return { ...node, attempt, error_message };
 }

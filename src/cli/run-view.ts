@@ -89,10 +89,7 @@ export class RunView implements Observer {
     return Array.from({ length: run.graph.size }, (_, node) => ({
       id: run.graph.idOf(node),
       status: STATUS_NAMES[run.statusOf(node)] as string,
-      attempts: this.#triesOf(node).reduce(
-        (sum, { attempts }) => sum + attempts,
-        run.attempt[node] as number,
-      ),
+      attempts: this.#attemptsOf(run, node),
       carried: run.carried.includes(node),
       worker: workers?.[run.worker[node] as number]?.id ?? null,
       startedAt: this.#startedAt.get(node) ?? null,
@@ -115,6 +112,13 @@ export class RunView implements Observer {
     if (event.kind === "AttemptFailed") this.#errors.set(event.node, event.message);
     else if (event.kind === "AttemptTimedOut") this.#errors.set(event.node, "timed out");
     else this.#errors.delete(event.node);
+  }
+
+  /** Of all alternatives, where there are some. */
+  #attemptsOf(run: Run, node: number): number {
+    const tries = this.#triesOf(node);
+    if (tries.length === 0) return run.attempt[node] as number;
+    return tries.reduce((sum, { attempts }) => sum + attempts, 0);
   }
 
   #triesOf(node: number): { attempts: number; error: string | undefined }[] {
