@@ -228,6 +228,9 @@ test("[G-08] a vote goes on after a restart of the server", async () => {
       timeout: 30_000,
     });
     const { speculation } = (await first.get(`task/${id}`)).body;
+    const { body: plan } = await first.get(`runs/${run.id}/plan`);
+    const [planned] = plan.nodes.filter(({ node }: { node: string }) => node === "patch");
+    expect(planned).toMatchObject({ alternatives: expect.arrayContaining(["speculate:primary"]) });
     await first.get(`task/${speculation.alternatives[1].task_id}?wait=30`);
     end();
   }

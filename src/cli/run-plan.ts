@@ -55,14 +55,14 @@ function byStart(a: PlannedNode, b: PlannedNode): number {
 }
 
 function rowOf(node: PlannedNode, now: string): string[] {
-  const { started_at, ended_at, expected_start, expected_end, critical, skipped } = node;
+  const { started_at, ended_at, expected_start, expected_end, critical, skipped, alternatives } = node;
   return [
     critical ? "*" : "",
     shown(node.node),
     shown(node.status),
     fromNow(started_at ?? expected_start, now),
     fromNow(ended_at ?? expected_end, now),
-    skipped === null ? "" : `not planned: ${shown(skipped)}`,
+    skipped === null ? alternatives.map(shown).join(", ") : `not planned: ${shown(skipped)}`,
   ];
 }
 

@@ -74,6 +74,9 @@ export const RunPlanAnswer = Type.Object(
         expected_end: TimeOrNull("When it should end."),
         critical: Type.Boolean({ description: "A delay of it delays the end of the run." }),
         skipped: OrNull(Type.String({ description: "Why it is in no plan." })),
+        alternatives: Type.Array(Type.String(), {
+          description: "The tags of the alternatives in which it is tried now and that have not ended.",
+        }),
       }),
     ),
   },

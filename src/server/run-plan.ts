@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { speculationTag } from "../graph/index.ts";
 import { nodeOfKey, runOfKey, type Worker } from "../placement/index.ts";
 import {
   type Activity,
@@ -25,13 +26,15 @@ export interface Remaining {
   readonly now: number;
   /** Since when what runs does: rows say so only a while later. */
   readonly startedAt: ReadonlyMap<string, number>;
+  /** The tags of what is tried in several ways now and has not ended, by node. */
+  readonly alternatives: ReadonlyMap<string, readonly string[]>;
   readonly project: Project;
   readonly capacities: Readonly<Record<string, number>>;
   /** How long a node is ready before it is raised. */
   readonly starveNodeMs: number;
 }
 
-export interface Forecast extends Pick<Remaining, "startedAt"> {
+export interface Forecast extends Pick<Remaining, "startedAt" | "alternatives"> {
   /** Milliseconds since 1970, by node. What could not be planned is not in it. */
   readonly nodes: ReadonlyMap<
     string,
@@ -75,15 +78,26 @@ export function remainingOf(state: State, run: Run, now: number): Remaining {
   return {
     now,
     startedAt,
+    alternatives: openAlternatives(run),
     project: { name: run.name, unit, activities, capacities: {}, findings: [] },
     capacities,
     starveNodeMs: state.config.starveNodeMs ?? DEFAULT_STARVE_NODE_MS,
   };
 }
 
+function openAlternatives(run: Run): Map<string, string[]> {
+  const open = [...run.speculations].filter(([node]) => run.statusOf(node) === Status.speculating);
+  return new Map(
+    open.map(([node, { ends }]) => [
+      run.graph.idOf(node),
+      ends.flatMap((end, at) => (end ? [] : [speculationTag(at)])),
+    ]),
+  );
+}
+
 /** When each node should start and end if it takes as long as it was estimated and nobody else comes. */
 export async function forecast(remaining: Remaining): Promise<Forecast> {
-  const { now, startedAt, project, capacities, starveNodeMs } = remaining;
+  const { now, startedAt, alternatives, project, capacities, starveNodeMs } = remaining;
   const { problem, skipped } = compile(project, capacities);
   await nextTurn();
   const levels = levelsOf(problem);
@@ -99,6 +113,7 @@ export async function forecast(remaining: Remaining): Promise<Forecast> {
   const longestMs = own.reduce((longest, { chainMs }) => Math.max(longest, chainMs), 0);
   return {
     startedAt,
+    alternatives,
     nodes: new Map(
       own.map(({ id, start, end, chainMs }) => [id, { start, end, isCritical: chainMs === longestMs }]),
     ),

@@ -144,6 +144,7 @@ function runPlanAnswer({ run, now, rows, forecast }: RunPlanView): RunPlanAnswer
         expected_end: instantOrNull(expected?.end ?? -1),
         critical: expected?.isCritical ?? false,
         skipped: forecast?.skipped.get(node) ?? null,
+        alternatives: [...(forecast?.alternatives.get(node) ?? [])],
       };
     }),
   };
