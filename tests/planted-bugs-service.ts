@@ -66,7 +66,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an agent is demoted at its threshold",
-    seed: 98,
+    seed: 250,
     file: "scheduler/admission",
     find: "cost.sum(now) > costThresholdMicros",
     replace: "cost.sum(now) >= costThresholdMicros",

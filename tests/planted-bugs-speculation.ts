@@ -42,7 +42,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "alternatives are counted where a worker has cpu for less than one",
-    seed: 240,
+    seed: 392,
     file: "scheduler/speculated",
     find: "Math.floor(freeCpu / cpu)",
     replace: "Math.ceil(freeCpu / cpu)",
