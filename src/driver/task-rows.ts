@@ -1,5 +1,5 @@
 import { alternativeIdOf, taskIdOf } from "../core/index.ts";
-import { speculationTag, taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
+import { speculationTag, type TaskSpec, taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
 import type { RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { classify, startTier } from "../queue/index.ts";
 import type { Run, State } from "../scheduler/index.ts";
@@ -49,21 +49,12 @@ export function nodeRow(
 ): SubmittedTask {
   const { runId, zone, agent, graph } = event;
   const nodeId = graph.ids[node] as string;
-  const spec = taskSpecOf(specOf(graph, node));
   return {
     id: taskIdOf(runId, nodeId),
     run: { id: runId, node: nodeId },
     zone,
     agent,
-    executor: spec.executor,
-    type: spec.type,
-    priority: spec.priority,
-    requestState: "pending",
-    priorityClass: classify(spec.priority, "pending"),
-    boostMicros: 0,
-    estimateMs: spec.estimateMs,
-    deadline: -1,
-    runAt: -1,
+    ...termsOfNode(taskSpecOf(specOf(graph, node))),
     settings: brought?.settings[node] ?? "{}",
     payload: brought?.payloads[node] ?? "",
     payloadHash: graph.requests[node] ?? "",
@@ -75,28 +66,33 @@ export function nodeRow(
 /** The row of an alternative of a node: as that node's, but for what it is called and when it came. */
 export function alternativeRow(run: Run, node: number, at: number, now: number, seq: number): SubmittedTask {
   const { id: runId, zone, agent } = run;
-  const spec = run.taskOf(node);
   const tag = speculationTag(at);
   return {
     id: alternativeIdOf(run.taskIdOf(node), tag),
     run: { id: runId, node: `${run.graph.idOf(node)} ${tag}` },
     zone,
     agent,
-    executor: spec.executor,
-    type: spec.type,
-    priority: spec.priority,
-    requestState: "pending",
-    priorityClass: classify(spec.priority, "pending"),
-    boostMicros: 0,
-    estimateMs: spec.estimateMs,
-    deadline: -1,
-    runAt: -1,
+    ...termsOfNode(run.taskOf(node)),
     settings: "{}",
     payload: "",
     payloadHash: run.requestHashOf(node),
     enqueuedAt: now,
     submittedSeq: seq,
   };
+}
+
+function termsOfNode({ executor, type, priority, estimateMs }: TaskSpec) {
+  return {
+    executor,
+    type,
+    priority,
+    requestState: "pending",
+    priorityClass: classify(priority, "pending"),
+    boostMicros: 0,
+    estimateMs,
+    deadline: -1,
+    runAt: -1,
+  } as const;
 }
 
 function specOf(graph: WireGraph, node: number): WireSpec {

@@ -1,5 +1,6 @@
 import type { Kernel } from "./kernel.ts";
 import type { Loop } from "./loop.ts";
+import { Outside } from "./outside.ts";
 import type { Processor } from "./processor.ts";
 
 /** For so long fibers run before Node's own loop has its turn. */
@@ -13,7 +14,7 @@ const TURNS = 32;
 export class LiveLoop implements Loop {
   readonly #kernel: Kernel;
   readonly #originMs = performance.now();
-  #outside = 0;
+  readonly #outside = new Outside();
   #turns = 0;
   #scheduled = false;
   #turning = false;
@@ -43,22 +44,7 @@ export class LiveLoop implements Loop {
     promise: PromiseLike<unknown>,
     settle: (value: unknown, thrown?: { error: unknown }) => void,
   ): () => void {
-    this.#outside++;
-    let awaited = true;
-    const forget = () => {
-      if (awaited) this.#outside--;
-      awaited = false;
-    };
-    const arrive = (value: unknown, thrown?: { error: unknown }) => {
-      if (!awaited) return;
-      forget();
-      settle(value, thrown);
-    };
-    promise.then(
-      (value) => arrive(value),
-      (error: unknown) => arrive(undefined, { error }),
-    );
-    return forget;
+    return this.#outside.await(promise, settle);
   }
 
   close(): void {
@@ -106,6 +92,6 @@ export class LiveLoop implements Loop {
     const nextMs = this.#kernel.timers.nextMs();
     if (nextMs !== undefined)
       this.#timer = setTimeout(() => this.#turn(), Math.min(Math.max(0, nextMs - this.nowMs()), 2 ** 31 - 1));
-    else if (this.#outside === 0) this.#kernel.stalled();
+    else if (this.#outside.isEmpty) this.#kernel.stalled();
   }
 }

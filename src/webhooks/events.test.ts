@@ -7,7 +7,14 @@ import { type Ended, eventTypeOf } from "./events.ts";
 const RUN = { id: "r1", node: "build" };
 
 function ended(id: string, run: typeof RUN | undefined, attempt: number): Ended {
-  const row = { ...taskOf(id, { run }), ...QUEUED, status: "completed", attempt, endedAt: 5, resultBytes: 0 } as const;
+  const row = {
+    ...taskOf(id, { run }),
+    ...QUEUED,
+    status: "completed",
+    attempt,
+    endedAt: 5,
+    resultBytes: 0,
+  } as const;
   return { kind: "task", row };
 }
 

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Kernel } from "../kernel.ts";
 import type { Loop } from "../loop.ts";
+import { Outside } from "../outside.ts";
 import type { Victims } from "../simulation.ts";
 import type { Directory } from "./directory.ts";
 import { Guests } from "./guests.ts";
@@ -71,7 +72,7 @@ export class ThreadLoop implements Loop {
   readonly #spins: number;
   /** The bell as it was when the lists were last looked at. */
   #heard = 0;
-  #outside = 0;
+  readonly #outside = new Outside();
   #turns = 0;
   #scheduled = false;
   #turning = false;
@@ -115,22 +116,7 @@ export class ThreadLoop implements Loop {
     promise: PromiseLike<unknown>,
     settle: (value: unknown, thrown?: { error: unknown }) => void,
   ): () => void {
-    this.#outside++;
-    let awaited = true;
-    const forget = () => {
-      if (awaited) this.#outside--;
-      awaited = false;
-    };
-    const arrive = (value: unknown, thrown?: { error: unknown }) => {
-      if (!awaited) return;
-      forget();
-      settle(value, thrown);
-    };
-    promise.then(
-      (value) => arrive(value),
-      (error: unknown) => arrive(undefined, { error }),
-    );
-    return forget;
+    return this.#outside.await(promise, settle);
   }
 
   close(): void {
@@ -224,7 +210,7 @@ export class ThreadLoop implements Loop {
     if (this.#memory.isShutDown) return LATER;
     const asAWhole = this.#maySleepAsAWhole();
     // The main thread waits for others as long as it waits for nothing else; Node's loop has to wait for that only shortly.
-    if ((asAWhole || (this.#home.laid > 0 && this.#outside === 0)) && this.#memory.looks(MOST_LOOKING)) {
+    if ((asAWhole || (this.#home.laid > 0 && this.#outside.isEmpty)) && this.#memory.looks(MOST_LOOKING)) {
       const found = this.#lookAround(untilMs);
       this.#memory.stopsLooking();
       if (found !== ASLEEP) return found;
@@ -245,7 +231,7 @@ export class ThreadLoop implements Loop {
   }
 
   #maySleepAsAWhole(): boolean {
-    return this.#station.sleepsAsAWhole && this.#outside === 0 && this.#guests.waiting === 0;
+    return this.#station.sleepsAsAWhole && this.#outside.isEmpty && this.#guests.waiting === 0;
   }
 
   #isThereSomething(): boolean {
@@ -259,7 +245,7 @@ export class ThreadLoop implements Loop {
   /** Whether nothing will ever come that those who are blocked wait for. */
   #isStalled(): boolean {
     return (
-      this.#outside === 0 &&
+      this.#outside.isEmpty &&
       this.#home.laid === 0 &&
       this.#guests.waiting === 0 &&
       this.#kernel.timers.nextMs() === undefined
