@@ -347,6 +347,13 @@ describe("what goes wrong", () => {
     expect(stderr).toBe(`orrery: no server answers at ${nowhere}; start one with: orrery serve\n`);
   });
 
+  test("an empty ORRERY_URL counts as none", async () => {
+    for (const args of [["runs"], ["why", NO_ID], ["ledger", "x.jsonl"]]) {
+      const { stderr } = await start(args, { ORRERY_URL: "", ORRERY_API_KEY: "" }).finished;
+      expect(stderr).toBe("orrery: there is no API key; set ORRERY_API_KEY, or use --key\n");
+    }
+  });
+
   test("a wrong key, without showing it", async () => {
     const wrong = await start(["tasks"], { ORRERY_API_KEY: "sk-wrong-wrong-wrong" }).finished;
     expect(wrong.code).toBe(2);
