@@ -20,6 +20,12 @@ export interface NodeResult {
   readonly error: string | null;
 }
 
+/** Of one alternative of a node: how it failed last, unless it did not. */
+interface Tries {
+  attempts: number;
+  error: string | undefined;
+}
+
 /** Turns what happens in a run into the lines and the live block that its user sees. */
 export class RunView implements Observer {
   readonly #progress: Progress;
@@ -30,7 +36,7 @@ export class RunView implements Observer {
   readonly #endedAt = new Map<number, number>();
   readonly #errors = new Map<number, string>();
   /** By node, then tag. */
-  readonly #tries = new Map<number, Map<string, { attempts: number; error: string | undefined }>>();
+  readonly #tries = new Map<number, Map<string, Tries>>();
   #toldAt = 0;
   readonly #ends = new Map<number, LedgerEvent & { readonly attempt: number }>();
   #local: LocalRun | undefined;
@@ -121,12 +127,12 @@ export class RunView implements Observer {
     return tries.reduce((sum, { attempts }) => sum + attempts, 0);
   }
 
-  #triesOf(node: number): { attempts: number; error: string | undefined }[] {
+  #triesOf(node: number): Tries[] {
     return [...(this.#tries.get(node)?.values() ?? [])];
   }
 
   #noteAlternative(event: LedgerEvent, { node, tag }: LocalAlternative): void {
-    const tries = this.#tries.get(node) ?? new Map();
+    const tries = this.#tries.get(node) ?? new Map<string, Tries>();
     const one = tries.get(tag) ?? { attempts: 0, error: undefined };
     this.#tries.set(node, tries.set(tag, one));
     if (event.kind === "TaskAssigned") one.attempts++;
