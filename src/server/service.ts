@@ -376,14 +376,16 @@ export class Service implements Api {
 
   async #view(row: TaskRow): Promise<TaskView> {
     const said = this.#gateway.progressOf(row.id);
-    const effectiveTier = await this.#look((state, now) => tierOf(state, row, now));
+    const known = await this.#look((state, now) => ({
+      effectiveTier: tierOf(state, row, now),
+      speculation: row.run && speculationOf(state, row),
+      budget: budgetOf(state, row),
+    }));
     return {
       ...row,
+      ...known,
       ...(row.errorCode === "escalated" ? { errorMessage: await this.#noWinner(row) } : {}),
-      effectiveTier,
       progress: said && { fraction: said.fraction, message: said.message },
-      speculation: row.run && (await this.#driver.read((state) => speculationOf(state, row))),
-      budget: await this.#driver.read((state) => budgetOf(state, row)),
     };
   }
 

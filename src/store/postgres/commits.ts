@@ -51,7 +51,7 @@ const NEW_TASKS: Columns<Added> = [
   ({ task }) => task.payload,
 ];
 
-const TASKS: Columns<Added> = [
+const SUBMITTED: Columns<Pick<Added, "task">> = [
   ({ task }) => task.id,
   ({ task }) => task.zone,
   ({ task }) => task.agent,
@@ -69,27 +69,11 @@ const TASKS: Columns<Added> = [
   ({ task }) => task.type,
   ({ task }) => task.requestState,
   ({ task }) => task.payloadHash,
-  ({ task }) => task.settings,
-  ({ task }) => task.payload,
 ];
 
-const ALTERNATIVES: Columns<AlternativeTask> = [
-  ({ task }) => task.id,
-  ({ task }) => task.zone,
-  ({ task }) => task.agent,
-  ({ task }) => task.submittedSeq,
-  ({ task }) => task.enqueuedAt,
-  ({ task }) => task.estimateMs,
-  ({ task }) => task.priority,
-  ({ task }) => task.priorityClass,
-  ({ task }) => task.run?.id,
-  ({ task }) => task.run?.node,
-  ({ task }) => task.executor,
-  ({ task }) => task.type,
-  ({ task }) => task.requestState,
-  ({ task }) => task.payloadHash,
-  ({ of }) => of,
-];
+const TASKS: Columns<Added> = [...SUBMITTED, ({ task }) => task.settings, ({ task }) => task.payload];
+
+const ALTERNATIVES: Columns<AlternativeTask> = [...SUBMITTED, ({ of }) => of];
 
 const CHOSEN: Columns<ChosenTask> = [
   ({ id }) => id,
