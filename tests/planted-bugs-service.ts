@@ -53,7 +53,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "a boost does not change the class",
     seed: 12,
-    file: "scheduler/state",
+    file: "scheduler/new-single",
     find: "class: classify(tier, requestState),",
     replace: "class: classify(spec.priority, requestState),",
   },
@@ -102,7 +102,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "a task that is put back has used up its attempts before",
     seed: 7,
-    file: "scheduler/state",
+    file: "scheduler/new-single",
     find: "attemptsBefore: event.attempts,",
     replace: "attemptsBefore: 0,",
   },

@@ -6,7 +6,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   {
     name: "a vote is taken on the first result",
     seed: 17,
-    file: "scheduler/step",
+    file: "scheduler/votes",
     find: "if (!decided)",
     replace: 'if (!decided && outcome.type !== "won")',
   },
@@ -14,9 +14,8 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
     name: "the losers of a vote go on",
     seed: 18,
     file: "scheduler/step",
-    find: `this.#fail(run, node, "escalated");
-        this.#cancelAlternatives(run, node);`,
-    replace: 'this.#fail(run, node, "escalated");',
+    find: "this.#cancelAlternatives(run, vote.node);",
+    replace: "",
   },
   {
     name: "the alternatives of a cancelled node go on",

@@ -76,19 +76,19 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a report of an earlier attempt is accepted",
-    file: "scheduler/step",
+    file: "scheduler/reports",
     find: "tasks.attemptOf(report.node) !== report.attempt",
     replace: "tasks.attemptOf(report.node) < report.attempt",
   },
   {
     name: "a second start of an attempt is accepted",
-    file: "scheduler/step",
+    file: "scheduler/reports",
     find: 'report.kind === "AttemptStarted" ? status === Status.assigned : isPlaced(status)',
     replace: "isPlaced(status)",
   },
   {
     name: "a current report is refused",
-    file: "scheduler/step",
+    file: "scheduler/reports",
     find: 'report.kind === "AttemptStarted" ? status === Status.assigned : isPlaced(status)',
     replace:
       'report.kind === "AttemptStarted" ? status === Status.assigned : isPlaced(status) && status !== Status.assigned',

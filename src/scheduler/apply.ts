@@ -1,5 +1,4 @@
 import { invariant } from "../core/index.ts";
-import { BUDGET_PARTS } from "../graph/index.ts";
 import type {
   AgentConfigured,
   AttemptFinished,
@@ -14,13 +13,14 @@ import type {
   WorkerLost,
   WorkerRegistered,
 } from "../ledger/index.ts";
-import { NO_RUN, nodeOfKey, runOfKey, type TaskKey, taskKey, type Worker } from "../placement/index.ts";
+import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
 import { CostWindow, type Limit } from "../queue/index.ts";
+import { exhaust, recharge } from "./charges.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
 import { Speculated } from "./speculated.ts";
-import { type Charge, DEFAULT_PERIOD_MS, type State } from "./state.ts";
+import { DEFAULT_PERIOD_MS, type State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -70,13 +70,11 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "CancelRequested":
       if (event.node === -1) state.run(event.run).cancelRequested = true;
       break;
-    case "TaskBudgetExhausted": {
-      const key = taskKey(event.run, event.node);
-      state.charges.set(key, { ...chargeOf(state, key), lacks: event.part });
+    case "TaskBudgetExhausted":
+      exhaust(state, event);
       break;
-    }
     case "TaskRecharged":
-      recharge(state, taskKey(event.run, event.node), event.amounts);
+      recharge(state, event);
       break;
     case "AgentConfigured":
       configureAgent(state, event, now);
@@ -280,18 +278,6 @@ function noteAlternative(state: State, number: number, now: number, finished?: A
   if (!of) return;
   const speculated = state.runs.get(of.run)?.speculations.get(of.node);
   speculated?.end(of.at, { risk: spec.risk, worker, seq: state.seq, now }, finished);
-}
-
-const NO_CHARGE: Charge = { recharges: 0, amounts: BUDGET_PARTS.map(() => 0), lacks: undefined };
-
-export function chargeOf(state: State, key: TaskKey): Charge {
-  return state.charges.get(key) ?? NO_CHARGE;
-}
-
-function recharge(state: State, key: TaskKey, added: readonly number[]): void {
-  const { recharges, amounts } = chargeOf(state, key);
-  const sums = amounts.map((amount, at) => amount + (added[at] as number));
-  state.charges.set(key, { recharges: recharges + 1, amounts: sums, lacks: undefined });
 }
 
 /** Whatever an attempt holds is given back when it ends, however it ends. */

@@ -1,7 +1,8 @@
 export type { RoomBarrier } from "./admission.ts";
-export { apply, chargeOf } from "./apply.ts";
+export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
+export { chargeOf } from "./charges.ts";
 export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export { type WaitReason, whyHere, whyNotYet } from "./explain.ts";

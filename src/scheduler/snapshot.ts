@@ -23,10 +23,11 @@ import {
   type SubmitRatesSnapshot,
   type Tier,
 } from "../queue/index.ts";
+import type { Charge } from "./charges.ts";
 import type { Run } from "./run.ts";
 import type { AlternativeOf, Single } from "./singles.ts";
 import { type AlternativeEnd, Speculated } from "./speculated.ts";
-import { type Charge, State, type ZoneTotals } from "./state.ts";
+import { State, type ZoneTotals } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -269,7 +270,7 @@ function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSn
   const [status, attempt, excused, worker, since, lastSeq, alternativeOf] = last;
   const wanted = specs[at];
   invariant(wanted, "a task's specification is in the snapshot");
-  const { spec, group } = state.useSpec(wanted, zone, agent);
+  const { spec, group } = state.specs.use(wanted, zone, agent);
   state.adoptSingle({
     number,
     id,

@@ -1,5 +1,5 @@
-import { alternativeIdOf, invariant } from "../core/index.ts";
-import { type BudgetPart, speculationTag, type TaskSpec, taskSpecOf } from "../graph/index.ts";
+import { invariant } from "../core/index.ts";
+import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
   Candidates,
@@ -12,50 +12,22 @@ import {
   taskKey,
   type Worker,
 } from "../placement/index.ts";
-import {
-  boostTiers,
-  type CostWindow,
-  Credits,
-  classify,
-  FairShare,
-  Limit,
-  Line,
-  SubmitRates,
-  startTier,
-} from "../queue/index.ts";
+import { type CostWindow, Credits, FairShare, Limit, Line, SubmitRates } from "../queue/index.ts";
+import type { Charge } from "./charges.ts";
 import { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Lane } from "./lane.ts";
+import { alternativeSingle, submittedSingle } from "./new-single.ts";
 import type { Kept } from "./room.ts";
 import { Run, type Watch } from "./run.ts";
+import { SharedSpecs } from "./shared-specs.ts";
 import { type AlternativeOf, type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 import { type Due, Timetable } from "./timetable.ts";
 
-/** Agents come and go for as long as a service lives. */
-const MAX_SHARED_GROUPS = 1000;
-
-/** A specification that tasks of no run have in common. */
-interface SharedSpec {
-  readonly spec: TaskSpec;
-  readonly text: string;
-  users: number;
-  /** By zone and agent: those that its tasks came to last. */
-  readonly groups: Map<string, Map<string, Group>>;
-}
-
 /** What a rate without a period is counted in. */
 export const DEFAULT_PERIOD_MS = 1000;
-
-/** What became of the budget of an attempt. */
-export interface Charge {
-  readonly recharges: number;
-  /** In all, in the order of `BUDGET_PARTS`. */
-  readonly amounts: readonly number[];
-  /** What it has used up and waits for. */
-  readonly lacks: BudgetPart | undefined;
-}
 
 /** How many tasks of a zone have ended how. */
 export interface ZoneTotals {
@@ -106,10 +78,8 @@ export class State {
   readonly places: Map<string, number> = new Map();
   /** Reused by every decision; means nothing between two. */
   readonly candidates: Candidates = new Candidates();
+  readonly specs: SharedSpecs = new SharedSpecs((spec, zone, agent) => this.groupFor(spec, zone, agent));
   readonly #numbers = new Map<string, number>();
-  readonly #specs = new Map<string, SharedSpec>();
-  /** By the specification itself, and by those that say the same. */
-  readonly #shared = new WeakMap<TaskSpec, SharedSpec>();
   readonly #limitUsers = new Map<string, number>();
   readonly #watch: Watch = {
     changed: new Set(),
@@ -207,84 +177,16 @@ export class State {
   }
 
   addSingle(event: TaskSubmitted, number: number, seq: number, now: number): Single {
-    const { id, agent, zone, requestState, boostMicros, deadline, requestHash } = event;
-    const { spec, group } = this.useSpec(taskSpecOf(event.spec), zone, agent);
-    const tier = startTier(spec.priority, boostMicros, this.config);
-    const isLater = event.runAt > now;
-    const single: Single = {
-      number,
-      id,
-      agent,
-      zone,
-      spec,
-      requestState,
-      boostMicros,
-      reservedMicros: this.config.credits ? boostCost(boostMicros, this.config) : 0,
-      deadline,
-      requestHash,
-      submittedAt: now,
-      seq,
-      readyAt: Math.max(now, event.runAt),
-      tier,
-      class: classify(tier, requestState),
-      group,
-      attemptsBefore: event.attempts,
-      alternativeOf: undefined,
-      estimateMs: Math.max(1, spec.estimateMs),
-      standing: 0,
-      weight: 0,
-      node: number,
-      status: isLater ? Status.delayed : Status.ready,
-      attempt: event.attempts,
-      excused: 0,
-      worker: -1,
-      since: isLater ? event.runAt : now,
-      lastSeq: seq,
-      offered: false,
-    };
+    const { spec, group } = this.specs.use(taskSpecOf(event.spec), event.zone, event.agent);
+    const single = submittedSingle(event, { number, seq, now, spec, group }, this.config);
     this.adoptSingle(single);
     return single;
   }
 
-  /**
-   * A task of no run that tries what a node should do. It has waited for as long as the node. In orders it stands by the
-   * event that gives it out, which is another for each.
-   */
   addAlternative(of: AlternativeOf, number: number, seq: number, now: number): Single {
     const run = this.run(of.run);
-    const { agent, zone } = run;
-    const { spec, group } = this.useSpec(run.taskOf(of.node), zone, agent);
-    const single: Single = {
-      number,
-      id: alternativeIdOf(run.taskIdOf(of.node), speculationTag(of.at)),
-      agent,
-      zone,
-      spec,
-      requestState: "pending",
-      boostMicros: 0,
-      reservedMicros: 0,
-      deadline: -1,
-      requestHash: run.requestHashOf(of.node),
-      submittedAt: now,
-      seq: seq + 1 + of.at,
-      readyAt: run.readyAtOf(of.node),
-      tier: spec.priority,
-      class: classify(spec.priority, "pending"),
-      group,
-      attemptsBefore: 0,
-      alternativeOf: of,
-      estimateMs: Math.max(1, spec.estimateMs),
-      standing: 0,
-      weight: 0,
-      node: number,
-      status: Status.ready,
-      attempt: 0,
-      excused: 0,
-      worker: -1,
-      since: now,
-      lastSeq: seq,
-      offered: false,
-    };
+    const { spec, group } = this.specs.use(run.taskOf(of.node), run.zone, run.agent);
+    const single = alternativeSingle(of, run, { number, seq, now, spec, group });
     this.adoptSingle(single);
     return single;
   }
@@ -301,8 +203,7 @@ export class State {
   forgetSingle(single: Single): void {
     this.singles.delete(single);
     this.#leaveGroup(single.group);
-    const shared = this.#share(single.spec);
-    if (--shared.users === 0) this.#specs.delete(shared.text);
+    this.specs.leave(single.spec);
   }
 
   delay(tasks: Tasks, node: number, dueAt: number): void {
@@ -397,40 +298,8 @@ export class State {
     return group;
   }
 
-  /** For one more task: those that ask for the same share one specification. */
-  useSpec(wanted: TaskSpec, zone: string, agent: string): { readonly spec: TaskSpec; readonly group: Group } {
-    const shared = this.#share(wanted);
-    shared.users++;
-    return { spec: shared.spec, group: this.#groupOf(shared, zone, agent) };
-  }
-
   *#openRuns(): Generator<Run> {
     for (const run of this.runs.values()) if (run.outcome === undefined) yield run;
-  }
-
-  #share(spec: TaskSpec): SharedSpec {
-    const known = this.#shared.get(spec);
-    if (known && (known.users > 0 || this.#specs.get(known.text) === known)) return known;
-    const text = specKey(spec);
-    const shared = this.#specs.get(text) ?? { spec, text, users: 0, groups: new Map() };
-    this.#specs.set(text, shared);
-    this.#shared.set(spec, shared);
-    return shared;
-  }
-
-  #groupOf({ spec, groups }: SharedSpec, zone: string, agent: string): Group {
-    let ofZone = groups.get(zone);
-    if (!ofZone) {
-      ofZone = new Map();
-      groups.set(zone, ofZone);
-    }
-    let group = ofZone.get(agent);
-    if (!group || group.isForgotten) {
-      if (ofZone.size >= MAX_SHARED_GROUPS) ofZone.clear();
-      group = this.groupFor(spec, zone, agent);
-      ofZone.set(agent, group);
-    }
-    return group;
   }
 
   /** What is given out may come back; its deadline is put there again then. */
@@ -473,15 +342,6 @@ export class State {
     const limit = this.limits.get(key);
     if (limit && !limit.isConfigured && limit.running === 0) this.limits.delete(key);
   }
-}
-
-function specKey(spec: TaskSpec): string {
-  return JSON.stringify(Object.values(spec));
-}
-
-/** What a boost costs: the tiers that it buys. */
-export function boostCost(boostMicros: number, config: SchedulerConfig): number {
-  return boostTiers(boostMicros, config) * config.boostTierMicros;
 }
 
 export function needsOf(task: TaskSpec, zone: string): Needs {

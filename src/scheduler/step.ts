@@ -1,7 +1,5 @@
 import { hash32, invariant } from "../core/index.ts";
-import { BUDGET_PARTS, type Score } from "../graph/index.ts";
 import type {
-  AttemptFinished,
   CancelRequested,
   CreditsGranted,
   Input,
@@ -13,6 +11,7 @@ import type {
   TaskFailed,
   TaskRecharged,
   TaskSubmitted,
+  VoteTaken,
 } from "../ledger/index.ts";
 import {
   NO_RUN,
@@ -20,18 +19,20 @@ import {
   runOfKey,
   shouldAccept,
   shouldThrottle,
-  taskKey,
   type Worker,
 } from "../placement/index.ts";
-import { apply, chargeOf } from "./apply.ts";
+import { apply } from "./apply.ts";
+import { isNewCharge } from "./charges.ts";
 import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
 import { zonedKey } from "./group.ts";
+import { boostCost } from "./new-single.ts";
+import { type Cause, causeOf, isCurrent, isWellFormed, type Reported } from "./reports.ts";
 import type { Run } from "./run.ts";
 import type { AlternativeOf } from "./singles.ts";
-import type { Speculated } from "./speculated.ts";
-import { boostCost, type State } from "./state.ts";
+import type { State } from "./state.ts";
 import { isEnded, isPlaced, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
+import { endedAlternative, voteOn } from "./votes.ts";
 
 /** Anything that happens to the scheduler, in the form in which it is recorded if it counts. */
 export type Stimulus = Input;
@@ -75,8 +76,6 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
 
 const ACCEPTED: Reply = { accepted: true, throttle: false };
 const THROTTLED: Reply = { accepted: true, throttle: true };
-
-type Reported = Pick<Report, "kind" | "run" | "node" | "attempt">;
 
 class Turn {
   readonly emit: Emit;
@@ -143,25 +142,15 @@ class Turn {
   vote(): void {
     for (let next = this.#toVoteOn.shift(); next; next = this.#toVoteOn.shift()) {
       const run = this.#state.runs.get(next.run);
-      if (run?.statusOf(next.node) === Status.speculating) this.#voteOn(run, next.node);
+      const vote = run && voteOn(run, next.node, this.#now);
+      if (vote) this.#takeVote(run, vote);
     }
   }
 
-  #voteOn(run: Run, node: number): void {
-    const speculated = run.speculations.get(node) as Speculated;
-    const { outcome, scores, decided } = speculated.voteAt(this.#now);
-    if (!decided) return;
-    const isWon = outcome.type === "won";
-    this.emit({
-      kind: "VoteTaken",
-      run: run.number,
-      node,
-      winner: isWon ? outcome.winner : -1,
-      by: isWon ? outcome.by : "nobody",
-      scores: scores.map((score) => (score ? pointsOf(score) : null)),
-    });
-    if (!isWon) this.#fail(run, node, "escalated");
-    this.#cancelAlternatives(run, node);
+  #takeVote(run: Run, vote: VoteTaken): void {
+    this.emit(vote);
+    if (vote.winner === -1) this.#fail(run, vote.node, "escalated");
+    this.#cancelAlternatives(run, vote.node);
     this.#endIfDone(run);
   }
 
@@ -298,19 +287,10 @@ class Turn {
     if (!tasks?.has(event.node)) return { accepted: false, code: "unknown" };
     const { budget } = tasks.taskOf(event.node);
     const isOf = isPlaced(tasks.statusOf(event.node)) && tasks.attemptOf(event.node) === event.attempt;
-    if (!isOf || budget.length === 0 || !this.#isNews(event)) return { accepted: false, code: "stale" };
+    if (!isOf || budget.length === 0 || !isNewCharge(this.#state, event))
+      return { accepted: false, code: "stale" };
     this.emit(event);
     return this.#accepted();
-  }
-
-  #isNews(event: TaskBudgetExhausted | TaskRecharged): boolean {
-    const { recharges, lacks, amounts } = chargeOf(this.#state, taskKey(event.run, event.node));
-    if (event.kind === "TaskBudgetExhausted")
-      return event.recharges === recharges && event.part !== lacks && BUDGET_PARTS.includes(event.part);
-    return (
-      event.amounts.length === amounts.length &&
-      event.amounts.every((one, at) => one >= 0 && Number.isSafeInteger(one + (amounts[at] as number)))
-    );
   }
 
   #cancel(event: CancelRequested): Reply {
@@ -409,53 +389,4 @@ class Turn {
         : "failed";
     this.emit({ kind: "RunEnded", run: run.number, outcome });
   }
-}
-
-/** Of which node the task that an event ends is an alternative. */
-function endedAlternative({ singles }: State, event: LedgerEvent): AlternativeOf | undefined {
-  const { kind } = event;
-  const ends = kind === "AttemptFinished" || kind === "TaskFailed" || kind === "TaskCancelled";
-  return ends && event.run === NO_RUN ? singles.get(event.node).alternativeOf : undefined;
-}
-
-function pointsOf({ verification, confidence, size, risk, speed }: Score): readonly number[] {
-  return [verification, confidence, size, risk, speed];
-}
-
-/** Why an attempt has no result. A lost one says nothing about its task, so that does not wait. */
-type Cause = "failed" | "lost" | "fatal";
-
-function causeOf(report: Report): Cause {
-  if (report.kind === "AttemptLost") return "lost";
-  return report.kind === "AttemptFailed" && report.retry === false ? "fatal" : "failed";
-}
-
-/** Numbers from outside that the ledger could not hold, or not read back, are not recorded at all. */
-function isWellFormed(report: Report): boolean {
-  return (
-    Number.isSafeInteger(report.run) &&
-    Number.isSafeInteger(report.node) &&
-    Number.isSafeInteger(report.attempt) &&
-    Number.isSafeInteger(report.startedAt) &&
-    (report.kind !== "AttemptFinished" || isWellFinished(report)) &&
-    (!("costMicros" in report) || Number.isSafeInteger(report.costMicros))
-  );
-}
-
-function isWellFinished({ resultBytes, assessment }: AttemptFinished): boolean {
-  if (!Number.isSafeInteger(resultBytes)) return false;
-  if (!assessment) return true;
-  const { confidencePermille, lines } = assessment;
-  return isWithin(confidencePermille, 1000) && isWithin(lines, Number.MAX_SAFE_INTEGER);
-}
-
-function isWithin(number: number, most: number): boolean {
-  return Number.isSafeInteger(number) && number >= 0 && number <= most;
-}
-
-function isCurrent(tasks: Tasks | undefined, report: Reported): boolean {
-  if (!tasks?.has(report.node)) return false;
-  if (tasks.attemptOf(report.node) !== report.attempt) return false;
-  const status = tasks.statusOf(report.node);
-  return report.kind === "AttemptStarted" ? status === Status.assigned : isPlaced(status);
 }
