@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { ChunkIds } from "./chunk-messages.ts";
 import { Heartbeat, LogEntry, Progress, Registration, Report } from "./worker-messages.ts";
 
 /** What a worker says by HTTP: the same as over a socket, with its session in each request. */
@@ -15,7 +16,7 @@ export const RegisterAnswer = Type.Object({
   heartbeat_ms: Type.Integer({ minimum: 0 }),
 });
 
-export const PollBody = Type.Object({ ...session, heartbeat: Heartbeat });
+export const PollBody = Type.Object({ ...session, heartbeat: Heartbeat, chunks: Type.Optional(ChunkIds) });
 export const ReportBody = Type.Object({ ...session, report: Report });
 export const LogBody = Type.Object({ ...session, entries: Type.Array(LogEntry, { maxItems: 1000 }) });
 export const ProgressBody = Type.Object({ ...session, progress: Progress });

@@ -1,4 +1,12 @@
 import { type Static, Type } from "typebox";
+import {
+  AssignedData,
+  ChunkHandle,
+  ChunkIds,
+  ChunkMemory,
+  DataUrl,
+  MissingChunks,
+} from "./chunk-messages.ts";
 
 /**
  * What a worker and a server say to each other, over WebSocket or by HTTP (docs/worker-protocol.md).
@@ -44,6 +52,8 @@ export const Registration = Type.Object({
   memory_bytes: Millis,
   /** How many tasks it runs at once. */
   slots: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  /** Where others fetch its chunks; without it, it gets no node whose result may have to stay with it. */
+  data_url: Type.Optional(DataUrl),
 });
 
 /** What a worker thinks of a result. Alternatives of one node are compared by it. */
@@ -87,6 +97,10 @@ export const Report = Type.Union([
     ...cost,
     ...used,
     result: Type.Optional(Type.Unknown()),
+    /** Of a run with data. Without `result` beside it, the worker holds it. */
+    chunk: Type.Optional(ChunkHandle),
+    /** Bytes that were fetched from other workers for it. */
+    moved: Type.Optional(Millis),
     assessment: Type.Optional(Assessment),
   }),
   Type.Object({
@@ -98,6 +112,8 @@ export const Report = Type.Union([
     message: Type.String({ maxLength: 10_000 }),
     /** False: trying again would fail again. */
     retry: Type.Optional(Type.Boolean()),
+    /** With `input-missing`: who did not give which input. */
+    missing: Type.Optional(MissingChunks),
   }),
   Type.Object({ type: Type.Literal("timed_out"), ...begun, ...cost }),
   Type.Object({ type: Type.Literal("cancelled"), ...begun, ...cost }),
@@ -120,6 +136,7 @@ export const Heartbeat = Type.Object({
   /** 0 to 1. */
   load: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   overloaded: Type.Optional(Type.Boolean()),
+  memory: Type.Optional(ChunkMemory),
 });
 
 export type LogEntry = Static<typeof LogEntry>;
@@ -158,6 +175,7 @@ export const Assignment = Type.Object({
   node: Type.Optional(Type.String()),
   /** The node is tried in several ways at once, and this is one of them: `speculate:primary`, `speculate:alt1` … */
   alternative: Type.Optional(Type.String()),
+  data: Type.Optional(AssignedData),
   /** Of whoever submitted it, as W3C Trace Context has it. */
   traceparent: Type.Optional(Type.String()),
   tracestate: Type.Optional(Type.String()),
@@ -180,6 +198,8 @@ export const WorkerMessage = Type.Union([
   Type.Object({ type: Type.Literal("heartbeat"), heartbeat: Heartbeat }),
   Type.Object({ type: Type.Literal("log"), entries: Type.Array(LogEntry, { maxItems: 1000 }) }),
   Type.Object({ type: Type.Literal("progress"), progress: Progress }),
+  /** What it holds, after it has registered; in as many messages as it takes. */
+  Type.Object({ type: Type.Literal("chunks"), chunks: ChunkIds }),
   /** Wants nothing new. */
   Type.Object({ type: Type.Literal("drain") }),
   /** Ends; what it still held is lost. */
@@ -205,6 +225,8 @@ export const ServerMessage = Type.Union([
   Type.Object({ type: Type.Literal("assign"), assignments: Type.Array(Assignment) }),
   Type.Object({ type: Type.Literal("cancel"), attempts: Type.Array(Type.Object(attempt)) }),
   Type.Object({ type: Type.Literal("recharge"), recharges: Type.Array(Recharge) }),
+  /** Nobody needs them any more. */
+  Type.Object({ type: Type.Literal("free"), chunks: ChunkIds }),
   Type.Object({ type: Type.Literal("drain") }),
   Type.Object({ type: Type.Literal("ack"), ref: Type.Integer(), ack: Ack }),
   /** In the order of the reports. */
@@ -224,5 +246,6 @@ export const PollAnswer = Type.Object({
   assignments: Type.Array(Assignment),
   cancel: Type.Array(Type.Object(attempt)),
   recharge: Type.Optional(Type.Array(Recharge)),
+  free: Type.Optional(ChunkIds),
   drain: Type.Boolean(),
 });

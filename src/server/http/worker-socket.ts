@@ -205,6 +205,8 @@ class Connection {
       case "progress":
         session.progress(storableProgress(message.progress));
         break;
+      case "chunks":
+        break;
       case "drain":
         await session.drain();
         break;
