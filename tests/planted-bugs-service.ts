@@ -149,20 +149,20 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "a key that comes twice in one turn makes two tasks",
     seed: 6,
-    file: "driver/projection",
+    file: "driver/repeats",
     find: "known.set(text, { taskId: key.taskId, bodyHash: key.bodyHash, of });",
     replace: "void of;",
   },
   {
     name: "a key of a turn that is not committed yet makes another task",
     seed: 26,
-    file: "driver/projection",
+    file: "driver/repeats",
     find: "const known = new Map(this.#lastKeys);",
     replace: "const known = new Map();",
   },
   {
     name: "a key of an earlier turn makes another task",
-    file: "driver/projection",
+    file: "driver/repeats",
     find: "known.set(textOf(found), {",
     replace: "known.set(found.taskId, {",
   },

@@ -15,7 +15,9 @@ import {
   SPECULATION_WORDS,
   STATUS_WORDS,
 } from "../words/index.ts";
-import type { Assignment, CancelCause, Candidate, Explanation, Failure, Happening } from "./explanation.ts";
+import type { Assignment, Candidate } from "./assignment.ts";
+import type { CancelCause, Failure } from "./causes.ts";
+import type { Explanation, Happening } from "./explanation.ts";
 import { fieldLines, hangingLines, tableLines } from "./layout.ts";
 import type { Palette } from "./output.ts";
 import { neutralise } from "./terminal-text.ts";
@@ -249,6 +251,8 @@ function describeCancelCause(cause: CancelCause): string {
   switch (cause.type) {
     case "run-cancelled":
       return `the run was cancelled (event ${formatCount(cause.seq)})`;
+    case "vote-taken":
+      return `the vote was taken without it (event ${formatCount(cause.seq)})`;
     case "node-cancelled":
       return `that was requested (event ${formatCount(cause.seq)})`;
     case "node-failed":

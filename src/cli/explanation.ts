@@ -6,45 +6,16 @@
  */
 
 import { type SpeculationCause, speculationTag } from "../graph/index.ts";
-import type {
-  Block,
-  LedgerEvent,
-  RunSubmitted,
-  TaskAssigned,
-  TaskFailed,
-  VoteTaken,
-} from "../ledger/index.ts";
-import {
-  type CandidateRow,
-  type Needs,
-  NO_RUN,
-  nodeOfKey,
-  REJECTIONS,
-  type Reason,
-  type Rejection,
-  runOfKey,
-  taskKey,
-} from "../placement/index.ts";
+import type { Block, LedgerEvent, TaskFailed, VoteTaken } from "../ledger/index.ts";
 import { closest } from "../protocol/index.ts";
-import {
-  apply,
-  eventsOf,
-  isWaiting,
-  type Recorded,
-  type Run,
-  STATUS_NAMES,
-  State,
-  type StatusName,
-  type WaitReason,
-  whyHere,
-  whyNotYet,
-} from "../scheduler/index.ts";
-import { type AttemptOutcome, type Decider, describeEnd, describeNoWinner } from "../words/index.ts";
-import { decide } from "./decider.ts";
+import { apply, eventsOf, State, type StatusName, type WaitReason } from "../scheduler/index.ts";
+import type { AttemptOutcome } from "../words/index.ts";
+import type { Assignment } from "./assignment.ts";
+import type { CancelCause, Failure } from "./causes.ts";
 import { NotFoundError, UsageError } from "./errors.ts";
-import { outcomeOf } from "./history.ts";
 import { replaying, soundBlocks } from "./ledger-reading.ts";
 import { neutralise } from "./terminal-text.ts";
+import { Watch } from "./watch.ts";
 
 export interface Explanation {
   readonly run: { readonly id: string; readonly name: string; readonly submittedAt: number };
@@ -72,32 +43,6 @@ export interface EarlierAttempt {
   readonly error: Failure["error"];
 }
 
-export interface Assignment {
-  readonly seq: number;
-  readonly at: number;
-  readonly attempt: number;
-  readonly worker: string;
-  readonly reason: Reason;
-  readonly runnerUp: string | null;
-  readonly strategy: string;
-  readonly decider: Decider;
-  readonly needs: Needs;
-  /** How much it counts towards each limit. */
-  readonly limits: Readonly<Record<string, number>>;
-  /** From when it was ready. */
-  readonly waitedMs: number;
-  readonly rejected: Readonly<Partial<Record<Rejection, number>>>;
-  /** The chosen one first, then the others by rank, then the rejected by id. */
-  readonly candidates: readonly Candidate[];
-}
-
-export interface Candidate extends CandidateRow {
-  /** Capabilities that it lacks. */
-  readonly missing: readonly string[];
-  /** The node that it was kept free for. */
-  readonly reservedFor: string | null;
-}
-
 /** Something that happened to the node, or that was decided about it. */
 export type Happening = { readonly seq: number; readonly at: number } & (
   | { readonly type: "started" }
@@ -121,17 +66,6 @@ export type Happening = { readonly seq: number; readonly at: number } & (
       readonly because: { readonly node: string; readonly failure: Failure | null };
     }
 );
-
-export interface Failure {
-  readonly seq: number;
-  readonly outcome: AttemptOutcome;
-  readonly error: { readonly code: string; readonly message: string } | null;
-}
-
-export type CancelCause =
-  | { readonly type: "run-cancelled" | "node-cancelled"; readonly seq: number }
-  | { readonly type: "node-failed"; readonly node: string; readonly seq: number }
-  | { readonly type: "unknown" };
 
 export interface Question {
   readonly run?: string;
@@ -161,15 +95,27 @@ function follow(state: State, block: Block, watch: Watch | undefined, node: stri
     if (seq > (question.at ?? seq)) break;
     watched?.take(state, recorded);
     apply(state, event, now);
-    if (event.kind === "RunSubmitted") watched = watchFor(state, event, node, question) ?? watched;
+    watched = watchFor(state, event, node, question) ?? watched;
   }
   return watched;
 }
 
-function watchFor(state: State, event: RunSubmitted, node: string, { run }: Question): Watch | undefined {
-  if (run !== undefined && !event.runId.startsWith(run)) return undefined;
-  const index = event.graph.ids.indexOf(node);
-  return index === -1 ? undefined : new Watch(state.run(state.nextRun - 1), index);
+/** A node is watched from when its run is submitted, an alternative from when it is made. */
+function watchFor(state: State, event: LedgerEvent, name: string, asked: Question): Watch | undefined {
+  if (event.kind !== "RunSubmitted" && event.kind !== "TaskSpeculated") return undefined;
+  const run = state.run(event.kind === "RunSubmitted" ? state.nextRun - 1 : event.run);
+  if (!run.id.startsWith(asked.run ?? "")) return undefined;
+  const node = run.graph.indexOf(name);
+  if (event.kind === "RunSubmitted") return node === undefined ? undefined : new Watch({ run, node });
+  const at = alternativeNamed(name, run.graph.idOf(event.node), event.count);
+  if (at === -1 || node !== undefined) return undefined;
+  const alternative = { tasks: state.singles, number: event.first + at, at };
+  return new Watch({ run, node: event.node, alternative });
+}
+
+/** An alternative of a node is called by both names, as lists of tasks call it. */
+function alternativeNamed(name: string, node: string, count: number): number {
+  return Array.from({ length: count }, (_, at) => `${node} ${speculationTag(at)}`).indexOf(name);
 }
 
 async function notFound(path: string, node: string, { run, at }: Question): Promise<NotFoundError> {
@@ -187,6 +133,11 @@ async function notFound(path: string, node: string, { run, at }: Question): Prom
   if (run !== undefined && ![...runs].some((id) => id.startsWith(run))) {
     return new NotFoundError(`${path} has no run ${neutralise(run)}${when}${suggest(closest(run, runs))}`);
   }
+  const [, tried = "", tag = ""] = /^(.+) (speculate:\w+)$/s.exec(node) ?? [];
+  if (nodes.has(tried))
+    return new NotFoundError(
+      `${neutralise(tried)} was not tried in an alternative ${neutralise(tag)}${when}`,
+    );
   const where = run === undefined ? `no run of ${path}` : `run ${neutralise(run)}`;
   const has = run === undefined ? `${where} has a node` : `${where} has no node`;
   return new NotFoundError(`${has} ${neutralise(node)}${when}${suggest(closest(node, nodes))}`);
@@ -194,251 +145,4 @@ async function notFound(path: string, node: string, { run, at }: Question): Prom
 
 function suggest(name: string | undefined): string {
   return name === undefined ? "" : `; did you mean ${neutralise(name)}?`;
-}
-
-/** Follows one node of one run. */
-class Watch {
-  readonly happenings: Happening[] = [];
-  readonly #run: Run;
-  readonly #node: number;
-  #assignment: Assignment | undefined;
-  readonly #earlier: EarlierAttempt[] = [];
-  readonly #failures = new Map<number, Failure>();
-  #cancelRequest: Extract<CancelCause, { seq: number }> | undefined;
-  /** By its number among the tasks of no run, of which node an alternative is, and how it failed last. */
-  readonly #alternatives = new Map<number, { readonly node: number; error: string | undefined }>();
-
-  constructor(run: Run, node: number) {
-    this.#run = run;
-    this.#node = node;
-  }
-
-  /** Takes an event in the state before it. */
-  take(state: State, recorded: Recorded): void {
-    const { event, seq, now } = recorded;
-    if (event.kind === "WorkerLost" || event.kind === "WorkerRegistered")
-      this.#interrupt(state, event, seq, now);
-    if ("run" in event && event.run === NO_RUN) this.#noteAlternative(event);
-    if (!("run" in event) || event.run !== this.#run.number) return;
-    this.#noteCauses(recorded);
-    if (event.kind === "TasksSkipped") {
-      if (!event.nodes.includes(this.#node)) return;
-      const failure = this.#failures.get(event.node) ?? null;
-      this.#happen({ type: "skipped", seq, at: now, because: { node: this.#idOf(event.node), failure } });
-    } else if ("node" in event && event.node === this.#node) this.#takeOwn(state, event, seq, now);
-  }
-
-  answer(state: State): Explanation {
-    const { id, name, submittedAt, graph } = this.#run;
-    const inState = state.runs.get(this.#run.number) === this.#run;
-    return {
-      run: { id, name, submittedAt },
-      node: graph.idOf(this.#node),
-      seq: state.seq,
-      now: state.now,
-      status: STATUS_NAMES[this.#run.statusOf(this.#node)] as StatusName,
-      carried: this.#run.carried.includes(this.#node),
-      waiting: inState && isWaiting(this.#run, this.#node) ? whyNotYet(state, this.#run, this.#node) : [],
-      assignment: this.#assignment ?? null,
-      earlierAttempts: [...this.#earlier],
-      aftermath: this.happenings,
-    };
-  }
-
-  #takeOwn(state: State, event: LedgerEvent, seq: number, at: number): void {
-    switch (event.kind) {
-      case "TaskAssigned":
-        this.#assign(state, event, seq, at);
-        break;
-      case "AttemptStarted":
-        this.#happen({ type: "started", seq, at: Math.min(event.startedAt, at) });
-        break;
-      case "AttemptFinished":
-      case "AttemptFailed":
-      case "AttemptTimedOut":
-      case "AttemptLost":
-      case "AttemptCancelled": {
-        const error = event.kind === "AttemptFailed" ? { code: event.code, message: event.message } : null;
-        this.#happen({ type: "ended", seq, at, outcome: outcomeOf(event.kind), error });
-        break;
-      }
-      case "TaskSpeculated":
-        this.#happen({ type: "speculated", seq, at, alternatives: event.count, because: event.because });
-        break;
-      case "VoteTaken":
-        this.#happen({ type: "voted", seq, at, ...outcomeOfVote(event) });
-        break;
-      case "TaskRetried":
-        this.#happen({ type: "retried", seq, at, dueAt: event.dueAt });
-        break;
-      case "ReservationMade":
-        this.#happen({ type: "reserved", seq, at, worker: state.worker(event.worker).id });
-        break;
-      case "RoomReserved":
-        this.#happen({ type: "room-reserved", seq, at });
-        break;
-      case "CancelRequested":
-        this.#happen({ type: "cancel-requested", seq, at });
-        break;
-      case "CancelSignalled":
-        this.#happen({ type: "cancel-signalled", seq, at });
-        break;
-      case "TaskFailed":
-        this.#happen({
-          ...{ type: "failed", seq, at, code: event.code },
-          error: event.code === "escalated" ? (this.#failures.get(event.node)?.error?.message ?? null) : null,
-        });
-        break;
-      case "TaskCancelled":
-        this.#happen({ type: "cancelled", seq, at, because: this.#cancelRequest ?? { type: "unknown" } });
-        break;
-      default:
-        break;
-    }
-  }
-
-  #assign(state: State, event: TaskAssigned, seq: number, at: number): void {
-    if (this.#assignment) this.#earlier.push(earlierAttempt(this.#assignment, this.happenings));
-    this.#assignment = assignmentOf(state, this.#run, event, seq, at);
-    this.happenings.length = 0;
-  }
-
-  #happen(happening: Happening): void {
-    this.happenings.push(happening);
-  }
-
-  /** What a cancellation or a skip may be put down to. */
-  #noteCauses({ event, seq }: Recorded): void {
-    switch (event.kind) {
-      case "AttemptFailed":
-        this.#failures.set(event.node, {
-          seq,
-          outcome: "failed",
-          error: { code: event.code, message: event.message },
-        });
-        break;
-      case "AttemptTimedOut":
-      case "AttemptLost":
-        this.#failures.set(event.node, { seq, outcome: outcomeOf(event.kind), error: null });
-        break;
-      case "VoteTaken":
-        if (event.winner === -1) {
-          const error = { code: "escalated", message: describeNoWinner(this.#failuresOf(event.node)) };
-          this.#failures.set(event.node, { seq, outcome: "failed", error });
-        }
-        break;
-      case "TaskSpeculated":
-        for (let at = 0; at < event.count; at++)
-          this.#alternatives.set(event.first + at, { node: event.node, error: undefined });
-        break;
-      case "CancelRequested":
-        if (event.node === -1) this.#cancelRequest = { type: "run-cancelled", seq };
-        else if (event.node === this.#node) this.#cancelRequest = { type: "node-cancelled", seq };
-        break;
-      case "TaskCancelled":
-        // What hangs on it is skipped for that, not for a failure that it got over.
-        this.#failures.delete(event.node);
-        break;
-      case "TaskFailed":
-        if (this.#run.onFailure === "cancel") {
-          this.#cancelRequest ??= { type: "node-failed", node: this.#idOf(event.node), seq };
-        }
-        break;
-      default:
-        break;
-    }
-  }
-
-  #noteAlternative(event: LedgerEvent): void {
-    const alternative = "node" in event ? this.#alternatives.get(event.node) : undefined;
-    if (!alternative) return;
-    if (event.kind === "AttemptFailed") alternative.error = event.message;
-    else if (event.kind === "AttemptTimedOut" || event.kind === "AttemptLost")
-      alternative.error = describeEnd(outcomeOf(event.kind), null);
-    else if (event.kind === "AttemptFinished") alternative.error = undefined;
-  }
-
-  #failuresOf(node: number): (string | undefined)[] {
-    return [...this.#alternatives.values()].filter((one) => one.node === node).map(({ error }) => error);
-  }
-
-  /** A worker that is lost, or registers again, takes its attempts with it, without an event for each. */
-  #interrupt(state: State, event: LedgerEvent, seq: number, at: number): void {
-    const worker =
-      event.kind === "WorkerLost"
-        ? state.worker(event.worker)
-        : event.kind === "WorkerRegistered"
-          ? state.fleet.byId(event.worker.id)
-          : undefined;
-    for (const key of worker?.held.keys() ?? []) {
-      if (runOfKey(key) !== this.#run.number) continue;
-      const node = nodeOfKey(key);
-      this.#failures.set(node, { seq, outcome: "lost", error: null });
-      if (node === this.#node) this.#happen({ type: "ended", seq, at, outcome: "lost", error: null });
-    }
-  }
-
-  #idOf(node: number): string {
-    return this.#run.graph.idOf(node);
-  }
-}
-
-function outcomeOfVote({
-  winner,
-  by,
-  scores,
-}: VoteTaken): Omit<Extract<Happening, { type: "voted" }>, "type" | "seq" | "at"> {
-  return {
-    winner: winner === -1 ? null : speculationTag(winner),
-    by,
-    totals: scores.map((points) => points?.reduce((sum, part) => sum + part, 0) ?? null),
-  };
-}
-
-function earlierAttempt(assignment: Assignment, happenings: readonly Happening[]): EarlierAttempt {
-  const { seq, attempt, worker } = assignment;
-  const end = happenings.find((happening) => happening.type === "ended");
-  return { seq, attempt, worker, outcome: end?.outcome ?? "open", error: end?.error ?? null };
-}
-
-function assignmentOf(state: State, run: Run, event: TaskAssigned, seq: number, at: number): Assignment {
-  const { executor, capabilities, cpuMillicores, memoryBytes, limits, amounts } = run.graph.taskOf(
-    event.node,
-  );
-  const needs = { executor, zone: run.zone, capabilities, cpuMillicores, memoryBytes };
-  const rows = whyHere(state, run, event.node).map((row) => candidateOf(state, run, event.node, needs, row));
-  const rejected: Partial<Record<Rejection, number>> = {};
-  for (const [index, count] of event.rejected.entries()) {
-    if (count > 0) rejected[REJECTIONS[index] as Rejection] = count;
-  }
-  return {
-    seq,
-    at,
-    attempt: event.attempt,
-    worker: state.worker(event.worker).id,
-    reason: event.reason,
-    runnerUp: state.fleet.workers[event.runnerUp]?.id ?? null,
-    strategy: state.config.strategy,
-    decider: decide(state.config, rows),
-    needs,
-    limits: Object.fromEntries(limits.map((name, index) => [name, amounts[index] ?? 1])),
-    waitedMs: Math.max(0, at - run.sinceOf(event.node)),
-    rejected,
-    candidates: rows.toSorted((a, b) => (a.rank ?? rows.length + 1) - (b.rank ?? rows.length + 1)),
-  };
-}
-
-function candidateOf(state: State, run: Run, node: number, needs: Needs, row: CandidateRow): Candidate {
-  const worker = state.fleet.byId(row.worker);
-  const reserved = worker?.reservedFor;
-  const held = worker?.spec.capabilities ?? [];
-  return {
-    ...row,
-    missing: needs.capabilities.filter((capability) => !held.includes(capability)),
-    reservedFor:
-      reserved === undefined || reserved === taskKey(run.number, node)
-        ? null
-        : (state.runs.get(runOfKey(reserved))?.graph.idOf(nodeOfKey(reserved)) ??
-          state.singles.taskIdOf(nodeOfKey(reserved))),
-  };
 }

@@ -6,6 +6,7 @@ import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { type CommandResult, runCommand } from "../../tests/command-run.ts";
 import { tellStory, writeLedger } from "../../tests/story-ledger.ts";
 import { DEFAULT_SPECULATION } from "../graph/index.ts";
+import { NO_RUN } from "../placement/index.ts";
 import { eventsOf } from "../scheduler/index.ts";
 import type { Explanation } from "./explanation.ts";
 import { whyCommand } from "./why.ts";
@@ -186,6 +187,43 @@ test("[G-08] cancelled while its alternatives ran", async () => {
   loop.turn(2, { kind: "CancelRequested", run: 0, node: 0 });
   const text = await answerFrom(loop, "tried", "a");
   expect(text).toContain("a was cancelled while its alternatives ran: that was requested");
+});
+
+describe("[G-07] an alternative is asked about by its node's name and its own", () => {
+  function voted(): Loop {
+    const loop = new Loop({ speculation: { ...DEFAULT_SPECULATION, defaultParallelism: 3 } });
+    loop.turn(1, joins("w", { slots: 9 }), submits("r", [aNode("a", { speculate: true })]));
+    const of = (node: number, at: number) => ({ run: NO_RUN, node, attempt: 1, startedAt: at }) as const;
+    for (const node of [0, 2])
+      loop.turn(5, { kind: "AttemptFinished", ...of(node, 2), resultHash: "x", resultBytes: 1 });
+    loop.turn(6, { kind: "AttemptCancelled", ...of(1, 2) });
+    return loop;
+  }
+
+  test("one that ended, and one that the vote went without", async () => {
+    const won = await answerFrom(voted(), "won", "a speculate:primary");
+    expect(won).toContain("a speculate:primary was given to w because");
+    expect(won).toMatch(/^run r: completed as of event/m);
+    const lost = await answerFrom(voted(), "lost", "a speculate:alt1");
+    expect(lost).toMatch(
+      /its worker was told to stop it\n.*was cancelled\n.*cancelled: the vote was taken without it \(event/s,
+    );
+    expect(lost).toMatch(/: cancelled as of event/);
+  });
+
+  test("and is not there before it was made, or where there was none", async () => {
+    const path = await writeLedger(voted(), join(directory, "none.jsonl"));
+    const asked = (...args: readonly string[]) => runCommand(whyCommand(), path, ...args);
+    expect(await asked("a speculate:alt3")).toMatchObject({
+      exitCode: 3,
+      stderr: "a was not tried in an alternative speculate:alt3",
+    });
+    expect(await asked("a speculate:alt1", "--at", "3")).toMatchObject({ exitCode: 3 });
+    expect(await asked("b speculate:alt1")).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining("has a node b speculate:alt1"),
+    });
+  });
 });
 
 describe("the node that is asked about", () => {

@@ -26,7 +26,9 @@ import {
 import { aboutOf } from "./about.ts";
 import type { Attachment, Fact } from "./attachment.ts";
 import type { Recorder } from "./driver.ts";
+import { Repeats } from "./repeats.ts";
 import type { Repeat } from "./request.ts";
+import { errorOfAttempt, errorOfSkipped, errorOfTask, LOST } from "./task-errors.ts";
 import { alternativeRow, nodeRow, singleRow } from "./task-rows.ts";
 
 type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: number }>;
@@ -36,7 +38,7 @@ type TaskEvent = Extract<LedgerEvent, { readonly run: number; readonly node: num
  * the ledger alone, but for what is attached; so replaying a ledger through this gives the same rows.
  */
 export class Projection implements Recorder {
-  readonly #store: Pick<ServiceStore, "keyed" | "task">;
+  readonly #repeats: Repeats;
   #submitted = new Map<string, { task: SubmittedTask; progress: TaskProgress }>();
   #alternatives: AlternativeTask[] = [];
   #progressed = new Map<string, ProgressedTask>();
@@ -48,9 +50,6 @@ export class Projection implements Recorder {
   /** How the attempts that are being settled ended. */
   #endings = new Map<string, Pick<TaskProgress, "startedAt" | "errorCode" | "errorMessage" | "costMicros">>();
   #facts: Fact[] = [];
-  /** Keys of the turn that is being decided or was decided last, and of the one before: they may not be stored yet. */
-  #newKeys = new Map<string, Repeat>();
-  #lastKeys = new Map<string, Repeat>();
   /** The event after which it follows all: what was written of tasks that came before is not known. */
   #since: number | undefined;
   /** Open tasks that were put back into the queue: there are rows of how they ended before. */
@@ -62,38 +61,12 @@ export class Projection implements Recorder {
     store: Pick<ServiceStore, "keyed" | "task">,
     onPayload: (id: string, payload: string) => void = () => {},
   ) {
-    this.#store = store;
+    this.#repeats = new Repeats(store);
     this.#onPayload = onPayload;
   }
 
   async repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]> {
-    const all = attached as readonly (Attachment | undefined)[];
-    // The turn before the last is stored by now, and the store is asked after this.
-    this.#lastKeys = this.#newKeys;
-    this.#newKeys = new Map();
-    if (!all.some(mayRepeat)) return [];
-    const known = await this.#knownKeys(all);
-    const repeats: (Repeat | undefined)[] = [];
-    for (const [of, one] of all.entries()) {
-      if (one?.type === "requeue") repeats.push(await this.#requeuedBefore(one.taskId, one.seq));
-      else repeats.push(one?.type === "task" && one.key ? repeatOf(known, one.key, of) : undefined);
-    }
-    return repeats;
-  }
-
-  async #knownKeys(attached: readonly (Attachment | undefined)[]): Promise<Map<string, Repeat>> {
-    const keys = attached.flatMap((one) => (one?.type === "task" && one.key ? [one.key] : []));
-    const known = new Map(this.#lastKeys);
-    for (const found of keys.length > 0 ? await this.#store.keyed(keys) : []) {
-      known.set(textOf(found), { taskId: found.taskId, bodyHash: found.bodyHash, of: undefined });
-    }
-    return known;
-  }
-
-  /** Looked at between two turns: a task that ended again meanwhile has had attempts that the request does not know of. */
-  async #requeuedBefore(taskId: string, seq: number): Promise<Repeat | undefined> {
-    const row = await this.#store.task(taskId);
-    return row?.seq === seq ? undefined : { taskId, bodyHash: "", of: undefined };
+    return await this.#repeats.among(attached as readonly (Attachment | undefined)[]);
   }
 
   weigh(attached: unknown): number {
@@ -133,13 +106,8 @@ export class Projection implements Recorder {
       case "TasksSkipped":
         for (const node of event.nodes) {
           const progress = this.#progress(state, { ...event, node }, now, seq);
-          const errorMessage = `${state.run(event.run).graph.idOf(event.node)} did not complete`;
-          this.#move(state, event.run, node, {
-            ...progress,
-            status: "cancelled",
-            errorCode: "skipped",
-            errorMessage,
-          });
+          const error = errorOfSkipped(state.run(event.run).graph.idOf(event.node));
+          this.#move(state, event.run, node, { ...progress, ...error, status: "cancelled" });
         }
         break;
       default:
@@ -201,7 +169,7 @@ export class Projection implements Recorder {
         this.#endings.set(keyOf(run, node), {
           startedAt: event.startedAt,
           costMicros: event.kind === "AttemptFailed" ? (event.costMicros ?? 0) : 0,
-          ...errorOf(event),
+          ...errorOfAttempt(event),
         });
         break;
       case "TaskRetried":
@@ -209,11 +177,9 @@ export class Projection implements Recorder {
         // What becomes of it later in this turn is no end of that attempt.
         this.#endings.delete(keyOf(run, node));
         break;
-      case "TaskFailed": {
-        const told = event.code === "expired" ? EXPIRED : event.code === "escalated" ? ESCALATED : {};
-        this.#move(state, run, node, { ...progress(), ...told, status: "failed" });
+      case "TaskFailed":
+        this.#move(state, run, node, { ...progress(), ...errorOfTask(event), status: "failed" });
         break;
-      }
       case "TaskCancelled":
         this.#move(state, run, node, { ...progress(), status: "cancelled" });
         break;
@@ -309,9 +275,8 @@ export class Projection implements Recorder {
       return;
     }
     if (brought?.key) {
-      const { taskId, bodyHash } = brought.key;
       this.#keys.push(brought.key);
-      this.#newKeys.set(textOf(brought.key), { taskId, bodyHash, of: undefined });
+      this.#repeats.note(brought.key);
     }
     const task = singleRow(state, event, now, seq, brought);
     if (brought) {
@@ -391,14 +356,6 @@ export class Projection implements Recorder {
   }
 }
 
-const EXPIRED = { errorCode: "expired", errorMessage: "its deadline passed before it began" };
-const ESCALATED = {
-  errorCode: "escalated",
-  errorMessage: "none of its alternatives is good enough: a person has to look",
-};
-/** An attempt ended, and no report said how. */
-const LOST = { errorCode: "lost", errorMessage: "its worker was lost" };
-
 function submissionOf({ zone, agent, submittedSeq }: Run): NonNullable<ProgressedTask["first"]> {
   return { zone, agent, seq: submittedSeq };
 }
@@ -407,35 +364,6 @@ function isSettling(status: Status): boolean {
   return status === Status.settling || status === Status.settlingCancel;
 }
 
-function errorOf(event: TaskEvent): Pick<TaskProgress, "errorCode" | "errorMessage"> {
-  switch (event.kind) {
-    case "AttemptFailed":
-      return { errorCode: event.code, errorMessage: event.message };
-    case "AttemptTimedOut":
-      return { errorCode: "timeout", errorMessage: "it ran longer than its time limit" };
-    case "AttemptLost":
-      return { errorCode: "lost", errorMessage: "its worker no longer knew of it" };
-    default:
-      return { errorCode: "", errorMessage: "" };
-  }
-}
-
-function mayRepeat(attached: Attachment | undefined): boolean {
-  return attached?.type === "requeue" || (attached?.type === "task" && attached.key !== undefined);
-}
-
-/** The first of a key in a turn is what the others repeat. */
-function repeatOf(known: Map<string, Repeat>, key: KeyedTask, of: number): Repeat | undefined {
-  const text = textOf(key);
-  const repeat = known.get(text);
-  if (!repeat) known.set(text, { taskId: key.taskId, bodyHash: key.bodyHash, of });
-  return repeat;
-}
-
 function keyOf(run: number, node: number): string {
   return `${run}/${node}`;
-}
-
-function textOf({ zone, agent, key }: { zone: string; agent: string; key: string }): string {
-  return JSON.stringify([zone, agent, key]);
 }

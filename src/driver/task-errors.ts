@@ -1,0 +1,40 @@
+import type { LedgerEvent, TaskFailed } from "../ledger/index.ts";
+import type { TaskProgress } from "../store/index.ts";
+
+/** What a row says of how a task, or its last attempt, ended without a result. */
+type TaskError = Pick<TaskProgress, "errorCode" | "errorMessage">;
+
+/** An attempt ended, and no report said how. */
+export const LOST: TaskError = { errorCode: "lost", errorMessage: "its worker was lost" };
+
+export function errorOfAttempt(event: LedgerEvent): TaskError {
+  switch (event.kind) {
+    case "AttemptFailed":
+      return { errorCode: event.code, errorMessage: event.message };
+    case "AttemptTimedOut":
+      return { errorCode: "timeout", errorMessage: "it ran longer than its time limit" };
+    case "AttemptLost":
+      return { errorCode: "lost", errorMessage: "its worker no longer knew of it" };
+    default:
+      return { errorCode: "", errorMessage: "" };
+  }
+}
+
+/** Where a task failed for another reason than its last attempt. */
+export function errorOfTask({ code }: TaskFailed): TaskError | undefined {
+  switch (code) {
+    case "expired":
+      return { errorCode: code, errorMessage: "its deadline passed before it began" };
+    case "escalated":
+      return {
+        errorCode: code,
+        errorMessage: "none of its alternatives is good enough: a person has to look",
+      };
+    default:
+      return undefined;
+  }
+}
+
+export function errorOfSkipped(because: string): TaskError {
+  return { errorCode: "skipped", errorMessage: `${because} did not complete` };
+}
