@@ -5,6 +5,7 @@ import type { PlantedBug } from "./planted-bugs.ts";
 export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "the share of an agent is not given back when a worker is lost",
+    seed: 3,
     file: "scheduler/apply",
     find: "release(state, tasks, nodeOfKey(key));",
     replace: `release(state, tasks, nodeOfKey(key));
@@ -12,7 +13,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a boost is charged when its task is cancelled",
-    seed: 7,
+    seed: 69,
     file: "scheduler/apply",
     find: "if (charge)",
     replace: "if (charge || single.status === Status.cancelled)",
@@ -26,6 +27,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a start counts twice under its limits",
+    seed: 1,
     file: "scheduler/apply",
     find: "limit.start(now, group.amounts[at]);",
     replace: "limit.start(now, 2 * group.amounts[at]);",
@@ -46,6 +48,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "equal response ratios fall to the larger id",
+    seed: 12,
     file: "queue/rank",
     find: "return a.readyAt - b.readyAt || compareText(a.id, b.id);",
     replace: "return a.readyAt - b.readyAt || compareText(b.id, a.id);",
@@ -115,6 +118,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "effects are let out before the commit",
+    seed: 3,
     file: "driver/driver",
     find: "const committed = await store.commit(block, rows);",
     replace: "const committed = true; void store.commit(block, rows);",
@@ -128,6 +132,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a reader sees what is not committed",
+    seed: 3,
     file: "driver/driver",
     find: "if (this.#isAhead) {",
     replace: "if (this.#isAhead && this.#closed) {",
@@ -141,7 +146,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a turn goes back behind the last",
-    seed: 113,
+    seed: 169,
     file: "driver/driver",
     find: "Math.max(this.#turnAt, this.#time())",
     replace: "Math.max(this.#state.now, this.#time())",
@@ -162,6 +167,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a key of an earlier turn makes another task",
+    seed: 2,
     file: "driver/repeats",
     find: "known.set(textOf(found), {",
     replace: "known.set(found.taskId, {",
@@ -175,6 +181,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the row of a running task says that its worker was lost",
+    seed: 1,
     file: "driver/projection",
     find: "!ending && isSettling(tasks.statusOf(node))",
     replace: "!ending && worker >= 0",
@@ -202,7 +209,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an urgent node waits behind a critical one of its run as if it were not urgent",
-    seed: 76,
+    seed: 83,
     file: "scheduler/contest",
     find: "const { first, tier, run } = bundle;",
     replace: "const { first, run } = bundle; const tier = first?.tier;",

@@ -12,7 +12,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the losers of a vote go on",
-    seed: 18,
+    seed: 39,
     file: "scheduler/step",
     find: "this.#cancelAlternatives(run, vote.node);",
     replace: "",
@@ -69,7 +69,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a risky node off the critical path is tried in several alternatives",
-    seed: 5,
+    seed: 17,
     file: "scheduler/speculated",
     find: "run.isCritical(node)",
     replace: "true",
@@ -83,7 +83,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a node gets the result of the first alternative, whoever won",
-    seed: 5,
+    seed: 18,
     file: "driver/projection",
     find: "ends[winner] ?? {}",
     replace: "ends[0] ?? {}",

@@ -1,6 +1,5 @@
 import type { Answer, Driver, Fact } from "../driver/index.ts";
-import { budgetOnWire, partOffWire } from "../graph/index.ts";
-import { taskKey, type Worker, type WorkerSpec } from "../placement/index.ts";
+import type { Worker, WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
   Assignment,
@@ -16,7 +15,9 @@ import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerS
 import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
+import { exhaustionOf, rechargeOn } from "./recharges.ts";
 import type { Traces } from "./traces.ts";
+import { type GivenUp, Watchdog } from "./watchdog.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
 import { assignmentOf, awayOrBack, payloadIdOf, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
 
@@ -47,30 +48,22 @@ function ackOf(answer: Answer): Ack {
 
 /** When an attempt that still runs is recorded as started. */
 const STARTED_AFTER_MS = 1000;
-const TICK_MS = 500;
 const RETRY_PAYLOADS_MS = 500;
 
 /**
  * Stands between the scheduler and the workers: lets assignments out once they are committed, turns what workers say
- * into stimuli, and times them on a clock of its own, so that a jump of the wall clock loses nobody.
+ * into stimuli, and loses those that are silent.
  */
 export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly #options: GatewayOptions;
   readonly #sessions = new Map<number, Session>();
-  readonly #lastSeen = new Map<number, number>();
+  readonly #watchdog: Watchdog;
   readonly #placed: PlacedTasks;
   readonly #away = new Set<number>();
   readonly #progress = new Map<string, Progress>();
   readonly #logs: LogBuffer;
-  readonly #timer: NodeJS.Timeout;
-  #tickedAt = performance.now();
-  /** When an attempt that was told to stop, or runs beyond its time, is given up. */
-  readonly #giveUpAt = new Map<
-    string,
-    { readonly at: number; readonly kind: "AttemptCancelled" | "AttemptTimedOut" }
-  >();
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -79,18 +72,22 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const { state } = options.driver;
     this.#placed = new PlacedTasks(state);
     this.#logs = new LogBuffer(options.store, options.maxLogBytes, options.warn);
+    this.#watchdog = new Watchdog({
+      leaseMs: options.leaseMs,
+      onSilent: (worker) => this.#lose(worker),
+      onOverdue: (taskId, kind) => this.#giveUp(taskId, kind),
+    });
     // Whoever was here before we came gets a whole lease to come back, and nothing new until then.
     for (const worker of state.fleet.known()) {
       if (worker.status === "Unreachable") continue;
-      this.#lastSeen.set(worker.number, performance.now());
+      this.#watchdog.touch(worker.number);
       this.#setAway(worker.number, true);
     }
     for (const { id } of this.#placed.cancelling(state)) this.#giveUpSoon(id);
-    this.#timer = setInterval(() => void this.#tick(), TICK_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.#watchdog[Symbol.dispose]();
     for (const session of this.#sessions.values()) session.close();
     await this.#logs[Symbol.asyncDispose]();
   }
@@ -125,7 +122,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
           this.#sessions.get(event.worker)?.askToDrain();
           break;
         case "WorkerLost":
-          this.#lastSeen.delete(event.worker);
+          this.#watchdog.forgetWorker(event.worker);
           this.#away.delete(event.worker);
           // Whoever speaks for it now does not know, and has to come anew.
           this.#sessions.get(event.worker)?.close();
@@ -287,7 +284,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   }
 
   #touch(session: Session): void {
-    if (this.#sessions.get(session.number) === session) this.#lastSeen.set(session.number, performance.now());
+    if (this.#sessions.get(session.number) === session) this.#watchdog.touch(session.number);
   }
 
   #refusal(state: State, spec: WorkerSpec): RegistrationRefusal | undefined {
@@ -307,7 +304,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const held = this.#placed.on(worker);
     return {
       missing: held.filter(({ id, attempt }) => !listed.has(attemptKey({ task: id, attempt }))),
-      cancelling: held.filter(({ id }) => this.#giveUpAt.get(id)?.kind === "AttemptCancelled"),
+      cancelling: held.filter(({ id }) => this.#watchdog.givesUp(id) === "AttemptCancelled"),
     };
   }
 
@@ -348,35 +345,28 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   /** Tells its worker how much it was recharged in all, if at all. */
   #recharge(taskId: string): void {
     const placed = this.#placed.live(taskId);
-    const charge = placed && this.#options.driver.state.charges.get(taskKey(placed.run, placed.node));
-    if (!placed || !charge || charge.recharges === 0) return;
-    const { recharges, amounts } = charge;
-    const recharge = { task: taskId, attempt: placed.attempt, recharges, amounts: budgetOnWire(amounts) };
-    this.#sessions.get(placed.worker)?.recharge(recharge);
+    const recharge = placed && rechargeOn(this.#options.driver.state, placed);
+    if (recharge) this.#sessions.get(placed.worker)?.recharge(recharge);
   }
 
-  /** Each heartbeat says it, until it has been recharged. */
   #noteExhausted(
     session: Session,
-    { task, attempt }: AttemptName,
-    { part, recharges }: NonNullable<Heartbeat["attempts"][number]["exhausted"]>,
+    name: AttemptName,
+    exhausted: NonNullable<Heartbeat["attempts"][number]["exhausted"]>,
   ): void {
-    const placed = this.#placed.live(task);
-    if (!placed || !this.isHeld(session, { task, attempt })) return;
-    const { run, node } = placed;
-    const lacks = partOffWire(part);
-    const charge = this.#options.driver.state.charges.get(taskKey(run, node));
-    if (charge?.lacks === lacks) return;
-    this.#submit({ kind: "TaskBudgetExhausted", run, node, attempt, part: lacks, recharges });
+    const placed = this.#placed.live(name.task);
+    if (!placed || !this.isHeld(session, name)) return;
+    const stimulus = exhaustionOf(this.#options.driver.state, placed, exhausted);
+    if (stimulus) this.#submit(stimulus);
   }
 
   #giveUpSoon(taskId: string): void {
-    this.#giveUpAt.set(taskId, { at: performance.now() + this.#options.graceMs, kind: "AttemptCancelled" });
+    this.#watchdog.giveUpIn(this.#options.graceMs, taskId, "AttemptCancelled");
   }
 
   #forget(taskId: string): void {
     this.#progress.delete(taskId);
-    this.#giveUpAt.delete(taskId);
+    this.#watchdog.forgetTask(taskId);
     this.#options.payloads.drop(taskId);
   }
 
@@ -392,10 +382,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.#submit({ kind: "AttemptStarted", run: placed.run, node: placed.node, attempt, startedAt });
     const tasks = this.#options.driver.state.tasksAt(placed.run);
     const timeoutMs = tasks?.has(placed.node) ? tasks.taskOf(placed.node).timeoutMs : 0;
-    if (timeoutMs > 0 && !this.#giveUpAt.has(task)) {
-      const at = performance.now() + timeoutMs + this.#options.graceMs;
-      this.#giveUpAt.set(task, { at, kind: "AttemptTimedOut" });
-    }
+    if (timeoutMs > 0 && !this.#watchdog.givesUp(task))
+      this.#watchdog.giveUpIn(timeoutMs + this.#options.graceMs, task, "AttemptTimedOut");
   }
 
   /** It was there in an earlier heartbeat, and its end was never acknowledged. */
@@ -408,35 +396,17 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.#submit({ kind: "AttemptLost", run, node, attempt: placed.attempt, startedAt });
   }
 
-  /** Loses who was silent for too long, and gives up what should have ended. */
-  async #tick(): Promise<void> {
-    const now = performance.now();
-    this.#forgiveStall(now);
-    for (const [worker, seen] of this.#lastSeen) {
-      if (now - seen < this.leaseMs) continue;
-      this.#lastSeen.delete(worker);
-      this.#sessions.get(worker)?.close();
-      this.#sessions.delete(worker);
-      this.#submit({ kind: "WorkerLost", worker, code: "lease" });
-    }
-    for (const [taskId, { at, kind }] of this.#giveUpAt) {
-      if (now < at) continue;
-      this.#giveUpAt.delete(taskId);
-      const placed = this.#placed.live(taskId);
-      if (placed) {
-        const { run, node, attempt } = placed;
-        this.#submit({ kind, run, node, attempt, startedAt: -1 });
-      }
-    }
+  #lose(worker: number): void {
+    this.#sessions.get(worker)?.close();
+    this.#sessions.delete(worker);
+    this.#submit({ kind: "WorkerLost", worker, code: "lease" });
   }
 
-  /** While we stood still ourselves nobody could be heard, so nobody was silent. */
-  #forgiveStall(now: number): void {
-    const stalledMs = now - this.#tickedAt - TICK_MS;
-    this.#tickedAt = now;
-    if (stalledMs < TICK_MS) return;
-    for (const [worker, seen] of this.#lastSeen) this.#lastSeen.set(worker, seen + stalledMs);
-    for (const [task, { at, kind }] of this.#giveUpAt) this.#giveUpAt.set(task, { at: at + stalledMs, kind });
+  #giveUp(taskId: string, kind: GivenUp): void {
+    const placed = this.#placed.live(taskId);
+    if (!placed) return;
+    const { run, node, attempt } = placed;
+    this.#submit({ kind, run, node, attempt, startedAt: -1 });
   }
 
   /** What cannot be committed stops the server through the driver; nobody waits for this answer. */
