@@ -128,9 +128,9 @@ export class Accounts {
   }
 
   #draw(slot: number, component: Component, amount: number): boolean {
-    const capability = this.#table.holdings[slot]?.budget;
-    const pool = this.#table.nursery[slot]?.pool;
-    if (capability === undefined || pool === undefined || pool[component] < amount) return false;
+    const capability = this.#table.holdingsOf(slot).budget;
+    const { pool } = this.#table.nurseryOf(slot);
+    if (capability === undefined || pool[component] < amount) return false;
     if (!isLive(capability) || !useBudget(capability, component, amount)) return false;
     pool[component] -= amount;
     (this.#table[component][slot] as number) += amount;

@@ -68,11 +68,12 @@ export const COSTS = {
 
 /** A budget that changes: the pool of a nursery, what is left of a capability, what was spent so far. */
 export class Account implements Budget {
-  ops: number;
-  memory: number;
-  spawnCount: number;
-  channelOps: number;
-  syscalls: number;
+  // Numbers from the start: fields that are undefined first are kept as any value, and their numbers on the heap.
+  ops = 0;
+  memory = 0;
+  spawnCount = 0;
+  channelOps = 0;
+  syscalls = 0;
 
   constructor(budget: Budget = NOTHING) {
     this.ops = budget.ops;

@@ -57,12 +57,12 @@ export abstract class Capability {
 
   static {
     isLiveOf = (capability) => {
-      for (let at: Capability | undefined = capability; at; at = at.#from)
+      for (let at: Capability | undefined = capability; at !== undefined; at = at.#from)
         if (at.#revoked || at.#grant?.isLive() === false) return false;
       return true;
     };
     onRevoked = (capability, told) => {
-      for (let at: Capability | undefined = capability; at; at = at.#from) {
+      for (let at: Capability | undefined = capability; at !== undefined; at = at.#from) {
         at.#told ??= [];
         at.#told.push(told);
       }
@@ -72,12 +72,13 @@ export abstract class Capability {
     };
     grantsOf = (capability) => {
       const numbers: number[] = [];
-      for (let at: Capability | undefined = capability; at; at = at.#from)
+      for (let at: Capability | undefined = capability; at !== undefined; at = at.#from)
         numbers.push(...(at.#grant?.numbers ?? []));
       return numbers;
     };
     comesFrom = (capability, source) => {
-      for (let at: Capability | undefined = capability; at; at = at.#from) if (at === source) return true;
+      for (let at: Capability | undefined = capability; at !== undefined; at = at.#from)
+        if (at === source) return true;
       return false;
     };
   }
@@ -106,13 +107,14 @@ export class CapSpawn extends Capability {
 
   static {
     isUnlimited = (capability) => {
-      for (let at: CapSpawn | undefined = capability; at; at = at.#from)
+      for (let at: CapSpawn | undefined = capability; at !== undefined; at = at.#from)
         if (at.#left !== Number.POSITIVE_INFINITY) return false;
       return true;
     };
     spawnOnce = (capability) => {
-      for (let at: CapSpawn | undefined = capability; at; at = at.#from) if (at.#left <= 0) return false;
-      for (let at: CapSpawn | undefined = capability; at; at = at.#from)
+      for (let at: CapSpawn | undefined = capability; at !== undefined; at = at.#from)
+        if (at.#left <= 0) return false;
+      for (let at: CapSpawn | undefined = capability; at !== undefined; at = at.#from)
         if (at.#left !== Number.POSITIVE_INFINITY) at.#left--;
       return true;
     };
@@ -138,9 +140,10 @@ export class CapBudget extends Capability {
 
   static {
     drawFrom = (capability, component, amount) => {
-      for (let at: CapBudget | undefined = capability; at; at = at.#from)
+      for (let at: CapBudget | undefined = capability; at !== undefined; at = at.#from)
         if (at.#left[component] < amount) return false;
-      for (let at: CapBudget | undefined = capability; at; at = at.#from) at.#left[component] -= amount;
+      for (let at: CapBudget | undefined = capability; at !== undefined; at = at.#from)
+        at.#left[component] -= amount;
       return true;
     };
   }

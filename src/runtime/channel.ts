@@ -185,7 +185,7 @@ export abstract class ChannelOperation<T, R> extends Instruction<R> {
   check(kernel: Kernel, slot: number): void {
     if (!this.channel.belongsTo(kernel))
       throw new RuntimeError("InvalidArgument", `the ${this.channel.describe()} belongs to another runtime`);
-    kernel.check(slot, "channel", this.#right, (capability) => allowsChannel(capability, this.#right));
+    kernel.check(slot, "channel", this.#right, kernel.holdingsOf(slot).channel, allowsChannel);
     this.#error = undefined;
   }
 

@@ -42,7 +42,7 @@ export class Syscall<R> extends Instruction<R> {
   }
 
   start(kernel: Kernel, slot: number): Progress {
-    kernel.check(slot, "syscall", this.#kind, (capability) => allowsSyscall(capability, this.#kind));
+    kernel.check(slot, "syscall", this.#kind, kernel.holdingsOf(slot).syscall, allowsSyscall);
     const lacking = kernel.charge(slot, "syscalls", 1);
     if (lacking !== undefined) return lacking;
     const called = this.#call();

@@ -20,7 +20,7 @@ export function settleStall(kernel: Kernel): boolean {
   for (const slot of aliveSlots(kernel)) {
     if (table.state[slot] !== EXHAUSTED) continue;
     exhausted = true;
-    nurseries.add(table.nursery[slot] as NurseryCore);
+    nurseries.add(table.nurseryOf(slot));
   }
   let failed = false;
   for (const core of nurseries) failed = exhaustions.failStalled(core) || failed;

@@ -64,7 +64,7 @@ export class Exhaustions {
     counters.exhausted++;
     const lack = new Lack(component, retry);
     table.pending[slot] = lack;
-    const core = table.nursery[slot] as NurseryCore;
+    const core = table.nurseryOf(slot);
     core.exhausted++;
     this.#ask(slot, lack, this.#policyOf(slot, core));
     if (table.pending[slot] === lack && !lack.held && !this.#openerHelps(core)) this.#fail(slot, lack);
@@ -145,13 +145,13 @@ export class Exhaustions {
 
   rechargeSelf(slot: number, capability: CapBudget, given: Partial<Budget>): boolean {
     const { table } = this.#kernel;
-    if (table.holdings[slot]?.budget !== capability || !isLive(capability))
+    if (table.holdingsOf(slot).budget !== capability || !isLive(capability))
       throw new RuntimeError(
         "CapabilityDenied",
         "a fiber recharges itself by the CapBudget that it holds, until that is revoked",
       );
     const budget = readBudget(given, NOTHING, "budget");
-    const { pool } = table.nursery[slot] as NurseryCore;
+    const { pool } = table.nurseryOf(slot);
     if (pool.lacksFor(budget) !== undefined) return false;
     if (!COMPONENTS.every((component) => useBudget(capability, component, budget[component]))) return false;
     this.recharge(slot, budget, pool);
@@ -160,7 +160,7 @@ export class Exhaustions {
 
   /** Told when a fiber is no longer exhausted, for whatever reason. */
   forget(slot: number): void {
-    (this.#kernel.table.nursery[slot] as NurseryCore).exhausted--;
+    this.#kernel.table.nurseryOf(slot).exhausted--;
     this.#kernel.table.pending[slot] = undefined;
   }
 
@@ -203,7 +203,7 @@ export class Exhaustions {
 
   /** Whether a nursery is the one that the runtime opened for a root. */
   #isRoots({ opener, below }: NurseryCore): boolean {
-    return opener >= 0 && below === undefined && this.#kernel.table.nursery[opener] === this.#kernel.root;
+    return opener >= 0 && below === undefined && this.#kernel.table.nurseryOf(opener) === this.#kernel.root;
   }
 
   #fail(slot: number, { component }: Lack): void {
@@ -213,7 +213,7 @@ export class Exhaustions {
       `the fiber has no ${component} left, and nobody can recharge it: give it more when it is spawned, answer onExhausted, or hold a CapBudget`,
     );
     if (++(table.forced[slot] as number) > TRIES) {
-      cancellation.childFailed(table.nursery[slot] as NurseryCore, BUDGET_EXCEEDED, error);
+      cancellation.childFailed(table.nurseryOf(slot), BUDGET_EXCEEDED, error);
       cancellation.cancelFiber(slot);
     } else {
       this.#throw(slot, error);

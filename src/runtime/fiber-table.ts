@@ -1,11 +1,8 @@
 import { RuntimeError } from "./errors.ts";
-import type { Fiber } from "./fiber.ts";
+import { type Fiber, fiberId, holdingsOfFiber, MAX_SLOTS, nurseryOfFiber } from "./fiber.ts";
 import type { Holdings } from "./holdings.ts";
 import type { Continuation, Pending } from "./instruction.ts";
 import type { NurseryCore } from "./nursery-core.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: the types of arguments end at spawn, which checks them against the function
-export type AnyFunction = (...args: any[]) => unknown;
 
 /** Flags of a fiber. */
 export const STARTED = 1;
@@ -17,9 +14,6 @@ export const SPECIAL = 4;
 export const RETRY = 8;
 /** Its `finally` blocks have taken too long. */
 export const FORCED = 16;
-
-const MAX_SLOTS = 2 ** 24;
-export const NO_ARGUMENTS: readonly unknown[] = [];
 
 /**
  * Fibers as slots of flat arrays: what is a number in typed ones, the rest in arrays of references. A fiber costs some
@@ -53,13 +47,10 @@ export class FiberTable {
   previous: Int32Array = new Int32Array(0);
 
   readonly fiber: (Fiber | undefined)[] = [];
-  /** Its function, and once it has started what it is resumed by. */
-  readonly code: (AnyFunction | Continuation | undefined)[] = [];
-  readonly args: (readonly unknown[])[] = [];
-  readonly nursery: (NurseryCore | undefined)[] = [];
+  /** What it is resumed by, once it has let go for the first time. */
+  readonly code: (Continuation | undefined)[] = [];
   /** The innermost nursery that it has open. */
   readonly opened: (NurseryCore | undefined)[] = [];
-  readonly holdings: (Holdings | undefined)[] = [];
   /** What it waits for, if it waits. */
   readonly pending: (Pending | undefined)[] = [];
 
@@ -78,10 +69,7 @@ export class FiberTable {
     const fresh = this.#used++;
     this.fiber.push(undefined);
     this.code.push(undefined);
-    this.args.push(NO_ARGUMENTS);
-    this.nursery.push(undefined);
     this.opened.push(undefined);
-    this.holdings.push(undefined);
     this.pending.push(undefined);
     return fresh;
   }
@@ -89,9 +77,7 @@ export class FiberTable {
   release(slot: number): void {
     this.alive--;
     this.fiber[slot] = undefined;
-    this.code[slot] = undefined;
-    this.nursery[slot] = undefined;
-    if (this.args[slot] !== NO_ARGUMENTS) this.args[slot] = NO_ARGUMENTS;
+    if (this.code[slot] !== undefined) this.code[slot] = undefined;
     if (this.opened[slot] !== undefined) this.opened[slot] = undefined;
     if (this.pending[slot] !== undefined) this.pending[slot] = undefined;
     this.flags[slot] = 0;
@@ -100,6 +86,14 @@ export class FiberTable {
     this.generation[slot] = (this.generation[slot] as number) + 1;
     this.next[slot] = this.#free;
     this.#free = slot;
+  }
+
+  nurseryOf(slot: number): NurseryCore {
+    return nurseryOfFiber(this.fiber[slot] as Fiber);
+  }
+
+  holdingsOf(slot: number): Holdings {
+    return holdingsOfFiber(this.fiber[slot] as Fiber);
   }
 
   idOf(slot: number): number {
@@ -133,10 +127,6 @@ export class FiberTable {
     this.next = grown(this.next, new Int32Array(capacity));
     this.previous = grown(this.previous, new Int32Array(capacity));
   }
-}
-
-export function fiberId(slot: number, generation: number): number {
-  return generation * MAX_SLOTS + slot;
 }
 
 function grown<A extends Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array>(

@@ -2,7 +2,6 @@ import type { Budget } from "./budget.ts";
 import type { CapBudget, SyscallKind } from "./capabilities.ts";
 import { Allocation, Syscall } from "./charges.ts";
 import { Cancelled, RuntimeError } from "./errors.ts";
-import { fiberId } from "./fiber-table.ts";
 import type { Capabilities, Holdings } from "./holdings.ts";
 import { DONE, Instruction, PAUSE, type Progress, STUCK, type Steps } from "./instruction.ts";
 import type { Kernel } from "./kernel.ts";
@@ -26,9 +25,18 @@ interface Joiner {
   wake(): void;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: the types of arguments end at spawn, which checks them against the function
+export type AnyFunction = (...args: any[]) => unknown;
+
+export const MAX_SLOTS = 2 ** 24;
+const NO_ARGUMENTS: readonly unknown[] = [];
+
 type Body<T> = (nursery: Nursery, fiber: Fiber) => Steps<T>;
 
 let slotOf: (fiber: Fiber) => number;
+let descriptorOf: (fiber: Fiber) => Descriptor;
+let holdingsOf: (fiber: Fiber) => Holdings;
+let beginIt: (fiber: Fiber) => unknown;
 let endIt: (fiber: Fiber, rank: number, value: unknown) => void;
 let addJoiner: (fiber: Fiber, joiner: Joiner) => boolean;
 let dropJoiner: (fiber: Fiber, joiner: Joiner) => void;
@@ -45,17 +53,31 @@ export class Fiber<T = unknown> implements Handle<T> {
   readonly #core: NurseryCore;
   readonly #place: number;
   readonly #generation: number;
+  readonly #holdings: Holdings;
+  /** Until it starts. */
+  #code: AnyFunction | undefined;
+  #args: readonly unknown[];
   /** The state in which it ended; until then the table has it. */
   #ended: number = READY;
   #rank: number = SUCCEEDED;
   #value: unknown = undefined;
   #joiners: Joiner | Set<Joiner> | undefined = undefined;
 
-  constructor(kernel: Kernel, core: NurseryCore, slot: number, generation: number) {
+  constructor(
+    kernel: Kernel,
+    core: NurseryCore,
+    code: AnyFunction,
+    args: readonly unknown[],
+    holdings: Holdings,
+    slot: number,
+  ) {
     this.#kernel = kernel;
     this.#core = core;
     this.#place = slot;
-    this.#generation = generation;
+    this.#generation = kernel.table.generation[slot] as number;
+    this.#holdings = holdings;
+    this.#code = code;
+    this.#args = args;
   }
 
   get id(): number {
@@ -72,7 +94,8 @@ export class Fiber<T = unknown> implements Handle<T> {
   }
 
   get capabilities(): Holdings {
-    return this.#kernel.holdingsOf(this.#own());
+    this.#own();
+    return this.#holdings;
   }
 
   join(): Instruction<T> {
@@ -157,12 +180,23 @@ export class Fiber<T = unknown> implements Handle<T> {
   static {
     slotOf = (fiber) => (fiber.#ended === READY ? fiber.#place : -1);
     coreOf = (fiber) => fiber.#core;
+    holdingsOf = (fiber) => fiber.#holdings;
+    descriptorOf = (fiber) => ({ code: fiber.#code, args: fiber.#args });
+    beginIt = (fiber) => {
+      const code = fiber.#code as AnyFunction;
+      const args = fiber.#args;
+      fiber.#code = undefined;
+      fiber.#args = NO_ARGUMENTS;
+      return call(code, fiber, args);
+    };
     rankOf = (fiber) => fiber.#rank;
     givenOf = (fiber) => fiber.#value;
     endIt = (fiber, rank, value) => {
       fiber.#ended = fiber.#kernel.table.state[fiber.#place] as number;
       fiber.#rank = rank;
       fiber.#value = value;
+      fiber.#code = undefined;
+      fiber.#args = NO_ARGUMENTS;
       const joiners = fiber.#joiners;
       if (joiners === undefined) return;
       fiber.#joiners = undefined;
@@ -187,6 +221,41 @@ export class Fiber<T = unknown> implements Handle<T> {
 
 function refuseCharge(asked: number): never {
   throw new RuntimeError("InvalidArgument", `a charge is ${String(asked)}; it is a whole number from 0 on`);
+}
+
+export function fiberId(slot: number, generation: number): number {
+  return generation * MAX_SLOTS + slot;
+}
+
+/** Spelled out: spreading costs as much as all the rest of a start. */
+function call(code: AnyFunction, fiber: Fiber, args: readonly unknown[]): unknown {
+  if (args.length === 0) return code(fiber);
+  if (args.length === 1) return code(fiber, args[0]);
+  if (args.length === 2) return code(fiber, args[0], args[1]);
+  return code(fiber, ...args);
+}
+
+/** Calls its function, which it forgets with the arguments. */
+export function beginFiber(fiber: Fiber): unknown {
+  return beginIt(fiber);
+}
+
+/** What a fiber that has not started is to run. */
+export interface Descriptor {
+  readonly code: AnyFunction | undefined;
+  readonly args: readonly unknown[];
+}
+
+export function describeFiber(fiber: Fiber): Descriptor {
+  return descriptorOf(fiber);
+}
+
+export function nurseryOfFiber(fiber: Fiber): NurseryCore {
+  return coreOf(fiber);
+}
+
+export function holdingsOfFiber(fiber: Fiber): Holdings {
+  return holdingsOf(fiber);
 }
 
 /** -1 where it is over. */
@@ -218,7 +287,7 @@ export class Join<T> extends Instruction<T> {
 
   start(kernel: Kernel, slot: number): Progress {
     const core = coreOf(this.target);
-    if (kernel.table.nursery[slot] !== core && core.openerFiber !== kernel.table.fiber[slot])
+    if (kernel.table.nurseryOf(slot) !== core && core.openerFiber !== kernel.table.fiber[slot])
       throw new RuntimeError(
         "ResultNotVisible",
         "a fiber's result is for its nursery: its opener, and its other children",

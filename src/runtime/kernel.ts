@@ -6,14 +6,14 @@ import { type Capability, type CapBudget, isLive } from "./capabilities.ts";
 import { settleStall } from "./deadlock.ts";
 import { BudgetExhausted, Panic, RuntimeError } from "./errors.ts";
 import { Exhaustions } from "./exhaustions.ts";
-import { endFiber, Fiber } from "./fiber.ts";
-import { type AnyFunction, FiberTable, SPECIAL, UNWINDING } from "./fiber-table.ts";
-import { type Capabilities, type Holdings, NO_HOLDINGS } from "./holdings.ts";
+import { type AnyFunction, endFiber, Fiber } from "./fiber.ts";
+import { FiberTable, SPECIAL, UNWINDING } from "./fiber-table.ts";
+import { type Holdings, NO_HOLDINGS } from "./holdings.ts";
 import type { Steps } from "./instruction.ts";
 import type { Loop } from "./loop.ts";
 import { type Opening, runNursery } from "./nursery.ts";
 import { NurseryCore } from "./nursery-core.ts";
-import type { Observer } from "./observer.ts";
+import type { CapabilityCheck, Observer } from "./observer.ts";
 import { type Fresh, Processor } from "./processor.ts";
 import type { Profile } from "./profiles.ts";
 import { Ring } from "./rings.ts";
@@ -215,26 +215,28 @@ export class Kernel {
   }
 
   /** Says what a fiber may do, or refuses and says why. */
-  check<K extends "spawn" | "channel" | "syscall">(
+  check<C extends Capability, O extends string>(
     slot: number,
-    kind: K,
-    operation: string,
-    allows: (capability: NonNullable<Capabilities[K]>) => boolean,
+    kind: CapabilityCheck["capability"],
+    operation: O,
+    capability: C | undefined,
+    allows: (capability: C, operation: O) => boolean,
   ): void {
-    const capability = this.table.holdings[slot]?.[kind] as NonNullable<Capabilities[K]> | undefined;
-    const because = denial(capability, allows);
-    this.settings.observer.checked?.({
-      fiber: this.table.idOf(slot),
-      capability: kind,
-      operation,
-      allowed: because === undefined,
-    });
+    const because = denial(capability, operation, allows);
+    const { checked } = this.settings.observer;
+    if (checked !== undefined)
+      checked({
+        fiber: this.table.idOf(slot),
+        capability: kind,
+        operation,
+        allowed: because === undefined,
+      });
     if (because === undefined) return;
     throw new RuntimeError("CapabilityDenied", `${operation} needs the capability ${kind}, ${because}`);
   }
 
   holdingsOf(slot: number): Holdings {
-    return this.table.holdings[slot] ?? NO_HOLDINGS;
+    return this.table.holdingsOf(slot);
   }
 
   /** Charges one op and an amount of a component, or says what is lacking. */
@@ -317,11 +319,7 @@ export class Kernel {
     const slot = table.take();
     table.state[slot] = READY;
     table.depth[slot] = depth;
-    table.code[slot] = code;
-    table.args[slot] = args;
-    table.nursery[slot] = core;
-    table.holdings[slot] = holdings;
-    table.fiber[slot] = new Fiber(this, core, slot, table.generation[slot] as number);
+    table.fiber[slot] = new Fiber(this, core, code, args, holdings, slot);
     const { first } = core;
     table.next[slot] = first;
     table.previous[slot] = -1;
@@ -390,7 +388,7 @@ export class Kernel {
   #end(slot: number, rank: number, value: unknown): void {
     const { table, counters } = this;
     this.flush(slot);
-    const core = table.nursery[slot] as NurseryCore;
+    const core = table.nurseryOf(slot);
     const wasCancelled = table.state[slot] === CANCELLED;
     if (wasCancelled) counters.cancelled++;
     else {
@@ -452,11 +450,12 @@ export class Kernel {
   }
 }
 
-function denial<C extends Capability>(
+function denial<C extends Capability, O>(
   capability: C | undefined,
-  allows: (capability: C) => boolean,
+  operation: O,
+  allows: (capability: C, operation: O) => boolean,
 ): string | undefined {
   if (capability === undefined) return "which the fiber does not hold";
   if (!isLive(capability)) return "which was revoked";
-  return allows(capability) ? undefined : "which does not go so far";
+  return allows(capability, operation) ? undefined : "which does not go so far";
 }

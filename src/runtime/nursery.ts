@@ -1,8 +1,7 @@
 import { Account, type Budget, CHILD_BUDGET, COMPONENTS, least, NOTHING, readBudget } from "./budget.ts";
 import { useSpawn } from "./capabilities.ts";
 import { BudgetExhausted, Cancelled, Panic, RuntimeError } from "./errors.ts";
-import { Fiber, type Handle, slotOfFiber } from "./fiber.ts";
-import type { AnyFunction } from "./fiber-table.ts";
+import { type AnyFunction, Fiber, type Handle, slotOfFiber } from "./fiber.ts";
 import {
   type Capabilities,
   checkDelegation,
@@ -69,7 +68,7 @@ export class Nursery {
   /** Gives a child more, out of the pool. */
   recharge(child: Handle, budget: Partial<Budget>): void {
     const slot = child instanceof Fiber ? slotOfFiber(child) : -1;
-    if (slot < 0 || this.#kernel.table.nursery[slot] !== this.#core)
+    if (slot < 0 || this.#kernel.table.nurseryOf(slot) !== this.#core)
       throw new RuntimeError("InvalidArgument", "child is no fiber of this nursery, or is over");
     this.#kernel.exhaustions.recharge(slot, readBudget(budget, NOTHING, "budget"), this.#core.pool);
   }
@@ -282,7 +281,7 @@ function spawn(
     );
   const depth = kernel.depthBelow(spawner);
   const grant = options === undefined ? undefined : readSpawn(kernel, core, spawner, options);
-  kernel.check(spawner, "spawn", "spawn", useSpawn);
+  kernel.check(spawner, "spawn", "spawn", kernel.holdingsOf(spawner).spawn, useSpawn);
   if (--kernel.left < 0) kernel.due();
   pool.spawnCount--;
   kernel.accounts.spent.spawnCount++;

@@ -1,8 +1,8 @@
 import { InvariantError } from "../core/index.ts";
 import { isPromiseLike } from "./charges.ts";
 import { Panic, RuntimeError } from "./errors.ts";
-import type { Fiber } from "./fiber.ts";
-import { type AnyFunction, NO_ARGUMENTS, RETRY, SPECIAL, STARTED, UNWINDING } from "./fiber-table.ts";
+import { beginFiber, type Fiber } from "./fiber.ts";
+import { RETRY, SPECIAL, STARTED, UNWINDING } from "./fiber-table.ts";
 import { type Continuation, DONE, Instruction, STUCK } from "./instruction.ts";
 import type { Kernel } from "./kernel.ts";
 import { rankOf } from "./nursery-core.ts";
@@ -71,26 +71,17 @@ export class Slices {
     (table.flags[slot] as number) |= STARTED;
     let begun: unknown;
     try {
-      begun = call(
-        table.code[slot] as AnyFunction,
-        table.fiber[slot] as Fiber,
-        table.args[slot] as unknown[],
-      );
+      begun = beginFiber(table.fiber[slot] as Fiber);
     } catch (error) {
       this.#threw(slot, error);
       return;
     }
-    table.args[slot] = NO_ARGUMENTS;
-    if (isContinuation(begun)) {
-      table.code[slot] = begun;
-      this.#drive(slot, begun, NEXT);
-    } else {
-      this.#returned(slot, begun);
-    }
+    if (!isContinuation(begun)) this.#returned(slot, begun);
+    else if (this.#drive(slot, begun, NEXT)) table.code[slot] = begun;
   }
 
-  /** Goes on, and obeys what the fiber signals, until something ends the slice. */
-  #drive(slot: number, code: Continuation, first: How): void {
+  /** Goes on, and obeys what the fiber signals, until something ends the slice. Says whether it is to be resumed. */
+  #drive(slot: number, code: Continuation, first: How): boolean {
     for (let how = first; how !== OVER; ) {
       let result: IteratorResult<unknown, unknown>;
       try {
@@ -98,18 +89,19 @@ export class Slices {
         else result = how === THROW ? code.throw(this.#error) : code.return(undefined);
       } catch (error) {
         this.#threw(slot, error);
-        return;
+        return false;
       }
       if (result.done) {
         this.#returned(slot, result.value);
-        return;
+        return false;
       }
       if (result.value === undefined) {
         this.#yielded(slot);
-        return;
+        return true;
       }
       how = this.#obey(slot, result.value);
     }
+    return true;
   }
 
   #obey(slot: number, signal: unknown): How {
@@ -207,14 +199,6 @@ export class Slices {
       );
     else kernel.finish(slot, error instanceof InvariantError ? PANICKED : rankOf(error), error);
   }
-}
-
-/** Spelled out: spreading costs as much as all the rest of a start. */
-function call(code: AnyFunction, fiber: Fiber, args: readonly unknown[]): unknown {
-  if (args.length === 0) return code(fiber);
-  if (args.length === 1) return code(fiber, args[0]);
-  if (args.length === 2) return code(fiber, args[0], args[1]);
-  return code(fiber, ...args);
 }
 
 function isContinuation(value: unknown): value is Continuation {

@@ -9,7 +9,7 @@ import {
   whenRevoked,
 } from "../capabilities.ts";
 import { RuntimeError } from "../errors.ts";
-import type { AnyFunction } from "../fiber-table.ts";
+import type { AnyFunction } from "../fiber.ts";
 import { type Holdings, NO_HOLDINGS } from "../holdings.ts";
 import type { Memory } from "./memory.ts";
 import { type Place, placeOf } from "./portable.ts";

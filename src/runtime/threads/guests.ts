@@ -1,7 +1,6 @@
 import { Account, COMPONENTS, type Component } from "../budget.ts";
 import { BudgetExhausted, RuntimeError } from "../errors.ts";
-import { type Fiber, slotOfFiber, whenOver } from "../fiber.ts";
-import type { AnyFunction } from "../fiber-table.ts";
+import { type AnyFunction, type Fiber, slotOfFiber, whenOver } from "../fiber.ts";
 import { NO_HOLDINGS } from "../holdings.ts";
 import type { Kernel } from "../kernel.ts";
 import { type Exhaustion, NurseryCore } from "../nursery-core.ts";

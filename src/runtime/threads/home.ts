@@ -1,7 +1,7 @@
 import { Account, COMPONENTS, type Component } from "../budget.ts";
 import { Panic } from "../errors.ts";
-import { type AnyFunction, SPECIAL } from "../fiber-table.ts";
-import { NO_HOLDINGS } from "../holdings.ts";
+import { type AnyFunction, type Descriptor, describeFiber, type Fiber } from "../fiber.ts";
+import { SPECIAL } from "../fiber-table.ts";
 import type { Elsewhere, Kernel } from "../kernel.ts";
 import { CANCELLED, PANICKED, READY, RUNNING, SUCCEEDED } from "../states.ts";
 import { type Copied, reviveError } from "./copied-errors.ts";
@@ -65,7 +65,7 @@ export class Home implements Shop, Elsewhere {
   }
 
   isPortable(slot: number): boolean {
-    return this.#directory.numberOf(this.#kernel.table.code[slot] as AnyFunction) >= 0;
+    return this.#directory.numberOf(this.#describe(slot).code as AnyFunction) >= 0;
   }
 
   lay(slot: number): number {
@@ -75,16 +75,17 @@ export class Home implements Shop, Elsewhere {
     if (record < 0) return -1;
     const { words, floats } = this.#memory;
     const at = this.#memory.recordAt(record);
-    if (!this.#directory.writeHoldings(at, table.holdings[slot] ?? NO_HOLDINGS)) {
+    if (!this.#directory.writeHoldings(at, table.holdingsOf(slot))) {
       this.#free.give(record);
       return -1;
     }
     words[at + STATE] = OPEN;
     words[at + THIEF] = 0;
     (words[at + SERIAL] as number)++;
-    words[at + FUNCTION] = this.#directory.numberOf(table.code[slot] as AnyFunction);
+    const { code, args } = this.#describe(slot);
+    words[at + FUNCTION] = this.#directory.numberOf(code as AnyFunction);
     words[at + DEPTH] = table.depth[slot] as number;
-    words[at + ASK] = writeValues(words, at + PAYLOAD, at + PAYLOAD_END, table.args[slot] ?? []) ? 0 : 1;
+    words[at + ASK] = writeValues(words, at + PAYLOAD, at + PAYLOAD_END, args) ? 0 : 1;
     this.#readAccount(slot, this.#given);
     writeBudget(words, floats, at + GIVEN, this.#given);
     this.#slotOf[this.#free.own(record)] = slot + 1;
@@ -160,13 +161,12 @@ export class Home implements Shop, Elsewhere {
   }
 
   #sendArguments(record: number, slot: number): void {
-    const { table } = this.#kernel;
     const { words } = this.#memory;
     const at = this.#memory.recordAt(record);
     const to = Atomics.load(words, at + THIEF) - 1;
     try {
       const serial = words[at + SERIAL] as number;
-      this.#post.send({ to, record, serial, kind: "arguments", value: table.args[slot] });
+      this.#post.send({ to, record, serial, kind: "arguments", value: this.#describe(slot).args });
     } catch {
       // What cannot be copied is run here.
       this.#command(record, DROP);
@@ -215,6 +215,10 @@ export class Home implements Shop, Elsewhere {
     if (thief < 0 || before !== 0) return;
     this.#free.isListed(record);
     command(this.#memory, thief, record);
+  }
+
+  #describe(slot: number): Descriptor {
+    return describeFiber(this.#kernel.table.fiber[slot] as Fiber);
   }
 
   #readAccount(slot: number, account: Account): void {

@@ -1,5 +1,5 @@
 import { RuntimeError } from "../errors.ts";
-import type { AnyFunction } from "../fiber-table.ts";
+import type { AnyFunction } from "../fiber.ts";
 import type { FiberFunction } from "../nursery.ts";
 
 /** Registered, so that a function is known to every copy of this package that a program has loaded. */
