@@ -1,12 +1,18 @@
-import { allowsChannel, type ChannelRight } from "./capabilities.ts";
+import { type ChannelOperation, type Keeper, Receive, Send } from "./channel-operation.ts";
 import { RuntimeError } from "./errors.ts";
-import { DONE, Instruction, type Progress, STUCK } from "./instruction.ts";
 import type { Kernel } from "./kernel.ts";
 
 export interface ChannelOptions {
   /** How many values it holds before senders wait; 0 for none, so that sender and receiver meet. */
   readonly capacity?: number;
   readonly name?: string;
+}
+
+/** What a channel holds, and who waits at it. */
+interface Contents<T> {
+  readonly values: readonly T[];
+  readonly closed: boolean;
+  readonly waiting: readonly ChannelOperation<T, unknown>[];
 }
 
 /** Fibers that wait at a channel, in order; any of them can leave. */
@@ -33,9 +39,21 @@ class Line<W extends ChannelOperation<unknown, unknown>> {
     }
     return undefined;
   }
+
+  [Symbol.iterator](): IterableIterator<W> {
+    return this.#waiting.values();
+  }
+
+  clear(): void {
+    this.#waiting.clear();
+  }
 }
 
-/** A bounded queue between fibers. Senders and receivers that wait are served in the order in which they came. */
+/**
+ * A bounded queue between fibers. Senders and receivers that wait are served in the order in which they came.
+ *
+ * One that fibers of several threads use is kept by the main thread. On the others it is a name for that one.
+ */
 export class Channel<T> {
   readonly name: string | undefined;
   readonly capacity: number;
@@ -45,8 +63,9 @@ export class Channel<T> {
   readonly #senders = new Line<Send<T>>();
   readonly #receivers = new Line<Receive<T>>();
   #closed = false;
+  #keeper: Keeper | undefined;
 
-  constructor(kernel: Kernel, { capacity = 0, name }: ChannelOptions) {
+  constructor(kernel: Kernel, { capacity = 0, name }: ChannelOptions, keeper?: Keeper) {
     if (!Number.isInteger(capacity) || capacity < 0)
       throw new RuntimeError(
         "InvalidArgument",
@@ -55,12 +74,20 @@ export class Channel<T> {
     this.#kernel = kernel;
     this.capacity = capacity;
     this.name = name;
+    this.#keeper = keeper;
   }
 
+  /** How many values it holds; of one that another thread keeps 0. */
   get size(): number {
     return this.#values.length - this.#head;
   }
 
+  /** Operations that wait at it; of one that another thread keeps none. */
+  get waiting(): { readonly senders: number; readonly receivers: number } {
+    return { senders: this.#senders.size, receivers: this.#receivers.size };
+  }
+
+  /** Of one that another thread keeps: as far as this one knows. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -79,6 +106,7 @@ export class Channel<T> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#keeper?.close(this as Channel<unknown>);
     for (let receiver = this.#receivers.take(); receiver; receiver = this.#receivers.take())
       receiver.fail(this.refusal());
     for (let sender = this.#senders.take(); sender; sender = this.#senders.take())
@@ -93,14 +121,35 @@ export class Channel<T> {
     return this.name === undefined ? "channel" : `channel ${this.name}`;
   }
 
+  /** The thread that keeps it, where that is another one. */
+  get keeper(): Keeper | undefined {
+    return this.#keeper;
+  }
+
+  contents(): Contents<T> {
+    return {
+      values: this.#values.slice(this.#head),
+      closed: this.#closed,
+      waiting: [...this.#senders, ...this.#receivers],
+    };
+  }
+
+  /** Leaves everything to another thread. */
+  leaveTo(keeper: Keeper): void {
+    this.#keeper = keeper;
+    this.#values.length = 0;
+    this.#head = 0;
+    this.#senders.clear();
+    this.#receivers.clear();
+  }
+
   /** Sends now if that is possible; else the operation waits. For operations, which have been paid. */
-  offer(operation: Send<T>, value: T): boolean {
+  offer(value: T): boolean {
     if (this.#closed) throw this.refusal();
     const receiver = this.#receivers.take();
     if (receiver !== undefined) receiver.complete(value);
     else if (this.size < this.capacity) this.#values.push(value);
     else return false;
-    operation.settled();
     return true;
   }
 
@@ -124,14 +173,14 @@ export class Channel<T> {
     return false;
   }
 
-  enqueue(operation: Send<T> | Receive<T>): void {
-    if (operation instanceof Send) this.#senders.add(operation);
-    else this.#receivers.add(operation);
+  enqueue(operation: ChannelOperation<T, unknown>): void {
+    if (operation.right === "send") this.#senders.add(operation as Send<T>);
+    else this.#receivers.add(operation as Receive<T>);
   }
 
-  dequeue(operation: Send<T> | Receive<T>): void {
-    if (operation instanceof Send) this.#senders.delete(operation);
-    else this.#receivers.delete(operation);
+  dequeue(operation: ChannelOperation<T, unknown>): void {
+    if (operation.right === "send") this.#senders.delete(operation as Send<T>);
+    else this.#receivers.delete(operation as Receive<T>);
   }
 
   belongsTo(kernel: Kernel): boolean {
@@ -145,148 +194,5 @@ export class Channel<T> {
       this.#head = 0;
     }
     return value;
-  }
-}
-
-/** Who is told when an operation that waited is done: the fiber, or the `select` that it is part of. */
-export interface Claimant {
-  /** Whether it still wants it; at most one of a `select`'s operations is told so. */
-  claim(): boolean;
-  wake(): void;
-}
-
-/** A send or a receive. By itself it is an instruction; in a `select` it is one of its cases. */
-export abstract class ChannelOperation<T, R> extends Instruction<R> {
-  protected readonly channel: Channel<T>;
-  readonly #right: ChannelRight;
-  #claimant: Claimant | undefined;
-  #error: Error | undefined;
-
-  constructor(channel: Channel<T>, right: ChannelRight) {
-    super();
-    this.channel = channel;
-    this.#right = right;
-  }
-
-  start(kernel: Kernel, slot: number): Progress {
-    const lacking = this.pay(kernel, slot);
-    if (lacking !== undefined) return lacking;
-    if (this.attempt()) return DONE;
-    this.waitFor({ claim: () => true, wake: () => kernel.wake(slot) });
-    return STUCK;
-  }
-
-  pay(kernel: Kernel, slot: number): ReturnType<Kernel["charge"]> {
-    this.check(kernel, slot);
-    return kernel.charge(slot, "channelOps", 1);
-  }
-
-  /** Refuses who may not. */
-  check(kernel: Kernel, slot: number): void {
-    if (!this.channel.belongsTo(kernel))
-      throw new RuntimeError("InvalidArgument", `the ${this.channel.describe()} belongs to another runtime`);
-    kernel.check(slot, "channel", this.#right, kernel.holdingsOf(slot).channel, allowsChannel);
-    this.#error = undefined;
-  }
-
-  /** Does it now if that is possible. */
-  abstract attempt(): boolean;
-
-  abstract waitFor(claimant: Claimant): void;
-
-  protected setClaimant(claimant: Claimant): void {
-    this.#claimant = claimant;
-  }
-
-  claim(): boolean {
-    return this.#claimant?.claim() ?? false;
-  }
-
-  fail(error: Error): void {
-    this.#error = error;
-    this.wake();
-  }
-
-  wake(): void {
-    this.#claimant?.wake();
-  }
-
-  protected throwIfFailed(): void {
-    if (this.#error !== undefined) throw this.#error;
-  }
-}
-
-class Send<T> extends ChannelOperation<T, void> {
-  readonly value: T;
-
-  constructor(channel: Channel<T>, value: T) {
-    super(channel, "send");
-    this.value = value;
-  }
-
-  attempt(): boolean {
-    return this.channel.offer(this, this.value);
-  }
-
-  waitFor(claimant: Claimant): void {
-    this.setClaimant(claimant);
-    this.channel.enqueue(this);
-  }
-
-  settled(): void {}
-
-  complete(): void {
-    this.wake();
-  }
-
-  result(): void {
-    this.throwIfFailed();
-  }
-
-  abandon(): void {
-    this.channel.dequeue(this);
-  }
-
-  describe(): string {
-    return `room in ${this.channel.describe()}`;
-  }
-}
-
-class Receive<T> extends ChannelOperation<T, T> {
-  #value: T | undefined;
-
-  constructor(channel: Channel<T>) {
-    super(channel, "receive");
-  }
-
-  attempt(): boolean {
-    return this.channel.poll(this);
-  }
-
-  waitFor(claimant: Claimant): void {
-    this.setClaimant(claimant);
-    this.channel.enqueue(this);
-  }
-
-  settled(value: T): void {
-    this.#value = value;
-  }
-
-  complete(value: T): void {
-    this.#value = value;
-    this.wake();
-  }
-
-  result(): T {
-    this.throwIfFailed();
-    return this.#value as T;
-  }
-
-  abandon(): void {
-    this.channel.dequeue(this);
-  }
-
-  describe(): string {
-    return `a value in ${this.channel.describe()}`;
   }
 }

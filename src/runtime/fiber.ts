@@ -1,5 +1,6 @@
 import type { Budget } from "./budget.ts";
 import type { CapBudget, SyscallKind } from "./capabilities.ts";
+import { Channel, type ChannelOptions } from "./channel.ts";
 import { Allocation, Syscall } from "./charges.ts";
 import { Cancelled, RuntimeError } from "./errors.ts";
 import type { Capabilities, Holdings } from "./holdings.ts";
@@ -126,6 +127,12 @@ export class Fiber<T = unknown> implements Handle<T> {
   /** Charges calls; see `loop`. */
   call(calls = 1): boolean {
     return this.loop(calls);
+  }
+
+  /** Makes a channel. Fibers of other threads can use it as well once they are given it. */
+  channel<C>(options: ChannelOptions | number = {}): Channel<C> {
+    this.#own();
+    return new Channel<C>(this.#kernel, typeof options === "number" ? { capacity: options } : options);
   }
 
   /** Charges memory, and waits where there is not enough. */

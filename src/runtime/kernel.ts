@@ -3,6 +3,7 @@ import { Accounts } from "./accounts.ts";
 import { Account, type Budget, type Component } from "./budget.ts";
 import { Cancellation } from "./cancellation.ts";
 import { type Capability, type CapBudget, isLive } from "./capabilities.ts";
+import type { Channel } from "./channel.ts";
 import { settleStall } from "./deadlock.ts";
 import { BudgetExhausted, Panic, RuntimeError } from "./errors.ts";
 import { Exhaustions } from "./exhaustions.ts";
@@ -53,6 +54,12 @@ export interface Elsewhere {
   tell(slot: number): void;
 }
 
+/** What channels pass on their way to other threads. */
+export interface Border {
+  /** Has a channel kept by a thread that all others can reach. */
+  send(channel: Channel<unknown>): void;
+}
+
 /**
  * What all parts of a runtime act on: the table of fibers and what happens to one of them. Which fiber runs next is not
  * decided here but by a loop, which calls `run`. During a slice ops are counted down in `left`; what they come to is
@@ -74,6 +81,7 @@ export class Kernel {
   readonly tops: NurseryCore[];
   /** Where fibers of this thread may be run by others. */
   elsewhere: Elsewhere | undefined;
+  border: Border | undefined;
   readonly loop: Loop;
   readonly counters = { spawned: 0, slices: 0, completed: 0, cancelled: 0, exhausted: 0, recharged: 0 };
   /** The processor that acts. */

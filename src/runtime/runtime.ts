@@ -124,7 +124,7 @@ export class Runtime implements AsyncDisposable {
       await crew.close();
       throw error;
     }
-    return new Runtime(own, crew.makeKernel(), tracer, crew);
+    return new Runtime(own, crew.kernel, tracer, crew);
   }
 
   /** Runs a body in a nursery, and waits for all that it spawns. */

@@ -9,7 +9,7 @@ import { MainPost } from "./letters.ts";
 import { type Counted, Memory, makeMemory } from "./memory.ts";
 import { clearAfter } from "./panic.ts";
 import { makeStation } from "./station.ts";
-import type { StealSettings } from "./thread-loop.ts";
+import type { StealSettings, ThreadLoop } from "./thread-loop.ts";
 
 /** How often a thread that does not even start is started again. */
 const TRIES = 3;
@@ -34,6 +34,8 @@ type MessagePort = MessageChannel["port1"];
 /** The threads of a runtime other than the main one. One that dies is replaced. */
 export class Crew {
   readonly memory: Memory;
+  /** Of the main thread, which is a processor too. */
+  readonly kernel: Kernel;
   readonly post: MainPost;
   readonly startedMs: number = performance.timeOrigin + performance.now();
   readonly #settings: KernelSettings;
@@ -53,6 +55,7 @@ export class Crew {
     this.#settings = settings;
     this.#steal = steal;
     this.#heapMb = heapMb;
+    this.kernel = this.#makeKernel();
   }
 
   async start(): Promise<void> {
@@ -84,6 +87,7 @@ export class Crew {
           return;
         }
         this.post.disconnect(me);
+        (this.kernel.loop as ThreadLoop).forget(me);
         clearAfter(this.memory, me, wordsFor(me, panic, code));
         if (isThere) void this.#begin(me, TRIES).catch(() => undefined);
         else if (tries > 1) this.#begin(me, tries - 1).then(resolve, reject);
@@ -114,8 +118,7 @@ export class Crew {
     });
   }
 
-  /** The kernel of the main thread, which is a processor too. */
-  makeKernel(): Kernel {
+  #makeKernel(): Kernel {
     return makeStation(this.#settings, {
       me: 0,
       memory: this.memory,

@@ -1,17 +1,31 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import type { Channel } from "../channel.ts";
 import type { Memory } from "./memory.ts";
+import { findChannels, type Passage, placeChannels, type Ticket } from "./passing.ts";
 
-/** What does not fit into a record is sent as a copy: arguments to a thief, a result or an error to a home. */
+/**
+ * What does not fit into a record or a slip is sent as a copy: arguments to a thief, a result or an error to a home, mail
+ * about channels.
+ */
 export interface Letter {
   readonly to: number;
   readonly record: number;
   readonly serial: number;
-  readonly kind: "arguments" | "outcome";
+  readonly kind: "arguments" | "outcome" | "mail";
   readonly value: unknown;
+  /** Where there are channels in the value. */
+  readonly passages?: readonly Passage[];
+}
+
+/** What knows the channels of a thread. */
+export interface Passports {
+  ticketOf(channel: Channel<unknown>): Ticket;
+  channelOf(ticket: Ticket): Channel<unknown>;
 }
 
 /** How letters go. All go through the main thread, which has a port to each other one. Reading never waits. */
 export interface Post {
+  passports: Passports | undefined;
   /** Throws where the value cannot be cloned. */
   send(letter: Letter): void;
   receive(take: (letter: Letter) => void): void;
@@ -19,6 +33,7 @@ export interface Post {
 
 /** The post of a thread. */
 export class ThreadPost implements Post {
+  passports: Passports | undefined;
   readonly #memory: Memory;
   readonly #port: MessagePort;
 
@@ -28,17 +43,20 @@ export class ThreadPost implements Post {
   }
 
   send(letter: Letter): void {
-    this.#port.postMessage(letter);
+    this.#port.postMessage(withPassages(letter, this.passports));
     announce(this.#memory, 0);
   }
 
   receive(take: (letter: Letter) => void): void {
-    receiveAll(this.#port, take);
+    receiveAll(this.#port, (letter) => take(withChannels(letter, this.passports)));
   }
 }
 
 /** The post of the main thread: its own letters, and those that it hands on. */
 export class MainPost implements Post {
+  passports: Passports | undefined;
+  /** Told of channels that other threads are given. */
+  passed: (to: number, passages: readonly Passage[]) => void = () => undefined;
   readonly #memory: Memory;
   readonly #ports = new Map<number, MessagePort>();
   /** Of threads that are gone, until what they had sent is read. */
@@ -66,7 +84,14 @@ export class MainPost implements Post {
   }
 
   send(letter: Letter): void {
-    this.#ports.get(letter.to)?.postMessage(letter);
+    this.#sendOn(withPassages(letter, this.passports));
+  }
+
+  #sendOn(letter: Letter): void {
+    const port = this.#ports.get(letter.to);
+    if (port === undefined) return;
+    port.postMessage(letter);
+    if (letter.passages !== undefined) this.passed(letter.to, letter.passages);
     announce(this.#memory, letter.to);
   }
 
@@ -75,11 +100,24 @@ export class MainPost implements Post {
     this.#left = [];
     for (const port of [...this.#ports.values(), ...left])
       receiveAll(port, (letter) => {
-        if (letter.to === 0) take(letter);
-        else this.send(letter);
+        if (letter.to === 0) take(withChannels(letter, this.passports));
+        else this.#sendOn(letter);
       });
     for (const port of left) port.close();
   }
+}
+
+function withPassages(letter: Letter, passports: Passports | undefined): Letter {
+  if (passports === undefined) return letter;
+  const passages = findChannels(letter.value, (channel) => passports.ticketOf(channel));
+  return passages.length === 0 ? letter : { ...letter, passages };
+}
+
+function withChannels(letter: Letter, passports: Passports | undefined): Letter {
+  const { passages } = letter;
+  if (passages === undefined || passports === undefined) return letter;
+  const value = placeChannels(letter.value, passages, (ticket) => passports.channelOf(ticket));
+  return { ...letter, value };
 }
 
 function announce(memory: Memory, processor: number): void {

@@ -8,6 +8,7 @@ const LINE = 16;
 /** Words for all. */
 const SHUTDOWN = 0;
 const LOOKING = 1;
+const CHANNELS = 2;
 const PARKED = LINE;
 const PARKED_BITS = 2 * LINE;
 
@@ -21,12 +22,17 @@ const REPORTS = LINE;
 const COMMANDS = 2 * LINE;
 const LETTERS = 3 * LINE;
 const COUNTERS = 4 * LINE;
-const DEQUE = 5 * LINE;
+const MAIL = 5 * LINE;
+const DEQUE = 6 * LINE;
 
 const TEXTS = 1_024;
 const TEXT_WORDS = 256;
 
 export const RECORD_WORDS = 64;
+
+export const SLIP_WORDS = 64;
+/** Slips that each processor has. */
+export const SLIPS = 128;
 
 /** What a processor counts, in the order of its words. */
 export const COUNTED = ["steals", "failedSteals", "parks", "started", "settled"] as const;
@@ -51,12 +57,14 @@ function layout(processors: number, records: number) {
   const processorsAt = textsAt + LINE + TEXTS * TEXT_WORDS;
   const processorWords = DEQUE + dequeWords(DEQUE_CAPACITY);
   const recordsAt = processorsAt + processors * processorWords;
+  const slipsAt = recordsAt + processors * records * RECORD_WORDS;
   return {
+    slipsAt,
     textsAt,
     processorsAt,
     processorWords,
     recordsAt,
-    words: recordsAt + processors * records * RECORD_WORDS,
+    words: slipsAt + processors * SLIPS * SLIP_WORDS,
   };
 }
 
@@ -91,6 +99,11 @@ export class Memory {
     return this.#layout.recordsAt + record * RECORD_WORDS;
   }
 
+  /** Where a slip's words begin. Slips of all processors are counted through. */
+  slipAt(slip: number): number {
+    return this.#layout.slipsAt + slip * SLIP_WORDS;
+  }
+
   homeOf(record: number): number {
     return Math.floor(record / this.shared.records);
   }
@@ -101,6 +114,16 @@ export class Memory {
 
   commandsAt(processor: number): number {
     return this.#at(processor, COMMANDS);
+  }
+
+  /** The list of slips that others have sent. */
+  mailAt(processor: number): number {
+    return this.#at(processor, MAIL);
+  }
+
+  /** A number that no other channel has. */
+  nextChannel(): number {
+    return Atomics.add(this.words, CHANNELS, 1);
   }
 
   /** Not 0 if there may be letters at the port. */

@@ -3,11 +3,14 @@ import type { Kernel } from "../kernel.ts";
 import type { Loop } from "../loop.ts";
 import { Outside } from "../outside.ts";
 import type { Victims } from "../simulation.ts";
+import type { Desk } from "./desk.ts";
 import type { Directory } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
 import { Guests } from "./guests.ts";
 import type { Home } from "./home.ts";
 import type { Letter, Post } from "./letters.ts";
 import { takeCommands, takeReports } from "./lists.ts";
+import { type Mail, takeSlips } from "./mail.ts";
 import type { Memory } from "./memory.ts";
 import type { SharedDeque } from "./shared-deque.ts";
 import type { SplitDeque } from "./split-deque.ts";
@@ -51,6 +54,9 @@ export interface Station {
   readonly shutDown: () => void;
 }
 
+/** Where a thread hears of channels that others use as well. */
+export type ChannelBorder = Exchange | Desk;
+
 type Rest = typeof AGAIN | typeof LATER | typeof ASLEEP;
 
 const AGAIN = 0;
@@ -66,6 +72,7 @@ export class ThreadLoop implements Loop {
   readonly #bell: number;
   readonly #deque: SplitDeque;
   readonly #home: Home;
+  readonly #border: ChannelBorder;
   readonly #guests: Guests;
   readonly #deques: readonly SharedDeque[];
   readonly #victims: VictimChoice;
@@ -80,7 +87,7 @@ export class ThreadLoop implements Loop {
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(kernel: Kernel, station: Station, deque: SplitDeque, home: Home) {
+  constructor(kernel: Kernel, station: Station, deque: SplitDeque, home: Home, border: ChannelBorder) {
     const { memory, me, settings } = station;
     this.#kernel = kernel;
     this.#station = station;
@@ -89,6 +96,7 @@ export class ThreadLoop implements Loop {
     this.#bell = memory.bellAt(me);
     this.#deque = deque;
     this.#home = home;
+    this.#border = border;
     this.#guests = new Guests(kernel, memory, me, station.directory, station.post);
     this.#deques = Array.from({ length: memory.shared.processors }, (_, id) => memory.dequeOf(id));
     this.#spins = Math.max(8, Math.floor(LOOKS / this.#deques.length));
@@ -117,6 +125,13 @@ export class ThreadLoop implements Loop {
     settle: (value: unknown, thrown?: { error: unknown }) => void,
   ): () => void {
     return this.#outside.await(promise, settle);
+  }
+
+  /** Told when a thread has died, after its port was closed. What it had sent before still counts. */
+  forget(dead: number): void {
+    this.#hear();
+    this.#border.forget(dead);
+    takeSlips(this.#memory, dead, () => undefined);
   }
 
   close(): void {
@@ -172,6 +187,8 @@ export class ThreadLoop implements Loop {
     this.#heard = Atomics.load(this.#words, this.#bell);
     if (Atomics.exchange(this.#words, memory.lettersAt(me), 0) !== 0)
       post.receive((letter) => this.#take(letter));
+    if (this.#words[memory.mailAt(me)] !== 0) takeSlips(memory, me, (mail) => this.#border.take(mail));
+    this.#border.letGo();
     if (this.#words[memory.reportsAt(me)] !== 0)
       takeReports(memory, me, (record) => {
         memory.count(me, "settled");
@@ -182,7 +199,8 @@ export class ThreadLoop implements Loop {
   }
 
   #take(letter: Letter): void {
-    if (letter.kind === "arguments") this.#guests.receiveLetter(letter);
+    if (letter.kind === "mail") this.#border.take(letter.value as Mail);
+    else if (letter.kind === "arguments") this.#guests.receiveLetter(letter);
     else this.#home.receiveLetter(letter);
   }
 
@@ -248,6 +266,7 @@ export class ThreadLoop implements Loop {
       this.#outside.isEmpty &&
       this.#home.laid === 0 &&
       this.#guests.waiting === 0 &&
+      this.#border.waiting === 0 &&
       this.#kernel.timers.nextMs() === undefined
     );
   }
