@@ -33,6 +33,10 @@ function elsewhere<T>(spawn: () => Handle<T>): Handle<T> {
   return handle;
 }
 
+function* receive<T>(channel: Channel<T>): Steps<T> {
+  return yield* channel.recv();
+}
+
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 describe("[R-12] a channel between threads", () => {
@@ -55,7 +59,7 @@ describe("[R-12] a channel between threads", () => {
       expect(received).toEqual(upTo(500));
       expect(there).toEqual(upTo(500));
       expect(thread).not.toBe(0);
-      await expect(rt.nursery(PLENTY, undefined, () => up.recv() as Steps<number>)).rejects.toMatchObject({
+      await expect(rt.nursery(PLENTY, undefined, () => receive(up))).rejects.toMatchObject({
         code: "ChannelClosed",
       });
     },
@@ -252,7 +256,7 @@ describe("who waits at a channel of another thread", () => {
     const dying = rt.launch(PLENTY, undefined, function* (n) {
       yield* elsewhere(() => n.spawn(work.dieWaiting, [told, channel])).join();
     });
-    await rt.nursery(PLENTY, undefined, () => told.recv() as Steps<number>);
+    await rt.nursery(PLENTY, undefined, () => receive(told));
     expect(await dying.outcome).toMatchObject({ kind: "panic", error: { code: "WorkerPanic" } });
     const got = await rt.nursery(PLENTY, undefined, function* (n) {
       const handle = elsewhere(() => n.spawn(work.receiveOne, [told, channel]));
