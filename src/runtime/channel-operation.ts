@@ -60,9 +60,9 @@ export abstract class ChannelOperation<T, R> extends Instruction<R> {
     this.#visit = keeper.visit([this as ChannelOperation<unknown, unknown>]);
   }
 
-  pay(kernel: Kernel, slot: number): ReturnType<Kernel["charge"]> {
+  pay(kernel: Kernel, slot: number): ReturnType<Kernel["meter"]["charge"]> {
     this.check(kernel, slot);
-    return kernel.charge(slot, "channelOps", 1);
+    return kernel.meter.charge(slot, "channelOps", 1);
   }
 
   /** Refuses who may not. */

@@ -15,7 +15,7 @@ export class Allocation extends Instruction<void> {
   }
 
   start(kernel: Kernel, slot: number): Progress {
-    return kernel.charge(slot, "memory", this.#bytes) ?? DONE;
+    return kernel.meter.charge(slot, "memory", this.#bytes) ?? DONE;
   }
 
   result(): void {}
@@ -43,7 +43,7 @@ export class Syscall<R> extends Instruction<R> {
 
   start(kernel: Kernel, slot: number): Progress {
     kernel.check(slot, "syscall", this.#kind, kernel.holdingsOf(slot).syscall, allowsSyscall);
-    const lacking = kernel.charge(slot, "syscalls", 1);
+    const lacking = kernel.meter.charge(slot, "syscalls", 1);
     if (lacking !== undefined) return lacking;
     const called = this.#call();
     if (!isPromiseLike(called)) {

@@ -65,13 +65,16 @@ export class FiberTable {
       this.#free = this.next[slot] as number;
       return slot;
     }
+    return this.#takeFresh();
+  }
+
+  #takeFresh(): number {
     if (this.#used === this.#capacity) this.#grow();
-    const fresh = this.#used++;
     this.fiber.push(undefined);
     this.code.push(undefined);
     this.opened.push(undefined);
     this.pending.push(undefined);
-    return fresh;
+    return this.#used++;
   }
 
   release(slot: number): void {

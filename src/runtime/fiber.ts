@@ -35,6 +35,8 @@ const NO_ARGUMENTS: readonly unknown[] = [];
 type Body<T> = (nursery: Nursery, fiber: Fiber) => Steps<T>;
 
 let slotOf: (fiber: Fiber) => number;
+/** Refuses all but the fiber itself, while it runs. */
+let ownSlotOf: (fiber: Fiber) => number;
 let descriptorOf: (fiber: Fiber) => Descriptor;
 let holdingsOf: (fiber: Fiber) => Holdings;
 let beginIt: (fiber: Fiber) => unknown;
@@ -95,7 +97,7 @@ export class Fiber<T = unknown> implements Handle<T> {
   }
 
   get capabilities(): Holdings {
-    this.#own();
+    ownSlotOf(this as unknown as Fiber);
     return this.#holdings;
   }
 
@@ -117,11 +119,11 @@ export class Fiber<T = unknown> implements Handle<T> {
    * interval, which is deducted at the next recharge.
    */
   loop(iterations = 1): boolean {
-    const kernel = this.#kernel;
-    if (kernel.current !== this.#place || this.#ended !== READY) this.#own();
+    const { meter } = this.#kernel;
+    if (meter.slot !== this.#place || this.#ended !== READY) ownSlotOf(this as unknown as Fiber);
     if (iterations >>> 0 !== iterations) refuseCharge(iterations);
-    kernel.left -= iterations;
-    return kernel.left < 0 && kernel.due();
+    meter.left -= iterations;
+    return meter.left < 0 && meter.due();
   }
 
   /** Charges calls; see `loop`. */
@@ -131,19 +133,19 @@ export class Fiber<T = unknown> implements Handle<T> {
 
   /** Makes a channel. Fibers of other threads can use it as well once they are given it. */
   channel<C>(options: ChannelOptions | number = {}): Channel<C> {
-    this.#own();
+    ownSlotOf(this as unknown as Fiber);
     return new Channel<C>(this.#kernel, typeof options === "number" ? { capacity: options } : options);
   }
 
   /** Charges memory, and waits where there is not enough. */
   alloc(bytes: number): Instruction<void> {
-    this.#own();
+    ownSlotOf(this as unknown as Fiber);
     return new Allocation(bytes);
   }
 
   /** Reaches outside, with the capability for it: charges, calls, and waits for what that gives. */
   syscall<R>(kind: SyscallKind, call: () => R | PromiseLike<R>): Instruction<R> {
-    this.#own();
+    ownSlotOf(this as unknown as Fiber);
     return new Syscall<R>(kind, call);
   }
 
@@ -161,7 +163,7 @@ export class Fiber<T = unknown> implements Handle<T> {
 
   /** Takes more from the nursery's pool by a `CapBudget` that it holds. Says whether there was enough of both. */
   recharge(capability: CapBudget, budget: Partial<Budget>): boolean {
-    return this.#kernel.rechargeSelf(this.#own(), capability, budget);
+    return this.#kernel.rechargeSelf(ownSlotOf(this as unknown as Fiber), capability, budget);
   }
 
   /** Opens a nursery, whose pool comes out of what this fiber has, runs the body, and waits for all children. */
@@ -171,7 +173,7 @@ export class Fiber<T = unknown> implements Handle<T> {
     body: Body<R>,
     options: NurseryOptions = {},
   ): Steps<R> {
-    return this.#kernel.nursery(this.#own(), this as unknown as Fiber, {
+    return this.#kernel.nursery(ownSlotOf(this as unknown as Fiber), this as unknown as Fiber, {
       budget,
       capabilities,
       body,
@@ -179,12 +181,12 @@ export class Fiber<T = unknown> implements Handle<T> {
     });
   }
 
-  #own(): number {
-    if (this.#ended === READY && this.#kernel.current === this.#place) return this.#place;
-    throw new RuntimeError("CapabilityDenied", "only the fiber itself may do that, while it runs");
-  }
-
   static {
+    // No method, for a class with private methods marks each of its objects.
+    ownSlotOf = (fiber) => {
+      if (fiber.#ended === READY && fiber.#kernel.current === fiber.#place) return fiber.#place;
+      throw new RuntimeError("CapabilityDenied", "only the fiber itself may do that, while it runs");
+    };
     slotOf = (fiber) => (fiber.#ended === READY ? fiber.#place : -1);
     coreOf = (fiber) => fiber.#core;
     holdingsOf = (fiber) => fiber.#holdings;
@@ -207,7 +209,7 @@ export class Fiber<T = unknown> implements Handle<T> {
       const joiners = fiber.#joiners;
       if (joiners === undefined) return;
       fiber.#joiners = undefined;
-      if (joiners instanceof Set) for (const joiner of joiners) joiner.wake();
+      if (joiners instanceof Set) wakeAll(joiners);
       else joiners.wake();
     };
     addJoiner = (fiber, joiner) => {
@@ -224,6 +226,10 @@ export class Fiber<T = unknown> implements Handle<T> {
       else if (joiners === joiner) fiber.#joiners = undefined;
     };
   }
+}
+
+function wakeAll(joiners: ReadonlySet<Joiner>): void {
+  for (const joiner of joiners) joiner.wake();
 }
 
 function refuseCharge(asked: number): never {

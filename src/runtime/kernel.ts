@@ -1,17 +1,18 @@
 import { mix32 } from "../core/index.ts";
 import { Accounts } from "./accounts.ts";
-import { Account, type Budget, type Component } from "./budget.ts";
+import { Account, type Budget } from "./budget.ts";
 import { Cancellation } from "./cancellation.ts";
 import { type Capability, type CapBudget, isLive } from "./capabilities.ts";
 import type { Channel } from "./channel.ts";
 import { settleStall } from "./deadlock.ts";
-import { BudgetExhausted, Panic, RuntimeError } from "./errors.ts";
+import { Panic, RuntimeError } from "./errors.ts";
 import { Exhaustions } from "./exhaustions.ts";
-import { type AnyFunction, endFiber, Fiber } from "./fiber.ts";
-import { FiberTable, SPECIAL, UNWINDING } from "./fiber-table.ts";
+import { type AnyFunction, endFiber, Fiber, nurseryOfFiber } from "./fiber.ts";
+import { FiberTable, SPECIAL } from "./fiber-table.ts";
 import { type Holdings, NO_HOLDINGS } from "./holdings.ts";
 import type { Steps } from "./instruction.ts";
 import type { Loop } from "./loop.ts";
+import { Meter } from "./meter.ts";
 import { type Opening, runNursery } from "./nursery.ts";
 import { NurseryCore } from "./nursery-core.ts";
 import type { CapabilityCheck, Observer } from "./observer.ts";
@@ -47,6 +48,11 @@ export interface KernelSettings {
   readonly observer: Observer;
 }
 
+interface Aftermath {
+  readonly rank: number;
+  readonly error: unknown;
+}
+
 /** Fibers that another thread may have taken. */
 export interface Elsewhere {
   has(slot: number): boolean;
@@ -62,13 +68,13 @@ export interface Border {
 
 /**
  * What all parts of a runtime act on: the table of fibers and what happens to one of them. Which fiber runs next is not
- * decided here but by a loop, which calls `run`. During a slice ops are counted down in `left`; what they come to is
- * written back at the switch.
+ * decided here but by a loop, which calls `run`; what they spend is counted by the meter.
  */
 export class Kernel {
   readonly settings: KernelSettings;
   readonly table = new FiberTable();
   readonly accounts: Accounts;
+  readonly meter: Meter;
   readonly timers = new Timers();
   readonly cancellation: Cancellation;
   readonly #slices: Slices;
@@ -86,20 +92,13 @@ export class Kernel {
   readonly counters = { spawned: 0, slices: 0, completed: 0, cancelled: 0, exhausted: 0, recharged: 0 };
   /** The processor that acts. */
   processor: Processor;
-  /** The slot of the fiber that runs, -1 between slices. */
-  current = -1;
-  /** Ops that can be spent before somebody has to look. */
-  left = 0;
-  /** Ops of this slice that are written back already. */
-  sliceOps = 0;
-  #granted = 0;
   #nurseries = 0;
   #selects = 0;
   #drawn: number;
   /** What is thrown into fibers when they run next. */
   readonly #thrown = new Map<number, unknown>();
   /** What became of nurseries whose openers are cancelled, and still unwinding. */
-  readonly #aftermath = new Map<number, { readonly rank: number; readonly error: unknown }>();
+  readonly #aftermath = new Map<number, Aftermath>();
 
   constructor(
     settings: KernelSettings,
@@ -109,6 +108,7 @@ export class Kernel {
     this.settings = settings;
     this.#drawn = mix32(settings.seed);
     this.accounts = new Accounts(this.table);
+    this.meter = new Meter(this.table, this.accounts, settings.yieldInterval);
     this.cancellation = new Cancellation(this);
     this.#slices = new Slices(this);
     this.exhaustions = new Exhaustions(this);
@@ -121,6 +121,11 @@ export class Kernel {
     this.root = new NurseryCore(this.nextNurseryId(), nobody, new Account(settings.budget), NO_HOLDINGS, {});
     this.tops = [this.root];
     this.loop = loopFor(this);
+  }
+
+  /** The slot of the fiber that runs, -1 between slices. */
+  get current(): number {
+    return this.meter.slot;
   }
 
   nowMs(): number {
@@ -153,15 +158,7 @@ export class Kernel {
     const processor = this.processor.id;
     const startMs = this.nowMs();
     this.#slices.run(slot);
-    ran({ fiber, processor, startMs, endMs: this.loop.sliceEndMs(), ops: this.sliceOps });
-  }
-
-  /** To be called when a slice begins. */
-  begin(slot: number): void {
-    this.current = slot;
-    this.counters.slices++;
-    this.sliceOps = 0;
-    this.#grant(slot);
+    ran({ fiber, processor, startMs, endMs: this.loop.sliceEndMs(), ops: this.meter.sliceOps });
   }
 
   move(slot: number, to: number): void {
@@ -233,73 +230,18 @@ export class Kernel {
     const because = denial(capability, operation, allows);
     const { checked } = this.settings.observer;
     if (checked !== undefined)
-      checked({
-        fiber: this.table.idOf(slot),
-        capability: kind,
-        operation,
-        allowed: because === undefined,
-      });
-    if (because === undefined) return;
-    throw new RuntimeError("CapabilityDenied", `${operation} needs the capability ${kind}, ${because}`);
+      checked({ fiber: this.table.idOf(slot), capability: kind, operation, allowed: because === undefined });
+    if (because !== undefined) throw denied(operation, kind, because);
   }
 
   holdingsOf(slot: number): Holdings {
     return this.table.holdingsOf(slot);
   }
 
-  /** Charges one op and an amount of a component, or says what is lacking. */
-  charge(slot: number, component: Component, amount: number): Component | undefined {
-    this.flush(slot);
-    const { accounts, table } = this;
-    if (((table.flags[slot] as number) & UNWINDING) !== 0) {
-      accounts.spend(slot, "ops", 1);
-      accounts.spendOrWaive(slot, component, amount);
-      this.sliceOps++;
-      this.#grant(slot);
-      return undefined;
-    }
-    if ((table.ops[slot] as number) < 1 && !accounts.fund(slot, "ops", 1)) return "ops";
-    if ((table[component][slot] as number) < amount && !accounts.fund(slot, component, amount))
-      return component;
-    accounts.spend(slot, "ops", 1);
-    accounts.spend(slot, component, amount);
-    this.sliceOps++;
-    this.#grant(slot);
-    return undefined;
-  }
-
-  /** Asked when `left` is used up: whether it is time to yield. Refuses who has overdrawn by more than an interval. */
-  due(): boolean {
-    const { current: slot, table, settings } = this;
-    this.flush(slot);
-    const overdraft = -(table.ops[slot] as number);
-    if (overdraft > 0) this.accounts.fund(slot, "ops", 0);
-    this.#grant(slot);
-    if (
-      (table.ops[slot] as number) < -settings.yieldInterval &&
-      ((table.flags[slot] as number) & UNWINDING) === 0
-    )
-      throw new BudgetExhausted(
-        "ops",
-        `the fiber has used ${settings.yieldInterval} ops more than it had without yielding`,
-      );
-    return (table.ops[slot] as number) < 0 || this.sliceOps >= settings.yieldInterval;
-  }
-
-  /** Writes back what the running fiber has spent. */
-  flush(slot: number): void {
-    const spent = this.#granted - this.left;
-    if (spent === 0 || slot !== this.current) return;
-    (this.table.ops[slot] as number) -= spent;
-    this.accounts.spent.ops += spent;
-    this.sliceOps += spent;
-    this.#granted = this.left;
-  }
-
   rechargeSelf(slot: number, capability: CapBudget, budget: Partial<Budget>): boolean {
-    this.flush(slot);
+    this.meter.flush(slot);
     const done = this.exhaustions.rechargeSelf(slot, capability, budget);
-    this.#grant(slot);
+    this.meter.regrant(slot);
     return done;
   }
 
@@ -322,12 +264,13 @@ export class Kernel {
     args: readonly unknown[],
     holdings: Holdings,
     depth: number,
-  ): number {
+  ): Fiber {
     const { table } = this;
     const slot = table.take();
+    const fiber = new Fiber(this, core, code, args, holdings, slot);
+    table.fiber[slot] = fiber;
     table.state[slot] = READY;
     table.depth[slot] = depth;
-    table.fiber[slot] = new Fiber(this, core, code, args, holdings, slot);
     const { first } = core;
     table.next[slot] = first;
     table.previous[slot] = -1;
@@ -335,24 +278,22 @@ export class Kernel {
     core.first = slot;
     core.live++;
     this.counters.spawned++;
-    return slot;
+    return fiber;
   }
 
   /** Lets a new fiber be run. */
-  offer(slot: number): void {
+  offer(slot: number, priority: number): void {
     const { processor, table } = this;
     table.home[slot] = processor.id;
-    processor.pushNew(slot, table.priority[slot] as number);
+    table.priority[slot] = priority;
+    processor.pushNew(slot, priority);
     this.loop.offered(processor);
   }
 
   depthBelow(slot: number): number {
     const depth = (this.table.depth[slot] as number) + 1;
-    if (depth <= this.settings.maxDepth) return depth;
-    throw new Panic(
-      `fibers are nested ${this.settings.maxDepth} deep; more are not allowed (maxDepth)`,
-      "StackOverflow",
-    );
+    if (depth > this.settings.maxDepth) throw tooDeep(this.settings.maxDepth);
+    return depth;
   }
 
   moveNursery(core: NurseryCore, to: NurseryState): void {
@@ -365,13 +306,13 @@ export class Kernel {
   settleNursery(core: NurseryCore): void {
     this.moveNursery(core, core.state === "Closing" ? "Closed" : "Cancelled");
     if (core.timer) this.timers.drop(core.timer);
-    this.flush(core.opener);
+    this.meter.flush(core.opener);
     this.accounts.give(core.opener, core.pool);
     core.pool.take(core.pool.toBudget());
     this.table.opened[core.opener] = core.below;
     // A cancelled opener cannot throw what its nursery came to.
     if (this.table.state[core.opener] === CANCELLED && core.rank > WAS_CANCELLED) this.#noteAftermath(core);
-    this.regrant(core.opener);
+    this.meter.regrant(core.opener);
   }
 
   #noteAftermath({ opener, rank, error }: NurseryCore): void {
@@ -379,36 +320,35 @@ export class Kernel {
     if (noted === undefined || noted.rank < rank) this.#aftermath.set(opener, { rank, error });
   }
 
-  /** To be called when the running fiber's budget was changed. */
-  regrant(slot: number): void {
-    if (slot === this.current) this.#grant(slot);
-  }
-
   /** Ends a fiber with what its code came to, or a cancelled one with something worse that happened within it. */
   finish(slot: number, rank: number, value: unknown): void {
-    const noted = this.#aftermath.size > 0 ? this.#aftermath.get(slot) : undefined;
-    if (noted !== undefined) this.#aftermath.delete(slot);
-    if (noted !== undefined && noted.rank > rank) this.#end(slot, noted.rank, noted.error);
-    else this.#end(slot, rank, value);
+    const noted = this.#aftermath.size === 0 ? undefined : this.#takeAftermath(slot, rank);
+    if (noted === undefined) this.#end(slot, rank, value);
+    else this.#end(slot, noted.rank, noted.error);
+  }
+
+  #takeAftermath(slot: number, rank: number): Aftermath | undefined {
+    const noted = this.#aftermath.get(slot);
+    this.#aftermath.delete(slot);
+    return noted !== undefined && noted.rank > rank ? noted : undefined;
   }
 
   /** Its budget goes back, who joined it wakes, its nursery hears of it. */
   #end(slot: number, rank: number, value: unknown): void {
     const { table, counters } = this;
-    this.flush(slot);
-    const core = table.nurseryOf(slot);
+    const fiber = table.fiber[slot] as Fiber;
+    const core = nurseryOfFiber(fiber);
     const wasCancelled = table.state[slot] === CANCELLED;
     if (wasCancelled) counters.cancelled++;
     else {
       counters.completed++;
       this.move(slot, COMPLETED);
     }
+    this.meter.flush(slot);
     const orphan = table.opened[slot];
     if (orphan !== undefined) this.cancellation.orphan(orphan, core);
     this.accounts.refund(slot, core.pool);
     this.#unlink(slot, core);
-    const fiber = table.fiber[slot] as Fiber;
-    table.pending[slot] = undefined;
     if (this.#thrown.size > 0) this.#thrown.delete(slot);
     this.cancellation.forget(slot);
     endFiber(fiber, wasCancelled && rank < FAILED ? WAS_CANCELLED : rank, value);
@@ -442,12 +382,6 @@ export class Kernel {
     }
   }
 
-  #grant(slot: number): void {
-    const ops = this.table.ops[slot] as number;
-    const most = this.settings.yieldInterval - 1 - this.sliceOps;
-    this.left = this.#granted = Math.max(0, Math.min(ops, most)) | 0;
-  }
-
   #unlink(slot: number, core: NurseryCore): void {
     const { next, previous } = this.table;
     const after = next[slot] as number;
@@ -456,6 +390,14 @@ export class Kernel {
     else core.first = after;
     if (after >= 0) previous[after] = before;
   }
+}
+
+function tooDeep(maxDepth: number): Panic {
+  return new Panic(`fibers are nested ${maxDepth} deep; more are not allowed (maxDepth)`, "StackOverflow");
+}
+
+function denied(operation: string, kind: string, because: string): RuntimeError {
+  return new RuntimeError("CapabilityDenied", `${operation} needs the capability ${kind}, ${because}`);
 }
 
 function denial<C extends Capability, O>(

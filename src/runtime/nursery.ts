@@ -116,7 +116,7 @@ export function* runNursery<R>(kernel: Kernel, slot: number, fiber: Fiber, openi
 
 function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Opening<unknown>): NurseryCore {
   const { table, accounts } = kernel;
-  kernel.flush(slot);
+  kernel.meter.flush(slot);
   const budget = readBudget(opening.budget, kernel.accounts.available(slot), "budget");
   for (const component of COMPONENTS)
     if (!accounts.fund(slot, component, budget[component]))
@@ -134,7 +134,7 @@ function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Openin
     opening.options,
   );
   accounts.take(slot, budget);
-  kernel.regrant(slot);
+  kernel.meter.regrant(slot);
   table.opened[slot] = core;
   setDeadline(kernel, core, opening.options);
   return core;
@@ -144,7 +144,7 @@ function growPool(kernel: Kernel, core: NurseryCore, budget: Budget): void {
   const { opener, pool } = core;
   if (core.isOver || kernel.current !== opener)
     throw new RuntimeError("NurseryNotActive", "a nursery's pool is grown by the fiber that has it open");
-  kernel.flush(opener);
+  kernel.meter.flush(opener);
   const lacking = new Account(kernel.accounts.of(opener)).lacksFor(budget);
   if (lacking !== undefined)
     throw new BudgetExhausted(
@@ -153,7 +153,7 @@ function growPool(kernel: Kernel, core: NurseryCore, budget: Budget): void {
     );
   kernel.accounts.take(opener, budget);
   pool.give(budget);
-  kernel.regrant(opener);
+  kernel.meter.regrant(opener);
 }
 
 function holdingsForChildren(kernel: Kernel, slot: number, given: Capabilities | undefined): Holdings {
@@ -266,35 +266,42 @@ function spawn(
   args: readonly unknown[],
   options: SpawnOptions | undefined,
 ): Fiber {
-  const spawner = kernel.current;
+  const { meter, accounts } = kernel;
   const { pool } = core;
+  const spawner = meter.slot;
   if (spawner < 0 || core.state !== "Open") throw notActive(core);
-  if (typeof fn !== "function" || !Array.isArray(args))
-    throw new RuntimeError(
-      "InvalidArgument",
-      "spawn(fn, args) takes a function and an array of its arguments",
-    );
-  if (pool.spawnCount < 1)
-    throw new BudgetExhausted(
-      "spawnCount",
-      "the nursery has no spawns left: open it with a larger spawnCount",
-    );
+  if (typeof fn !== "function" || !Array.isArray(args)) throw noFunction();
+  if (pool.spawnCount < 1) throw noSpawns();
   const depth = kernel.depthBelow(spawner);
   const grant = options === undefined ? undefined : readSpawn(kernel, core, spawner, options);
   kernel.check(spawner, "spawn", "spawn", kernel.holdingsOf(spawner).spawn, useSpawn);
-  if (--kernel.left < 0) kernel.due();
+  if (--meter.left < 0) meter.due();
   pool.spawnCount--;
-  kernel.accounts.spent.spawnCount++;
-  const slot = kernel.admit(core, fn, args, grant === undefined ? core.holdings : grant.holdings, depth);
-  kernel.table.priority[slot] = grant === undefined ? 0 : grant.priority;
+  accounts.spent.spawnCount++;
+  const fiber = kernel.admit(core, fn, args, grant === undefined ? core.holdings : grant.holdings, depth);
+  const slot = slotOfFiber(fiber);
   if (grant?.budget === undefined) {
-    kernel.accounts.fillFrom(slot, pool);
+    accounts.fillFrom(slot, pool);
   } else {
     pool.take(grant.budget);
-    kernel.accounts.set(slot, grant.budget);
+    accounts.set(slot, grant.budget);
   }
-  kernel.offer(slot);
-  return kernel.table.fiber[slot] as Fiber;
+  kernel.offer(slot, grant === undefined ? 0 : grant.priority);
+  return fiber;
+}
+
+function noFunction(): RuntimeError {
+  return new RuntimeError(
+    "InvalidArgument",
+    "spawn(fn, args) takes a function and an array of its arguments",
+  );
+}
+
+function noSpawns(): BudgetExhausted {
+  return new BudgetExhausted(
+    "spawnCount",
+    "the nursery has no spawns left: open it with a larger spawnCount",
+  );
 }
 
 function notActive({ state }: NurseryCore): Error {

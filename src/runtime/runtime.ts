@@ -182,11 +182,11 @@ export class Runtime implements AsyncDisposable {
         options,
         onOpen,
       });
-    const slot = kernel.admit(kernel.root, main as AnyFunction, [], holdings, 0);
+    const fiber = kernel.admit(kernel.root, main as AnyFunction, [], holdings, 0) as Fiber<T>;
+    const slot = slotOfFiber(fiber as unknown as Fiber);
     kernel.root.pool.take(budget);
     kernel.accounts.set(slot, budget);
     kernel.table.priority[slot] = 0;
-    const fiber = kernel.table.fiber[slot] as Fiber<T>;
     const granted = new Account(budget);
     const used = () => {
       granted.take(kernel.accounts.of(slot));

@@ -45,7 +45,7 @@ class Select<C extends readonly Instruction<unknown>[]> extends Instruction<Sele
     this.#chosen = -1;
     this.#visit = undefined;
     for (const one of this.#cases) if (one instanceof ChannelOperation) one.check(kernel, slot);
-    const lacking = kernel.charge(slot, "channelOps", 1);
+    const lacking = kernel.meter.charge(slot, "channelOps", 1);
     if (lacking !== undefined) return lacking;
     const isAway = this.#operations.some(({ channel }) => channel.keeper !== undefined);
     if (isAway) this.#goAway(kernel);

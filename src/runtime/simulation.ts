@@ -65,13 +65,14 @@ export class Simulation implements Loop {
   }
 
   nowMs(): number {
-    const running = this.#kernel.current >= 0 ? this.#kernel.processor.clock + this.#kernel.sliceOps : 0;
+    const running =
+      this.#kernel.current >= 0 ? this.#kernel.processor.clock + this.#kernel.meter.sliceOps : 0;
     return Math.max(this.#clock, running) / OPS_PER_MS;
   }
 
   sliceEndMs(): number {
-    const { processor, sliceOps } = this.#kernel;
-    return (processor.clock + Math.max(1, sliceOps)) / OPS_PER_MS;
+    const { processor, meter } = this.#kernel;
+    return (processor.clock + Math.max(1, meter.sliceOps)) / OPS_PER_MS;
   }
 
   /** How long it all took in virtual ops. */
@@ -178,8 +179,8 @@ export class Simulation implements Loop {
       kernel.table.home[slot] = processor.id;
       const id = kernel.table.idOf(slot);
       kernel.run(slot);
-      processor.clock += Math.max(1, kernel.sliceOps);
-      this.#note(id, processor.id, kernel.sliceOps);
+      processor.clock += Math.max(1, kernel.meter.sliceOps);
+      this.#note(id, processor.id, kernel.meter.sliceOps);
     } else if (processor.clock === before || !this.#anythingToSteal()) {
       this.#park(processor.id);
       return;

@@ -16,6 +16,8 @@ export const THROW = 1;
 export const RETURN = 2;
 export const OVER = 3;
 
+const nextOfGenerators: unknown = (function* () {})().next;
+
 /** Runs fibers, a slice at a time: from when one is resumed until it yields, blocks, runs out or ends. */
 export class Slices {
   readonly #kernel: Kernel;
@@ -30,7 +32,8 @@ export class Slices {
 
   run(slot: number): void {
     const kernel = this.#kernel;
-    kernel.begin(slot);
+    kernel.counters.slices++;
+    kernel.meter.begin(slot);
     this.#obeyed = 0;
     const { table } = kernel;
     const flags = table.flags[slot] as number;
@@ -42,7 +45,7 @@ export class Slices {
     } else {
       this.#drive(slot, table.code[slot] as Continuation, this.#howOtherwise(slot, flags));
     }
-    kernel.current = -1;
+    kernel.meter.slot = -1;
   }
 
   /** How a fiber goes on that is not just to be resumed. */
@@ -121,7 +124,7 @@ export class Slices {
       return THROW;
     }
     if (progress === DONE && ++this.#obeyed < kernel.settings.yieldInterval) return NEXT;
-    kernel.flush(slot);
+    kernel.meter.flush(slot);
     if (progress === DONE) return this.#takeTurns(slot);
     if (progress === STUCK) this.#block(slot, signal);
     else kernel.exhaustions.exhaust(slot, progress, signal);
@@ -130,8 +133,8 @@ export class Slices {
 
   /** Some instructions are free; so many of them are a loop, which is charged as one and lets others run. */
   #takeTurns(slot: number): How {
-    const uncharged = this.#obeyed - this.#kernel.sliceOps;
-    if (uncharged > 0) this.#charge(slot, uncharged);
+    const uncharged = this.#obeyed - this.#kernel.meter.sliceOps;
+    if (uncharged > 0) this.#kernel.meter.chargeAfterwards(slot, uncharged);
     this.#yielded(slot);
     return OVER;
   }
@@ -153,12 +156,12 @@ export class Slices {
   #yielded(slot: number): void {
     const kernel = this.#kernel;
     const { table, settings } = kernel;
-    kernel.flush(slot);
-    if (kernel.sliceOps > 0) table.idle[slot] = 0;
+    kernel.meter.flush(slot);
+    if (kernel.meter.sliceOps > 0) table.idle[slot] = 0;
     else if (++(table.idle[slot] as number) > settings.yieldInterval) {
       // A yield is free. Doing nothing else for an interval is a loop, and then each iteration costs an op.
       table.idle[slot] = settings.yieldInterval;
-      this.#charge(slot, 1);
+      kernel.meter.chargeAfterwards(slot, 1);
     }
     if (table.state[slot] === CANCELLED) {
       if (((table.flags[slot] as number) & UNWINDING) !== 0) kernel.cancellation.bound(slot);
@@ -170,22 +173,9 @@ export class Slices {
     }
   }
 
-  #charge(slot: number, ops: number): void {
-    this.#kernel.accounts.spend(slot, "ops", ops);
-    this.#kernel.sliceOps += ops;
-  }
-
   #returned(slot: number, value: unknown): void {
     const kernel = this.#kernel;
-    if (isPromiseLike(value))
-      kernel.finish(
-        slot,
-        FAILED,
-        new RuntimeError(
-          "InvalidArgument",
-          "a fiber's function gave a promise; write function* and yield* wait(promise)",
-        ),
-      );
+    if (isPromiseLike(value)) kernel.finish(slot, FAILED, gavePromise());
     else kernel.finish(slot, kernel.table.state[slot] === CANCELLED ? WAS_CANCELLED : SUCCEEDED, value);
   }
 
@@ -201,10 +191,18 @@ export class Slices {
   }
 }
 
+function gavePromise(): RuntimeError {
+  return new RuntimeError(
+    "InvalidArgument",
+    "a fiber's function gave a promise; write function* and yield* wait(promise)",
+  );
+}
+
 function isContinuation(value: unknown): value is Continuation {
   if (typeof value !== "object" || value === null) return false;
-  // Looked at one by one: generators of different functions have different shapes, and most values stop at the first.
   const code = value as Partial<Continuation>;
+  // All generators have one method: a look at it is enough.
+  if (code.next === nextOfGenerators) return true;
   return (
     typeof code.next === "function" && typeof code.throw === "function" && typeof code.return === "function"
   );

@@ -136,10 +136,11 @@ export class Guests {
     const { words, floats } = this.#memory;
     const at = this.#memory.recordAt(record);
     const holdings = this.#directory.readHoldings(at);
-    const slot = this.#kernel.admit(this.#core, fn, args, holdings, words[at + DEPTH] as number);
+    const fiber = this.#kernel.admit(this.#core, fn, args, holdings, words[at + DEPTH] as number);
+    const slot = slotOfFiber(fiber);
     readBudgetInto(words, floats, at + GIVEN, this.#budget);
     this.#kernel.accounts.set(slot, this.#budget);
-    const fiber = this.#kernel.table.fiber[slot] as Fiber;
+    this.#kernel.table.priority[slot] = 0;
     this.#fibers.set(record, fiber);
     this.#records.set(slot, record);
     this.#memory.count(this.#me, "started");
