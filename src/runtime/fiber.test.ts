@@ -204,7 +204,7 @@ describe.each(MODES)("%s: ", (_name, options) => {
     expect(refused).toEqual(Array(4).fill("CapabilityDenied"));
   });
 
-  test("[R-03] [R-17] [SCHED:14.1.1] a fiber that calls itself without end, or is nested too deeply, panics with StackOverflow", async () => {
+  test("[R-03] [R-17] [SCHED:5.3.3] [SCHED:14.1.1] a fiber that calls itself without end, or is nested too deeply, panics with StackOverflow", async () => {
     await using rt = await Runtime.start({ ...options, maxDepth: 20 });
     const endless = rt.launch(undefined, undefined, function* (n) {
       const call = (): number => 1 + call();

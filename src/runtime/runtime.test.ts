@@ -81,6 +81,40 @@ test("[R-01] [SCHED:2.2.1] [SCHED:2.3.1] [SCHED:2.7.1] runtimes are isolated: bu
   expect(b.nowMs()).toBeCloseTo(7.5, 2);
 });
 
+test("[R-01] [SCHED:2.3.2] runtimes side by side run as each does alone, with their own profiles, and closing one leaves the others", async () => {
+  const options = { deterministic: true, processors: 3, seed: 5 } as const;
+  const run = (rt: Runtime, rounds: number) =>
+    rt.nursery({ ops: 1e6, memory: 1e9, spawnCount: 50 }, { spawn: rt.grant.spawn() }, function* (n) {
+      for (let at = 0; at < 50; at++)
+        n.spawn(function* (fiber) {
+          for (let round = 0; round < rounds; round++) if (fiber.loop(at * 3)) yield;
+          yield* sleep(at);
+        }, []);
+      yield;
+    });
+  const hashAlone = async (rounds: number) => {
+    await using rt = await Runtime.start({ ...options, profile: "sovereign" });
+    await run(rt, rounds);
+    return rt.traceHash;
+  };
+  const alone = [await hashAlone(30), await hashAlone(40)];
+
+  await using a = await Runtime.start({ ...options, profile: "sovereign" });
+  await using b = await Runtime.start({ ...options, profile: "sovereign" });
+  const closing = await Runtime.start({ profile: "service" });
+  const cut = closing.nursery(undefined, undefined, function* () {
+    yield* sleep(60_000);
+  });
+  const both = Promise.all([run(a, 30), run(b, 40)]);
+  await closing.close();
+  await expect(cut).rejects.toThrow("cancelled");
+  await both;
+  expect(alone[0]).not.toBe(alone[1]);
+  expect([a.traceHash, b.traceHash]).toEqual(alone);
+  // What the one implies the other has to be given.
+  expect(() => a.nursery(undefined, { spawn: {} as never }, function* () {})).toThrow("is no CapSpawn");
+});
+
 test("[R-08] [SCHED:6.2.1] [SCHED:6.2.2] [SCHED:6.2.3] processors: as many as cores unless said otherwise, at least one, and 256 and more", async () => {
   await using many = await Runtime.start({ deterministic: true, processors: 256 });
   expect(many.snapshot().processors).toHaveLength(256);
