@@ -25,6 +25,8 @@ export interface Visit {
 export interface Keeper {
   visit(operations: readonly ChannelOperation<unknown, unknown>[]): Visit;
   close(channel: Channel<unknown>): void;
+  /** Has the keeper look after who waits there. */
+  nudge(channel: Channel<unknown>): void;
 }
 
 /** A send or a receive. By itself it is an instruction; in a `select` it is one of its cases. */
@@ -44,8 +46,8 @@ export abstract class ChannelOperation<T, R> extends Instruction<R> {
   start(kernel: Kernel, slot: number): Progress {
     const lacking = this.pay(kernel, slot);
     if (lacking !== undefined) return lacking;
+    if (this.attempt()) return DONE;
     const { keeper } = this.channel;
-    if (keeper === undefined && this.attempt()) return DONE;
     this.setClaimant({
       claim: () => true,
       wake: () => kernel.wake(slot),

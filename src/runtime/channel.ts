@@ -1,6 +1,15 @@
 import { type ChannelOperation, type Keeper, Receive, Send } from "./channel-operation.ts";
 import { RuntimeError } from "./errors.ts";
 import type { Kernel } from "./kernel.ts";
+import {
+  CLOSED,
+  KEPT_ELSEWHERE,
+  NOTHING_THERE,
+  PUSHED_IT,
+  RECEIVERS_WAIT,
+  SENDERS_WAIT,
+  type SharedRing,
+} from "./threads/shared-ring.ts";
 
 export interface ChannelOptions {
   /** How many values it holds before senders wait; 0 for none, so that sender and receiver meet. */
@@ -64,8 +73,10 @@ export class Channel<T> {
   readonly #receivers = new Line<Receive<T>>();
   #closed = false;
   #keeper: Keeper | undefined;
+  /** What it holds where several threads use it. */
+  #ring: SharedRing | undefined;
 
-  constructor(kernel: Kernel, { capacity = 0, name }: ChannelOptions, keeper?: Keeper) {
+  constructor(kernel: Kernel, { capacity = 0, name }: ChannelOptions) {
     if (!Number.isInteger(capacity) || capacity < 0)
       throw new RuntimeError(
         "InvalidArgument",
@@ -74,12 +85,11 @@ export class Channel<T> {
     this.#kernel = kernel;
     this.capacity = capacity;
     this.name = name;
-    this.#keeper = keeper;
   }
 
-  /** How many values it holds; of one that another thread keeps 0. */
+  /** How many values it holds; 0 where another thread keeps it and there is no telling. */
   get size(): number {
-    return this.#values.length - this.#head;
+    return this.#ring?.size ?? this.#values.length - this.#head;
   }
 
   /** Operations that wait at it; of one that another thread keeps none. */
@@ -87,9 +97,9 @@ export class Channel<T> {
     return { senders: this.#senders.size, receivers: this.#receivers.size };
   }
 
-  /** Of one that another thread keeps: as far as this one knows. */
+  /** Of one that another thread keeps, and that holds nothing: as far as this one knows. */
   get closed(): boolean {
-    return this.#closed;
+    return this.#ring?.isClosed ?? this.#closed;
   }
 
   /** Waits while it is full. Throws where it is closed. */
@@ -106,11 +116,18 @@ export class Channel<T> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#keeper?.close(this as Channel<unknown>);
-    for (let receiver = this.#receivers.take(); receiver; receiver = this.#receivers.take())
-      receiver.fail(this.refusal());
-    for (let sender = this.#senders.take(); sender; sender = this.#senders.take())
-      sender.fail(this.refusal());
+    if (this.#keeper !== undefined) {
+      this.#keeper.close(this as Channel<unknown>);
+      return;
+    }
+    this.#ring?.close();
+    if (this.#ring === undefined) this.#refuse(this.#receivers);
+    else this.serve();
+    this.#refuse(this.#senders);
+  }
+
+  #refuse(line: Line<Send<T>> | Line<Receive<T>>): void {
+    for (let operation = line.take(); operation; operation = line.take()) operation.fail(this.refusal());
   }
 
   refusal(): RuntimeError {
@@ -134,17 +151,33 @@ export class Channel<T> {
     };
   }
 
-  /** Leaves everything to another thread. */
-  leaveTo(keeper: Keeper): void {
+  /** Leaves everything to another thread, but what is in the ring. */
+  leaveTo(keeper: Keeper, ring: SharedRing | undefined): void {
     this.#keeper = keeper;
+    this.#ring = ring;
     this.#values.length = 0;
     this.#head = 0;
     this.#senders.clear();
     this.#receivers.clear();
   }
 
+  /** Lets other threads use the ring from now on; who waits, waits here. */
+  share(ring: SharedRing): void {
+    for (const value of this.#values.splice(0).slice(this.#head)) ring.push(value);
+    this.#head = 0;
+    this.#ring = ring;
+    if (this.#closed) ring.close();
+    this.serve();
+  }
+
+  get ring(): SharedRing | undefined {
+    return this.#ring;
+  }
+
   /** Sends now if that is possible; else the operation waits. For operations, which have been paid. */
   offer(value: T): boolean {
+    if (this.#ring !== undefined) return this.#offerTo(this.#ring, value);
+    if (this.#keeper !== undefined) return false;
     if (this.#closed) throw this.refusal();
     const receiver = this.#receivers.take();
     if (receiver !== undefined) receiver.complete(value);
@@ -153,7 +186,19 @@ export class Channel<T> {
     return true;
   }
 
+  #offerTo(ring: SharedRing, value: T): boolean {
+    if (ring.isClosed) throw this.refusal();
+    if (ring.has(SENDERS_WAIT)) return false;
+    const pushed = ring.push(value);
+    if (pushed === CLOSED) throw this.refusal();
+    if (pushed !== PUSHED_IT) return false;
+    if (ring.has(RECEIVERS_WAIT)) this.#nudge(ring);
+    return true;
+  }
+
   poll(operation: Receive<T>): boolean {
+    if (this.#ring !== undefined) return this.#pollFrom(this.#ring, operation);
+    if (this.#keeper !== undefined) return false;
     if (this.size > 0) {
       operation.settled(this.#shift());
       const sender = this.#senders.take();
@@ -173,9 +218,68 @@ export class Channel<T> {
     return false;
   }
 
+  #pollFrom(ring: SharedRing, operation: Receive<T>): boolean {
+    if (ring.has(RECEIVERS_WAIT)) return false;
+    const value = ring.pop();
+    if (value === KEPT_ELSEWHERE) return false;
+    if (value === NOTHING_THERE) {
+      // In this order: what was pushed before it was closed is there.
+      if (ring.isClosed && ring.size === 0) throw this.refusal();
+      return false;
+    }
+    operation.settled(value as T);
+    if (ring.has(SENDERS_WAIT)) this.#nudge(ring);
+    return true;
+  }
+
+  #nudge(ring: SharedRing): void {
+    if (this.#keeper === undefined) this.serve();
+    else if (ring.nudge()) this.#keeper.nudge(this as Channel<unknown>);
+  }
+
+  /** Serves who waits here, now that there may be something in the ring, or room. */
+  serve(): void {
+    const ring = this.#ring;
+    if (ring === undefined) return;
+    ring.heed();
+    do {
+      this.#serveReceivers(ring);
+      this.#serveSenders(ring);
+      ring.raise(this.#senders.size > 0, this.#receivers.size > 0);
+      // Who saw no flag just now has told nobody.
+    } while (this.#canServe(ring));
+  }
+
+  #canServe(ring: SharedRing): boolean {
+    if (this.#receivers.size > 0 && (ring.hasValue || (ring.isClosed && ring.size === 0))) return true;
+    return this.#senders.size > 0 && (ring.hasRoom || ring.isClosed);
+  }
+
+  #serveReceivers(ring: SharedRing): void {
+    while (this.#receivers.size > 0) {
+      const value = ring.pop();
+      if (value === NOTHING_THERE) break;
+      this.#receivers.take()?.complete(value as T);
+    }
+    if (ring.isClosed && ring.size === 0) this.#refuse(this.#receivers);
+  }
+
+  #serveSenders(ring: SharedRing): void {
+    for (const sender of this.#senders) {
+      if (ring.push(sender.value) !== PUSHED_IT) break;
+      this.#senders.take()?.complete();
+    }
+    if (ring.isClosed) this.#refuse(this.#senders);
+  }
+
   enqueue(operation: ChannelOperation<T, unknown>): void {
     if (operation.right === "send") this.#senders.add(operation as Send<T>);
     else this.#receivers.add(operation as Receive<T>);
+    const ring = this.#ring;
+    if (ring === undefined) return;
+    ring.raise(this.#senders.size > 0, this.#receivers.size > 0);
+    // Not now: the fiber is still to be told that it waits.
+    if (this.#canServe(ring) && ring.nudge()) this.#kernel.border?.nudge(this as Channel<unknown>);
   }
 
   dequeue(operation: ChannelOperation<T, unknown>): void {

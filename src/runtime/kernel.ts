@@ -64,6 +64,8 @@ export interface Elsewhere {
 export interface Border {
   /** Has a channel kept by a thread that all others can reach. */
   send(channel: Channel<unknown>): void;
+  /** Has who waits at a channel looked after, soon. */
+  nudge(channel: Channel<unknown>): void;
 }
 
 /**

@@ -47,9 +47,8 @@ class Select<C extends readonly Instruction<unknown>[]> extends Instruction<Sele
     for (const one of this.#cases) if (one instanceof ChannelOperation) one.check(kernel, slot);
     const lacking = kernel.meter.charge(slot, "channelOps", 1);
     if (lacking !== undefined) return lacking;
-    const isAway = this.#operations.some(({ channel }) => channel.keeper !== undefined);
-    if (isAway) this.#goAway(kernel);
-    else if (this.#attempt(kernel.nextSelect())) return DONE;
+    if (this.#attempt(kernel.nextSelect())) return DONE;
+    if (this.#operations.some(({ channel }) => channel.keeper !== undefined)) this.#goAway(kernel);
     for (const [index, one] of this.#cases.entries()) this.#watch(kernel, slot, index, one);
     return STUCK;
   }

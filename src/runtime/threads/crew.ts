@@ -50,7 +50,7 @@ export class Crew {
     steal: StealSettings,
     heapMb: number | undefined,
   ) {
-    this.memory = new Memory(makeMemory(processors));
+    this.memory = new Memory(makeMemory(processors, false));
     this.post = new MainPost(this.memory);
     this.#settings = settings;
     this.#steal = steal;

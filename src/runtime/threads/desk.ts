@@ -10,6 +10,7 @@ import {
   KEEP,
   type Mail,
   type Mailroom,
+  NUDGE,
   RECEIVE,
   REFUSED,
   SELECT,
@@ -19,6 +20,7 @@ import {
 } from "./mail.ts";
 import type { Memory } from "./memory.ts";
 import type { Ticket } from "./passing.ts";
+import { makeRing, SharedRing } from "./shared-ring.ts";
 
 type Operation = ChannelOperation<unknown, unknown>;
 
@@ -71,10 +73,11 @@ export class Desk implements Keeper, Border {
     const number = this.#memory.nextChannel();
     const { capacity, name } = channel;
     const { values, closed, waiting } = channel.contents();
-    const kept: Kept = { channel: number, capacity, name, closed, values };
+    const ring = this.#memory.shared.recorded ? undefined : makeRing(capacity);
+    const kept: Kept = { channel: number, capacity, name, closed, values, ring };
     this.#mailroom.send(MAIN, KEEP, 0, number, 0, kept);
     this.#know(number, channel);
-    channel.leaveTo(this);
+    channel.leaveTo(this, ring === undefined ? undefined : new SharedRing(ring, capacity, false));
     for (const operation of waiting) operation.follow();
   }
 
@@ -82,10 +85,10 @@ export class Desk implements Keeper, Border {
     if (!channel.belongsTo(this.#kernel)) throw notOurs(channel);
     this.send(channel);
     const { capacity, name } = channel;
-    return { channel: this.#numbers.get(channel) as number, capacity, name };
+    return { channel: this.#numbers.get(channel) as number, capacity, name, ring: channel.ring?.words };
   }
 
-  channelOf({ channel: number, capacity, name }: Ticket): Channel<unknown> {
+  channelOf({ channel: number, capacity, name, ring }: Ticket): Channel<unknown> {
     const known = this.#channels.get(number);
     const channel = known?.channel.deref();
     if (known !== undefined && channel !== undefined) {
@@ -93,7 +96,8 @@ export class Desk implements Keeper, Border {
       return channel;
     }
     const options = name === undefined ? { capacity } : { capacity, name };
-    const made = new Channel<unknown>(this.#kernel, options, this);
+    const made = new Channel<unknown>(this.#kernel, options);
+    made.leaveTo(this, ring === undefined ? undefined : new SharedRing(ring, capacity, false));
     // Tickets of one that is gone, but was not told of yet, are given back with this one's.
     this.#know(number, made, known?.tickets);
     return made;
@@ -166,6 +170,10 @@ export class Desk implements Keeper, Border {
 
   close(channel: Channel<unknown>): void {
     this.#mailroom.send(MAIN, CLOSE, 0, this.#numbers.get(channel) as number, 0, undefined);
+  }
+
+  nudge(channel: Channel<unknown>): void {
+    this.#mailroom.send(MAIN, NUDGE, 0, this.#numbers.get(channel) as number, 0, undefined);
   }
 
   letGo(): void {}

@@ -10,6 +10,7 @@ import {
   KEEP,
   type Mail,
   type Mailroom,
+  NUDGE,
   RECEIVE,
   REFUSED,
   SELECT,
@@ -19,6 +20,7 @@ import {
 } from "./mail.ts";
 import type { Memory } from "./memory.ts";
 import type { Passage, Ticket } from "./passing.ts";
+import { makeRing, SharedRing } from "./shared-ring.ts";
 
 interface Shared {
   readonly channel: Channel<unknown>;
@@ -59,11 +61,17 @@ export class Exchange implements Border {
     this.#numbers.set(channel, number);
     if (!this.#shared.has(number)) this.#shared.set(number, { channel, holders: new Map() });
     const { capacity, name } = channel;
-    return { channel: number, capacity, name };
+    const ring = channel.ring?.words ?? (this.#memory.shared.recorded ? undefined : makeRing(capacity));
+    if (channel.ring === undefined && ring !== undefined) channel.share(new SharedRing(ring, capacity, true));
+    return { channel: number, capacity, name, ring };
   }
 
   channelOf({ channel }: Ticket): Channel<unknown> {
     return (this.#shared.get(channel) as Shared).channel;
+  }
+
+  nudge(channel: Channel<unknown>): void {
+    this.#mailroom.send(0, NUDGE, 0, this.#numbers.get(channel) as number, 0, undefined);
   }
 
   /** Told of letters with channels in them; all go through the main thread. */
@@ -82,6 +90,7 @@ export class Exchange implements Border {
     else if (kind === DROP) this.#dropped.push(mail);
     else if (kind === WITHDRAW) this.#withdraw(from, operation);
     else if (!this.#isKnown(mail)) return;
+    else if (kind === NUDGE) this.#shared.get(number)?.channel.serve();
     else if (kind === CLOSE) this.#shared.get(number)?.channel.close();
     else if (kind === SELECT) this.#visit(mail, value as readonly SentCase[]);
     else if (kind === SEND || kind === RECEIVE)
@@ -98,13 +107,14 @@ export class Exchange implements Border {
     return false;
   }
 
-  #keep({ channel: number, capacity, name, closed, values }: Kept, from: number): void {
+  #keep({ channel: number, capacity, name, closed, values, ring }: Kept, from: number): void {
     const channel = new Channel<unknown>(
       this.#kernel,
       name === undefined ? { capacity } : { capacity, name },
     );
     for (const value of values) channel.offer(value);
     if (closed) channel.close();
+    if (ring !== undefined) channel.share(new SharedRing(ring, capacity, true));
     this.#numbers.set(channel, number);
     this.#shared.set(number, { channel, holders: new Map([[from, 1]]) });
     const early = this.#early.get(number) ?? [];

@@ -16,10 +16,12 @@ export const CLOSED = 6;
 export const WITHDRAWN = 7;
 /** The operation cannot be done; the value says why. */
 export const REFUSED = 8;
+/** There may be something for those who wait at a channel. */
+export const NUDGE = 9;
 /** Only in letters: several cases, a channel with what it holds, and that a thread has none of a channel any more. */
-export const SELECT = 9;
-export const KEEP = 10;
-export const DROP = 11;
+export const SELECT = 10;
+export const KEEP = 11;
+export const DROP = 12;
 
 export interface Mail {
   readonly kind: number;

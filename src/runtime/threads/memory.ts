@@ -44,12 +44,14 @@ export interface SharedMemory {
   readonly processors: number;
   /** Descriptors that each processor has. */
   readonly records: number;
+  /** Whether what happens is recorded. Then threads do nothing to each other but by mail. */
+  readonly recorded: boolean;
 }
 
-export function makeMemory(processors: number): SharedMemory {
+export function makeMemory(processors: number, recorded: boolean): SharedMemory {
   const records = processors > 64 ? 1_024 : 4_096;
   const { words } = layout(processors, records);
-  return { buffer: new SharedArrayBuffer(4 * words), processors, records };
+  return { buffer: new SharedArrayBuffer(4 * words), processors, records, recorded };
 }
 
 function layout(processors: number, records: number) {

@@ -5,6 +5,8 @@ export interface Ticket {
   readonly channel: number;
   readonly capacity: number;
   readonly name: string | undefined;
+  /** The memory of what it holds, if that is shared. */
+  readonly ring: Int32Array | undefined;
 }
 
 /** Where in a value there is a channel. */

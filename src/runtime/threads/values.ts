@@ -104,7 +104,8 @@ function readText(words: Int32Array, at: number, length: number): string {
   return text;
 }
 
-function lengthAt(words: Int32Array, at: number): number {
+/** How many words a value takes. */
+export function lengthAt(words: Int32Array, at: number): number {
   const head = words[at] as number;
   if ((head & 0xff) === INTEGER) return 2;
   if ((head & 0xff) === FLOAT) return 3;
