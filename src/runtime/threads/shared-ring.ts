@@ -17,8 +17,8 @@ const IS_NUDGED = 4;
 
 /** What a push came to. */
 export const PUSHED_IT = 0;
-export const FULL = 1;
-export const TOO_LARGE = 2;
+const FULL = 1;
+const TOO_LARGE = 2;
 export const CLOSED = 3;
 
 /** What a pop gives where there is nothing, and where there is what only the main thread has. */
