@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { installPackages, versionsOf } from "./queue/packages.mjs";
 import { atLeast, atMost, outcomeOf } from "./report.mjs";
 import { effect } from "./runtime/effect.mjs";
+import { withGo } from "./runtime/go.mjs";
 import { speedUps } from "./runtime/speed-up.mjs";
 import { native, ours } from "./runtime/subjects.mjs";
 import { rotated } from "./stats.mjs";
@@ -21,8 +22,8 @@ import { threadRows } from "./threads.mjs";
 export const runtime = {
   name: "runtime",
   summary:
-    "fibers: switch, spawn and join, memory, simulated processors, threads; beside async functions, Effect and Piscina",
-  run,
+    "fibers: switch, spawn and join, memory, simulated processors, threads; beside async functions, Effect, Go and Piscina",
+  run: (setting) => withGo(setting.say, (go) => run(setting, go)),
 };
 
 const FULL = {
@@ -30,8 +31,15 @@ const FULL = {
   sizes: { fibers: 1_000, switches: 50_000, spawns: 10_000 },
   alive: 1_000_000,
   depth: 15,
+  forkJoin: { depth: 6, width: 4, leafUs: 50, runs: 15 },
 };
-const QUICK = { rounds: 2, sizes: { fibers: 100, switches: 2_000, spawns: 2_000 }, alive: 10_000, depth: 10 };
+const QUICK = {
+  rounds: 2,
+  sizes: { fibers: 100, switches: 2_000, spawns: 2_000 },
+  alive: 10_000,
+  depth: 10,
+  forkJoin: { depth: 3, width: 4, leafUs: 50, runs: 2 },
+};
 
 /** @type {readonly (readonly [measure: "switchNs" | "spawnNs" | "joinNs", title: string, limit: number | undefined])[]} */
 const MEASURES = [
@@ -40,19 +48,24 @@ const MEASURES = [
   ["joinNs", "spawn, run and join, one at a time", undefined],
 ];
 
-/** @param {import("./report.mjs").Setting} setting */
-async function run(setting) {
+/**
+ * @param {import("./report.mjs").Setting} setting
+ * @param {import("./runtime/go.mjs").Go | undefined} go
+ */
+async function run(setting, go) {
   const { quick, rounds, say } = setting;
   const scale = quick ? QUICK : FULL;
   const missing = await installPackages(say);
   if (missing !== undefined) say(`without Effect and Piscina: ${missing}`);
-  const subjects = [await ours(), native(), ...(missing === undefined ? [await effect()] : [])];
+  const subjects = [await ours(), native()];
+  if (missing === undefined) subjects.push(await effect());
+  if (go !== undefined) subjects.push(go.subject);
   const found = await measureAll(subjects, scale.sizes, rounds ?? scale.rounds, say);
   const rows = MEASURES.flatMap(([measure, title, limit]) =>
     rowsOf(subjects, found, measure, title, quick ? undefined : limit),
   );
   say("memory…");
-  rows.push(...(await memoryRows(scale.alive)));
+  rows.push(...(await memoryRows(scale.alive, go)));
   say("simulated processors…");
   for (const { processors, speedUp } of await speedUps(scale.depth)) {
     const goal = quick ? { value: speedUp } : atLeast(speedUp, 0.95 * processors);
@@ -66,9 +79,10 @@ async function run(setting) {
   /** @type {string[]} */
   const failures = [];
   rows.push(...(await threadRows(setting, missing === undefined, failures)));
+  if (go !== undefined) rows.push(await forkJoinOfGo(go, scale.forkJoin));
   const outcome = outcomeOf(rows, failures);
   const versions = missing === undefined ? versionsOf(["effect", "piscina"]) : undefined;
-  return { ...outcome, json: { ...outcome.json, settings: scale, versions } };
+  return { ...outcome, json: { ...outcome.json, settings: scale, versions, go: go?.version } };
 }
 
 /**
@@ -111,9 +125,10 @@ function rowsOf(subjects, found, measure, title, limit) {
 
 /**
  * @param {number} alive
+ * @param {import("./runtime/go.mjs").Go | undefined} go
  * @returns {Promise<Row[]>}
  */
-async function memoryRows(alive) {
+async function memoryRows(alive, go) {
   const file = fileURLToPath(new URL("runtime/memory.mjs", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", file, String(alive)]);
   const { rss, heap } = /** @type {{ rss: number, heap: number }} */ (JSON.parse(stdout));
@@ -122,5 +137,27 @@ async function memoryRows(alive) {
   return [
     { case: "orrery", metric: `${title}, resident`, unit: "B", ...goal },
     { case: "orrery", metric: `${title}, heap`, unit: "B", value: heap },
+    ...(go === undefined ? [] : [await memoryOfGo(go, alive, `${title}, resident`)]),
   ];
+}
+
+/**
+ * @param {import("./runtime/go.mjs").Go} go
+ * @param {number} alive
+ * @param {string} metric
+ * @returns {Promise<Row>}
+ */
+async function memoryOfGo(go, alive, metric) {
+  return { case: go.subject.name, metric, unit: "B", value: await go.memoryBytes(alive) };
+}
+
+/**
+ * @param {import("./runtime/go.mjs").Go} go
+ * @param {typeof FULL.forkJoin} size
+ * @returns {Promise<Row>}
+ */
+async function forkJoinOfGo(go, size) {
+  const name = `fork-join of ${size.width}, leaves of ${size.leafUs} us, 2 processors`;
+  const metric = `speed-up by the clock, ${go.subject.name}`;
+  return { case: name, metric, unit: "x", value: await go.forkJoin(size) };
 }
