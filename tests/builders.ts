@@ -37,11 +37,13 @@ export const STRATEGIES: readonly Strategy[] = Object.keys({
   affinity: true,
 } satisfies Record<Strategy, true>) as Strategy[];
 
-export type NodeOptions = Partial<TaskSpec> & Partial<Pick<NodeSpec, "needs" | "requestHash" | "done">>;
+export type NodeOptions = Partial<TaskSpec> &
+  Partial<Pick<NodeSpec, "needs" | "inputs" | "keep" | "requestHash" | "done">>;
 
 export function aNode(id: string, options: NodeOptions = {}): NodeSpec {
-  const { needs = [], requestHash = "", done = false, ...task } = options;
-  return { id, needs, requestHash, done, task: { ...A_TASK, ...task } };
+  const { inputs = [], keep = false, requestHash = "", done = false, ...rest } = options;
+  const { needs = inputs, ...task } = rest;
+  return { id, needs, inputs, keep, requestHash, done, task: { ...A_TASK, ...task } };
 }
 
 const A_TASK: TaskSpec = {

@@ -1,5 +1,6 @@
 import { compareText } from "../core/index.ts";
-import { type Graph, topologicalOrder } from "./graph.ts";
+import { topologicalOrder } from "./edges.ts";
+import type { Graph } from "./graph.ts";
 
 export interface CriticalPath {
   readonly nodes: readonly number[];

@@ -1,4 +1,5 @@
-import { invariant } from "../core/index.ts";
+import { placesOf } from "./data-order.ts";
+import { type Edges, edgesOf, reversed, topologicalOrder } from "./edges.ts";
 import type { TaskSpec } from "./spec.ts";
 import { taskSpecOf, type WireGraph, type WireSpec } from "./wire.ts";
 
@@ -20,9 +21,14 @@ export class Graph {
   readonly holdsUpMs: Float64Array;
   /**
    * What orders nodes that are equally urgent, the largest first: twice the longest chain behind a node, and its own time.
-   * Between the two classical rules (with all of its own time, and with none) it makes the shorter schedules.
+   * Between the two classical rules (with all of its own time, and with none) it makes the shorter schedules. Where nodes
+   * hand data to each other, the order that holds little of it at once instead, and what makes new data last.
    */
   readonly weight: Float64Array;
+  /** For each node how many of its dependencies, from the first on, are inputs; undefined: no node has any. */
+  readonly inputs: Uint32Array | undefined;
+  /** Nodes whose results are kept, where there are inputs. */
+  readonly kept: readonly number[];
   readonly #ids: readonly string[];
   readonly #requests: readonly string[];
   readonly #wireSpecs: readonly WireSpec[];
@@ -38,7 +44,11 @@ export class Graph {
     this.dependencies = edgesOf(wire.needs);
     this.dependents = reversed(this.dependencies);
     this.holdsUpMs = holdsUp(this);
-    this.weight = this.holdsUpMs.map((levelMs, node) => 2 * levelMs - this.taskOf(node).estimateMs);
+    this.inputs = wire.inputs && new Uint32Array(wire.inputs);
+    this.kept = wire.keep ?? [];
+    this.weight = this.inputs
+      ? placesOf(this).map((place, node) => this.size * (this.inputs?.[node] === 0 ? 1 : 2) - place)
+      : this.holdsUpMs.map((levelMs, node) => 2 * levelMs - this.taskOf(node).estimateMs);
   }
 
   idOf(node: number): string {
@@ -68,66 +78,15 @@ export class Graph {
       requests: this.#requests,
       done,
       specs: this.#wireSpecs,
+      ...(this.inputs && { inputs: [...this.inputs], keep: this.kept }),
     };
   }
-}
 
-/** The neighbours of node n are `targets[start[n]]` to `targets[start[n + 1] - 1]`. */
-export interface Edges {
-  readonly start: Uint32Array;
-  readonly targets: Uint32Array;
-}
-
-function edgesOf(lists: readonly (readonly number[])[]): Edges {
-  const start = new Uint32Array(lists.length + 1);
-  for (let node = 0; node < lists.length; node++) {
-    start[node + 1] = (start[node] as number) + (lists[node] as readonly number[]).length;
+  /** The nodes whose results a node gets. */
+  inputsOf(node: number): Uint32Array {
+    const from = this.dependencies.start[node] as number;
+    return this.dependencies.targets.subarray(from, from + (this.inputs?.[node] ?? 0));
   }
-  const targets = new Uint32Array(start[lists.length] as number);
-  let filled = 0;
-  for (let node = 0; node < lists.length; node++) {
-    const list = lists[node] as readonly number[];
-    for (let at = 0; at < list.length; at++) targets[filled++] = list[at] as number;
-  }
-  return { start, targets };
-}
-
-function reversed({ start, targets }: Edges): Edges {
-  const size = start.length - 1;
-  const back = new Uint32Array(size + 1);
-  for (let edge = 0; edge < targets.length; edge++) (back[(targets[edge] as number) + 1] as number)++;
-  for (let node = 0; node < size; node++) (back[node + 1] as number) += back[node] as number;
-  const sources = new Uint32Array(targets.length);
-  const next = back.slice(0, size);
-  for (let node = 0; node < size; node++) {
-    for (let edge = start[node] as number; edge < (start[node + 1] as number); edge++) {
-      const target = targets[edge] as number;
-      sources[next[target] as number] = node;
-      (next[target] as number)++;
-    }
-  }
-  return { start: back, targets: sources };
-}
-
-/** Every node after all that it needs. */
-export function topologicalOrder(graph: Graph): Uint32Array {
-  const { dependencies, dependents, size } = graph;
-  const pending = new Uint32Array(size);
-  const order = new Uint32Array(size);
-  let filled = 0;
-  for (let node = 0; node < size; node++) {
-    pending[node] = (dependencies.start[node + 1] as number) - (dependencies.start[node] as number);
-    if (pending[node] === 0) order[filled++] = node;
-  }
-  for (let at = 0; at < filled; at++) {
-    const node = order[at] as number;
-    for (let edge = dependents.start[node] as number; edge < (dependents.start[node + 1] as number); edge++) {
-      const dependent = dependents.targets[edge] as number;
-      if (--(pending[dependent] as number) === 0) order[filled++] = dependent;
-    }
-  }
-  invariant(filled === size, "a graph that is scheduled has no cycle");
-  return order;
 }
 
 function holdsUp(graph: Graph): Float64Array {

@@ -1,5 +1,6 @@
 export { criticalPath } from "./critical-path.ts";
-export { Graph, topologicalOrder } from "./graph.ts";
+export { topologicalOrder } from "./edges.ts";
+export { Graph } from "./graph.ts";
 export { limitsOf } from "./limits.ts";
 export { findCycles, findGraphProblems, type GraphProblem } from "./problems.ts";
 export { RISKS, type Risk } from "./risk.ts";

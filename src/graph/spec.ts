@@ -41,6 +41,10 @@ export interface NodeSpec {
   readonly id: string;
   /** Ids of the nodes that must have completed before this one starts. */
   readonly needs: readonly string[];
+  /** Of these, those whose results it gets, in the order in which it gets them; left out: none. */
+  readonly inputs?: readonly string[];
+  /** Its result is kept until the run is released. */
+  readonly keep?: boolean;
   readonly task: TaskSpec;
   /** SHA-256 of what the worker is asked to do, or "" where nothing is kept. */
   readonly requestHash: string;

@@ -12,12 +12,16 @@ export interface WireGraph {
   readonly ids: readonly string[];
   /** For each node the index of its specification. */
   readonly spec: readonly number[];
-  /** For each node the indexes of the nodes it needs, ascending. */
+  /** For each node the indexes of the nodes it needs: first its inputs, then the others, ascending. */
   readonly needs: readonly (readonly number[])[];
   /** For each node the hash of its request; empty when no node has one. */
   readonly requests: readonly string[];
   /** Indexes of the nodes that were completed before. */
   readonly done: readonly number[];
+  /** For each node how many of its needs are inputs; left out where nodes hand no data to each other. */
+  readonly inputs?: readonly number[];
+  /** Indexes of the nodes whose results are kept, where there are inputs. */
+  readonly keep?: readonly number[];
 }
 
 export type WireSpec = readonly [
@@ -44,6 +48,7 @@ export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
   const indexOf = new Map<string, number>();
   for (let index = 0; index < nodes.length; index++) indexOf.set((nodes[index] as NodeSpec).id, index);
   const specs = new SpecTable();
+  const hasData = nodes.some(({ inputs }) => inputs !== undefined && inputs.length > 0);
   return {
     ids: nodes.map((node) => node.id),
     spec: nodes.map((node) => specs.indexOf(node.task)),
@@ -51,25 +56,36 @@ export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
     requests: nodes.some((node) => node.requestHash !== "") ? nodes.map((node) => node.requestHash) : [],
     done: nodes.flatMap((node, index) => (node.done ? [index] : [])),
     specs: specs.all,
+    ...(hasData && {
+      inputs: nodes.map(({ inputs = [] }) => new Set(inputs).size),
+      keep: nodes.flatMap(({ keep }, index) => (keep ? [index] : [])),
+    }),
   };
 }
 
 const NONE: readonly number[] = [];
 
-/** Ascending and each once, which most lists are already. */
-function needsByIndex({ id, needs }: NodeSpec, indexOf: ReadonlyMap<string, number>): readonly number[] {
+/** Each once: inputs as they are given, the others ascending, which most lists are already. */
+function needsByIndex(node: NodeSpec, indexOf: ReadonlyMap<string, number>): readonly number[] {
+  const others = ascending(node, indexOf);
+  if (node.inputs === undefined || node.inputs.length === 0) return others;
+  const inputs = new Set(node.inputs.map((input) => indexOf.get(input) as number));
+  return [...inputs, ...others.filter((need) => !inputs.has(need))];
+}
+
+function ascending({ id, needs }: NodeSpec, indexOf: ReadonlyMap<string, number>): readonly number[] {
   if (needs.length === 0) return NONE;
   const indexes: number[] = [];
   let last = -1;
-  let ascending = true;
+  let inOrder = true;
   for (const need of needs) {
     const index = indexOf.get(need);
     invariant(index !== undefined, `node ${id} needs ${need}, which is in the graph`);
-    ascending &&= index > last;
+    inOrder &&= index > last;
     last = index;
     indexes.push(index);
   }
-  return ascending ? indexes : [...new Set(indexes)].sort((a, b) => a - b);
+  return inOrder ? indexes : [...new Set(indexes)].sort((a, b) => a - b);
 }
 
 class SpecTable {

@@ -47,6 +47,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
     "costMicros",
     "assessment",
     "used",
+    "held",
   ],
   AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry", "used"],
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
@@ -54,6 +55,8 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   AttemptCancelled: ["run", "node", "attempt", "startedAt"],
   ReportRefused: ["run", "node", "attempt", "report", "code"],
   CancelRequested: ["run", "node"],
+  ChunkLost: ["run", "node", "worker"],
+  RunReleased: ["run"],
   TaskBudgetExhausted: ["run", "node", "attempt", "part", "recharges"],
   TaskRecharged: ["run", "node", "attempt", "amounts"],
   AgentConfigured: ["zone", "agent", "max", "rateCount", "ratePeriodMs"],
@@ -69,6 +72,8 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   TaskFailed: ["run", "node", "code"],
   TaskCancelled: ["run", "node"],
   TasksSkipped: ["run", "node", "nodes"],
+  ChunksFreed: ["run", "nodes"],
+  NodesRecomputed: ["run", "nodes"],
   CancelSignalled: ["run", "node", "attempt"],
   ReservationMade: ["run", "node", "worker", "freeAt"],
   RoomReserved: ["run", "node"],
@@ -83,6 +88,8 @@ const DECISIONS: ReadonlySet<EventKind> = new Set<EventKind>([
   "TaskFailed",
   "TaskCancelled",
   "TasksSkipped",
+  "ChunksFreed",
+  "NodesRecomputed",
   "CancelSignalled",
   "ReservationMade",
   "RoomReserved",
@@ -118,6 +125,8 @@ export function encodeByTable(event: LedgerEvent): string {
   return JSON.stringify(wire);
 }
 
+const MAY_BE_LEFT_OUT: ReadonlySet<string> = new Set(["costMicros", "assessment", "used"]);
+
 export function decodeEvent(wire: unknown): LedgerEvent {
   invariant(Array.isArray(wire), "an event in the ledger is an array");
   const [kind, ...values] = wire as [EventKind, ...unknown[]];
@@ -126,7 +135,7 @@ export function decodeEvent(wire: unknown): LedgerEvent {
   const event: Record<string, unknown> = { kind };
   for (const [at, field] of fields.slice(0, values.length).entries()) {
     // What is left out before something that is not.
-    if (values[at] === null && field === "assessment") continue;
+    if (values[at] === null && MAY_BE_LEFT_OUT.has(field)) continue;
     event[field] = field === "reason" ? reasonOf(values[at] as readonly unknown[]) : values[at];
   }
   return event as unknown as LedgerEvent;
@@ -165,6 +174,7 @@ function encodeSpec(spec: WireSpec): string {
 }
 
 function encodeFinished(event: AttemptFinished): string {
+  if (event.held) return encodeByTable(event);
   const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment, used } = event;
   const begun = `["AttemptFinished",${run},${node},${attempt},${startedAt},${quoted(resultHash)},${resultBytes}`;
   if (assessment === undefined && used === undefined)
@@ -183,7 +193,7 @@ function wireReason(reason: Reason): readonly unknown[] {
   return Object.values(reason);
 }
 
-function reasonOf([type, first, second]: readonly unknown[]): Reason {
+function reasonOf([type, first, second, third, fourth]: readonly unknown[]): Reason {
   const known = type as Reason["type"];
   switch (known) {
     case "OnlyWorkerAvailable":
@@ -197,6 +207,14 @@ function reasonOf([type, first, second]: readonly unknown[]): Reason {
     case "Random":
       return { type: known, hash: Number(first) };
     case "Affinity":
-      return { type: known, because: first as "DataLocality" | "PreviouslyExecuted" | "SameZone" };
+      return { type: known, because: first as Extract<Reason, { type: "Affinity" }>["because"] };
+    case "DataAffinity":
+      return {
+        type: known,
+        heldBytes: Number(first),
+        movedBytes: Number(second),
+        waitMicros: Number(third),
+        leadMicros: Number(fourth),
+      };
   }
 }

@@ -36,6 +36,8 @@ export type Input =
   | AttemptCancelled
   | ReportRefused
   | CancelRequested
+  | ChunkLost
+  | RunReleased
   | TaskBudgetExhausted
   | TaskRecharged
   | AgentConfigured
@@ -53,6 +55,8 @@ export type Decision =
   | TaskFailed
   | TaskCancelled
   | TasksSkipped
+  | ChunksFreed
+  | NodesRecomputed
   | CancelSignalled
   | ReservationMade
   | RoomReserved
@@ -181,6 +185,8 @@ export interface AttemptFinished extends Ended {
   readonly assessment?: Assessment | undefined;
   /** What it consumed, in the order of `BUDGET_PARTS`; undefined: nobody counted. */
   readonly used?: readonly number[];
+  /** The result stays on the worker; undefined: it is stored with the task. */
+  readonly held?: true | undefined;
 }
 
 /** What alternatives are compared by. Numbers are whole and not negative. */
@@ -235,6 +241,20 @@ export interface CancelRequested {
   readonly run: number;
   /** -1: the whole run. */
   readonly node: number;
+}
+
+/** A worker did not have the result of a node that it should have, or not the right one. */
+export interface ChunkLost {
+  readonly kind: "ChunkLost";
+  readonly run: number;
+  readonly node: number;
+  readonly worker: number;
+}
+
+/** Nobody needs the results of a run that were kept any more. */
+export interface RunReleased {
+  readonly kind: "RunReleased";
+  readonly run: number;
 }
 
 /** A running attempt has used up a part of its budget, and waits until it is recharged. */
@@ -350,9 +370,10 @@ export interface TaskFailed {
   readonly node: number;
   /**
    * `fatal`: its worker said that trying again is no use. `expired`: its deadline passed before it began. `escalated`: none
-   * of its alternatives is good enough.
+   * of its alternatives is good enough. `poison`: three workers were lost while they ran it. `corrupt`: workers did not have
+   * the result that they had said they made, three times.
    */
-  readonly code: "attempts" | "fatal" | "expired" | "escalated";
+  readonly code: "attempts" | "fatal" | "expired" | "escalated" | "poison" | "corrupt";
 }
 
 export interface TaskCancelled {
@@ -366,6 +387,20 @@ export interface TasksSkipped {
   readonly kind: "TasksSkipped";
   readonly run: number;
   readonly node: number;
+  readonly nodes: readonly number[];
+}
+
+/** Results on workers that no node needs any more. */
+export interface ChunksFreed {
+  readonly kind: "ChunksFreed";
+  readonly run: number;
+  readonly nodes: readonly number[];
+}
+
+/** Completed nodes that run again: their results were lost with workers, and are needed. Ascending. */
+export interface NodesRecomputed {
+  readonly kind: "NodesRecomputed";
+  readonly run: number;
   readonly nodes: readonly number[];
 }
 

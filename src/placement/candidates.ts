@@ -1,8 +1,8 @@
-import { clearBit, countBits, lowestBit, setBit } from "../core/index.ts";
+import { clearBit, countBits, hasBit, lowestBit, setBit } from "../core/index.ts";
 import type { Demand } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import { REJECTIONS } from "./reason.ts";
-import type { TaskKey } from "./worker.ts";
+import type { TaskKey, Worker } from "./worker.ts";
 
 const NONE: readonly number[] = [];
 
@@ -15,6 +15,7 @@ export class Candidates {
   /** What the task needs. */
   requiredCpu = 0;
   readonly #rejected = new Int32Array(REJECTIONS.length);
+  #demand: Demand | undefined;
 
   /** Counts per rejection, without the zeros at the end. */
   rejected(): readonly number[] {
@@ -38,6 +39,7 @@ export class Candidates {
   /** `atOnce`: a place in a worker's queue will not do. */
   find(fleet: Fleet, demand: Demand, key: TaskKey, atOnce = false): void {
     fleet.refresh(demand);
+    this.#demand = demand;
     const words = demand.serves.length;
     if (this.set.length !== words) this.set = new Uint32Array(words);
     this.count = 0;
@@ -53,6 +55,20 @@ export class Candidates {
     for (let word = 0; word < words; word++)
       this.#findInWord(fleet, demand, atOnce ? fleet.vacant : fleet.roomy, word);
     if (own) setBit(fleet.reserved, fleet.ordinalOf(own));
+  }
+
+  /** Adds a worker that only the length of its queue kept from being one, if that is below a limit of its own. */
+  addQueued(fleet: Fleet, worker: Worker, queue: number): void {
+    const ordinal = fleet.ordinalOf(worker);
+    const demand = this.#demand as Demand;
+    if (worker.held.size >= worker.spec.slots + queue || hasBit(this.set, ordinal)) return;
+    const { serves, fitsCpu, fitsMemory } = demand;
+    if (hasBit(fleet.reserved, ordinal) || ![serves, fleet.open, fitsCpu, fitsMemory].every((of) => hasBit(of, ordinal)))
+      return;
+    setBit(this.set, ordinal);
+    this.available++;
+    this.count++;
+    (this.#rejected[6] as number)--;
   }
 
   #findInWord(fleet: Fleet, demand: Demand, room: Uint32Array, word: number): void {

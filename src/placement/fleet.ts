@@ -75,6 +75,10 @@ export class Fleet {
     return this.#ordinals[worker.number] as number;
   }
 
+  isOpen({ status }: Worker): boolean {
+    return status === "Idle" || status === "Busy";
+  }
+
   /** The share of all queue room that is taken (P-05). */
   get usage(): number {
     return this.heldTotal / Math.max(1, this.reachable * this.config.maxQueuePerWorker);
@@ -319,7 +323,7 @@ export class Fleet {
     if (this.#stale) return;
     const ordinal = this.ordinalOf(worker);
     const { status } = worker;
-    const isOpen = status === "Idle" || status === "Busy";
+    const isOpen = this.isOpen(worker);
     writeBit(this.open, ordinal, isOpen);
     writeBit(this.overloaded, ordinal, status === "Overloaded");
     writeBit(this.draining, ordinal, status === "Draining");

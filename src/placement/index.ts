@@ -1,3 +1,4 @@
+export { chooseNear, DEFAULT_RATES, type Inputs } from "./affinity.ts";
 export { shouldAccept, shouldThrottle } from "./backpressure.ts";
 export { Candidates } from "./candidates.ts";
 export { type Choice, choose, onlyChoice, type Subject } from "./choose.ts";

@@ -5,9 +5,23 @@ export type Reason =
   | { readonly type: "LeastLoaded"; readonly queueDepth: number }
   | { readonly type: "RoundRobin"; readonly index: number }
   | { readonly type: "Random"; readonly hash: number }
-  | { readonly type: "Affinity"; readonly because: AffinityReason };
+  | { readonly type: "Affinity"; readonly because: AffinityReason }
+  | DataAffinity;
 
-export type AffinityReason = "DataLocality" | "PreviouslyExecuted" | "SameZone";
+/** `SharedConsumer`: it makes what is used together with this. */
+export type AffinityReason = "DataLocality" | "PreviouslyExecuted" | "SameZone" | "SharedConsumer";
+
+/** What spoke for the worker among those that could get the task's inputs. */
+export interface DataAffinity {
+  readonly type: "DataAffinity";
+  /** Of the inputs on workers, those that are here and those that have to be brought. */
+  readonly heldBytes: number;
+  readonly movedBytes: number;
+  /** The expected wait in its queue. */
+  readonly waitMicros: number;
+  /** By how much it is better than the next. */
+  readonly leadMicros: number;
+}
 
 /**
  * Why a worker was not a candidate: the first of these that applies. Resources come last, so that

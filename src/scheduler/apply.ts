@@ -16,6 +16,7 @@ import type {
 import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
 import { CostWindow, type Limit } from "../queue/index.ts";
 import { exhaust, recharge } from "./charges.ts";
+import { isExcused, lacksInputs, loseChunk, loseData, makeReady, noteResult, recompute } from "./data-events.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
@@ -70,6 +71,12 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "CancelRequested":
       if (event.node === -1) state.run(event.run).cancelRequested = true;
       break;
+    case "ChunkLost":
+      loseChunk(state, event);
+      break;
+    case "RunReleased":
+      state.run(event.run).data?.release();
+      break;
     case "TaskBudgetExhausted":
       exhaust(state, event);
       break;
@@ -115,6 +122,12 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "TasksSkipped":
       for (const node of event.nodes) leave(state, state.run(event.run), node, Status.skipped, now);
       break;
+    case "ChunksFreed":
+      state.run(event.run).data?.free(event.nodes);
+      break;
+    case "NodesRecomputed":
+      recompute(state, event, now);
+      break;
     case "CancelSignalled":
       state.tasks(event.run).move(event.node, Status.cancelling, state.seq, now);
       break;
@@ -159,12 +172,6 @@ function submitRun(state: State, event: RunSubmitted, now: number): void {
   }
 }
 
-function makeReady(state: State, run: Run, node: number, now: number): void {
-  run.move(node, Status.ready, state.seq, now);
-  run.readyAt[node] = now;
-  run.offer(node);
-}
-
 function submitTask(state: State, event: TaskSubmitted, now: number): void {
   state.rates.take(zonedKey(event.zone, event.agent), now);
   const single = state.addSingle(event, state.nextTask++, state.seq, now);
@@ -192,11 +199,13 @@ function registerWorker(state: State, event: WorkerRegistered, now: number): voi
 }
 
 function loseWorker(state: State, worker: Worker, code: WorkerLost["code"], now: number): void {
+  loseData(state, worker, code);
   for (const key of worker.held.keys()) {
     const tasks = state.tasks(runOfKey(key));
     release(state, tasks, nodeOfKey(key));
     // Who leaves in order has ended what it began.
-    if (code === "left" && tasks.statusOf(nodeOfKey(key)) === Status.assigned) excuse(tasks, nodeOfKey(key));
+    const hadNotBegun = code === "left" && tasks.statusOf(nodeOfKey(key)) === Status.assigned;
+    if (hadNotBegun || isExcused(state, tasks.number)) excuse(tasks, nodeOfKey(key));
     settle(state, tasks, nodeOfKey(key), now);
   }
   state.fleet.lose(worker, state.seq);
@@ -216,6 +225,7 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   state.unreserve(tasks, node);
   tasks.move(node, Status.assigned, state.seq, now);
   tasks.assignTo(node, event.attempt, event.worker);
+  if (event.run !== NO_RUN) state.run(event.run).data?.territories.take(node, event.worker);
   state.backlog--;
   state.shares.recordStart(group.shareKey);
   for (let at = 0; at < group.limits.length; at++) {
@@ -302,7 +312,10 @@ function finish(state: State, event: AttemptFinished, now: number): void {
   if (event.run === NO_RUN) {
     noteAlternative(state, node, now, event);
     endSingle(state, node, true);
-  } else completeNode(state, state.run(event.run), node, event.resultBytes, now);
+  } else {
+    noteResult(state.run(event.run), event, now);
+    completeNode(state, state.run(event.run), node, event.resultBytes, now);
+  }
 }
 
 function completeNode(state: State, run: Run, node: number, resultBytes: number, now: number): void {
@@ -358,6 +371,10 @@ function settle(state: State, tasks: Tasks, node: number, now: number): void {
 function retry(state: State, run: number, node: number, dueAt: number): void {
   const tasks = state.tasks(run);
   state.backlog++;
+  if (lacksInputs(state, run, node)) {
+    tasks.move(node, Status.waiting, state.seq, state.now);
+    return;
+  }
   tasks.move(node, Status.delayed, state.seq, dueAt);
   state.delay(tasks, node, dueAt);
   if (run === NO_RUN) state.watchDeadline(state.singles.get(node));

@@ -1,7 +1,10 @@
-import { invariant } from "../core/index.ts";
+import { clearBit, invariant } from "../core/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import {
+  type Choice,
   choose,
+  chooseNear,
+  DEFAULT_RATES,
   firstOpening,
   nodeOfKey,
   type Opening,
@@ -16,8 +19,9 @@ import { isAdmitted, mayRun, nextAdmissionAt } from "./admission.ts";
 import { Contest } from "./contest.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
-import { localityOf } from "./locality.ts";
+import { inputsOnWorkers, localityOf } from "./locality.ts";
 import { type Offer, offerOf, tasksOf } from "./offer.ts";
+import type { Run } from "./run.ts";
 import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
 import { speculationFor } from "./speculated.ts";
 import type { State } from "./state.ts";
@@ -121,26 +125,71 @@ function admittedOffers(state: State, now: number): Offer[] {
 
 function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Emit): boolean {
   if (!findTakers(state, pool, taskKey(tasks.number, node))) return false;
+  const run = state.runs.get(tasks.number);
+  if (run?.data?.territories.isRoot(node)) return placeRoot(state, run, node, emit);
   place(state, tasks, node, emit);
   return true;
 }
 
+/** The worker that would get it takes another root of the same kind, whose result is used with those that it made. */
+function placeRoot(state: State, run: Run, node: number, emit: Emit): boolean {
+  const { fleet, candidates } = state;
+  // What is made again, and what is tried again, goes where there is room.
+  if (run.attemptOf(node) > 0) {
+    place(state, run, node, emit);
+    return true;
+  }
+  const isHere = (number: number) => fleet.isOpen(state.worker(number));
+  const rejected = candidates.rejected();
+  const subject = subjectOf(state, run, node);
+  for (; candidates.count > 0; candidates.count--) {
+    const { worker, runnerUp, reason } = choose(fleet, candidates, subject);
+    const root = run.data?.territories.next(run.laneOf(node), worker.number, isHere);
+    if (root !== undefined) {
+      const because = { type: "Affinity", because: "SharedConsumer" } as const;
+      assign(emit, run, root, { worker, runnerUp, reason: root === node ? reason : because, rejected });
+      return true;
+    }
+    clearBit(candidates.set, fleet.ordinalOf(worker));
+  }
+  return false;
+}
+
 /** Gives it to one of those that were found for it. */
 function place(state: State, tasks: Tasks, node: number, emit: Emit): void {
-  const { fleet, candidates } = state;
+  const choice = chooseFor(state, tasks, node);
+  assign(emit, tasks, node, choice);
+}
+
+interface Chosen extends Choice {
+  readonly rejected: readonly number[];
+}
+
+function chooseFor(state: State, tasks: Tasks, node: number): Chosen {
+  const { fleet, candidates, config } = state;
+  const run = state.runs.get(tasks.number);
+  const inputs = run && inputsOnWorkers(run, node);
+  if (inputs) {
+    const choice = chooseNear(fleet, candidates, inputs, config.transferRates ?? DEFAULT_RATES);
+    return { ...choice, rejected: candidates.rejected() };
+  }
   const rejected = candidates.rejected();
   const choice =
     candidates.count === 1
       ? onlyChoice(fleet, candidates)
       : choose(fleet, candidates, subjectOf(state, tasks, node));
+  return { ...choice, rejected };
+}
+
+function assign(emit: Emit, tasks: Tasks, node: number, { worker, reason, runnerUp, rejected }: Chosen): void {
   emit({
     kind: "TaskAssigned",
     run: tasks.number,
     node,
     attempt: tasks.attemptOf(node) + 1,
-    worker: choice.worker.number,
-    reason: choice.reason,
-    runnerUp: choice.runnerUp?.number ?? -1,
+    worker: worker.number,
+    reason,
+    runnerUp: runnerUp?.number ?? -1,
     rejected,
   });
 }

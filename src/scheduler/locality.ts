@@ -1,3 +1,4 @@
+import type { Inputs } from "../placement/index.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
 
@@ -23,4 +24,29 @@ export function localityOf(state: State, run: Run, node: number): ReadonlyMap<nu
     );
   }
   return points;
+}
+
+/** Before the first has ended, tasks are taken to be short: then data counts for more than queues. */
+const UNKNOWN_MICROS = 1000;
+
+/** The inputs of a node that are on workers; undefined where there are none, and any worker does. */
+export function inputsOnWorkers(run: Run, node: number): Inputs | undefined {
+  const { data, graph } = run;
+  if (!data || data.holders.size === 0) return undefined;
+  const at = new Map<number, { count: number; bytes: number }>();
+  let count = 0;
+  let bytes = 0;
+  for (const input of graph.inputsOf(node)) {
+    const holders = data.holders.get(input);
+    if (!holders) continue;
+    const size = run.resultBytes[input] as number;
+    count++;
+    bytes += size;
+    for (const worker of holders) {
+      const has = at.get(worker) ?? { count: 0, bytes: 0 };
+      at.set(worker, { count: has.count + 1, bytes: has.bytes + size });
+    }
+  }
+  if (count === 0) return undefined;
+  return { count, bytes, at, micros: data.times.get(run.taskOf(node).type) ?? UNKNOWN_MICROS };
 }

@@ -4,6 +4,7 @@ import type { RunOutcome, RunSubmitted } from "../ledger/index.ts";
 import { classify, type Entry, type PriorityClass } from "../queue/index.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
+import { RunData } from "./run-data.ts";
 import type { Speculated } from "./speculated.ts";
 import { type Precedence, type Stage, standingOf, tierAt, whatPartsStandings } from "./standing.ts";
 import { checkMove, isEnded, STATUS_NAMES, Status } from "./status.ts";
@@ -38,6 +39,8 @@ export class Run implements Tasks {
   readonly excused: Map<number, number> = new Map();
   /** What became of the nodes that are tried, or were tried, in several alternatives. */
   readonly speculations: Map<number, Speculated> = new Map();
+  /** Where results are, if nodes hand them to each other. */
+  readonly data: RunData | undefined;
   /** How many nodes have each status. */
   readonly counts: Uint32Array = new Uint32Array(STATUS_NAMES.length);
   /** Nodes completed in earlier runs. */
@@ -110,6 +113,7 @@ export class Run implements Tasks {
       (a, b) => (holdsUpMs[a] as number) > (holdsUpMs[b] as number),
       this.#frontPlaces,
     );
+    this.data = this.graph.inputs && new RunData(this.graph);
     this.#begin();
     this.findFront();
   }
@@ -226,6 +230,7 @@ export class Run implements Tasks {
     (this.counts[to] as number)++;
     this.since[node] = since;
     this.lastSeq[node] = seq;
+    this.data?.move(node, from, to);
     if (isEnded(to) && this.#frontPlaces[node] !== -1) {
       this.#front.delete(node);
       this.#watch.changed.add(this);
@@ -234,9 +239,19 @@ export class Run implements Tasks {
 
   /** One more of what the node waits for has completed; true when there is nothing left. */
   unblock(node: number): boolean {
+    // It completed with a result that is being made again for others.
+    if (this.pending[node] === 0) return false;
     if (--(this.pending[node] as number) > 0) return false;
     if (!isEnded(this.statusOf(node))) this.#front.add(node);
     return true;
+  }
+
+  /** What the node needs is to be made again. */
+  block(node: number): void {
+    (this.pending[node] as number)++;
+    if (this.#frontPlaces[node] === -1) return;
+    this.#front.delete(node);
+    this.#watch.changed.add(this);
   }
 
   /** Which of two ready nodes goes first (G-04). Age is how long it has been ready, the index the order of submission. */
@@ -282,9 +297,12 @@ export class Run implements Tasks {
     this.standing[node] = standingOf(this.taskOf(node), stage, this.isCritical(node));
   }
 
-  /** Whether a chain hangs on it that is as long as any that remains. */
+  /**
+   * Whether a chain hangs on it that is as long as any that remains. Where nodes hand data to each other that does not
+   * count: to begin with what is farthest from the end would hold all of it at once.
+   */
   isCritical(node: number): boolean {
-    return (this.graph.holdsUpMs[node] as number) >= this.#criticalMs;
+    return !this.data && (this.graph.holdsUpMs[node] as number) >= this.#criticalMs;
   }
 
   /** What remains is less than before, and other nodes may hold it all up now. Between turns nothing becomes critical. */
@@ -327,7 +345,10 @@ export class Run implements Tasks {
 
   #begin(): void {
     const { graph, status, pending } = this;
-    for (const node of this.carried) status[node] = Status.completed;
+    for (const node of this.carried) {
+      status[node] = Status.completed;
+      this.data?.carry(node);
+    }
     const { start, targets } = graph.dependencies;
     const held = graph.specs.map((task) => task.held);
     for (let node = 0; node < graph.size; node++) {

@@ -25,6 +25,7 @@ import {
 } from "../queue/index.ts";
 import type { Charge } from "./charges.ts";
 import type { Run } from "./run.ts";
+import type { DataSnapshot } from "./run-data.ts";
 import type { AlternativeOf, Single } from "./singles.ts";
 import { type AlternativeEnd, Speculated } from "./speculated.ts";
 import { State, type ZoneTotals } from "./state.ts";
@@ -130,6 +131,8 @@ interface RunSnapshot {
   readonly excused: readonly (readonly [node: number, attempts: number])[];
   /** Left out where nothing was tried in several ways. */
   readonly speculations?: readonly SpeculatedSnapshot[];
+  /** Left out where nodes hand no data to each other. */
+  readonly data?: DataSnapshot;
 }
 
 interface SpeculatedSnapshot {
@@ -365,6 +368,7 @@ function ofRun(run: Run): RunSnapshot {
     resultBytes: [...run.resultBytes],
     excused: [...run.excused].sort(([a], [b]) => a - b),
     ...(run.speculations.size > 0 && { speculations: ofSpeculations(run) }),
+    ...(run.data && { data: run.data.toSnapshot() }),
   };
 }
 
@@ -406,6 +410,7 @@ function restoreRun(state: State, saved: RunSnapshot): void {
   run.resultBytes.set(saved.resultBytes);
   for (const [node, attempts] of saved.excused) run.excused.set(node, attempts);
   for (const speculated of saved.speculations ?? []) restoreSpeculation(run, speculated);
+  if (saved.data) run.data?.restore(saved.data, run.status, run.attempt);
   run.counts.fill(0);
   for (const status of run.status) (run.counts[status] as number)++;
   if (run.outcome !== undefined) {

@@ -88,7 +88,8 @@ export function speculationFor(
 ): { readonly count: number; readonly because: SpeculationCause } | undefined {
   const settings = state.config.speculation;
   const { risk, speculate } = run.taskOf(node);
-  if (!settings?.enabled) return undefined;
+  // An alternative's result would be where no node that gets it looks for it.
+  if (!settings?.enabled || run.data) return undefined;
   // Most nodes neither ask nor are risky, and what is free need not be counted for them.
   if (!speculate && !settings.forceSpeculate && !settings.autoTriggerRiskLevels.includes(risk))
     return undefined;

@@ -48,6 +48,8 @@ export class State {
   readonly fleet: Fleet = new Fleet(DEFAULT_CONFIG);
   /** By number. Ended runs stay until there are too many. */
   readonly runs: Map<number, Run> = new Map();
+  /** Those whose nodes hand data to each other. */
+  readonly dataRuns: Set<Run> = new Set();
   readonly endedRuns: number[] = [];
   nextRun = 0;
   readonly singles: Singles = new Singles();
@@ -162,6 +164,7 @@ export class State {
     const run = new Run(number, event, seq, now, groupOf, this.#watch);
     this.runs.set(number, run);
     this.#numbers.set(run.id, number);
+    if (run.data) this.dataRuns.add(run);
     for (const lane of run.lanes()) lane.group.members++;
     return run;
   }
@@ -169,6 +172,7 @@ export class State {
   forget(run: Run): void {
     this.runs.delete(run.number);
     this.#numbers.delete(run.id);
+    this.dataRuns.delete(run);
   }
 
   /** An ended run needs no lanes; a group that nobody uses any more goes too. */

@@ -53,20 +53,23 @@ const {
 } = Status;
 
 const NEXT: readonly number[] = bits({
-  [waiting]: [ready, cancelled, skipped],
+  // Failed: what it made was never there when it was needed.
+  [waiting]: [ready, cancelled, skipped, failed],
   [held]: [cancelled, skipped],
   // Failed: its deadline passed before it began.
-  [ready]: [assigned, speculating, cancelled, failed],
-  [delayed]: [assigned, speculating, cancelled, failed],
+  // Waiting: a result that it needs was lost, and is made again.
+  [ready]: [assigned, speculating, cancelled, failed, waiting],
+  [delayed]: [assigned, speculating, cancelled, failed, waiting],
   [assigned]: [running, cancelling, settling, completed],
   // A lost attempt sends its task back: the worker may still be running it, so a report must name the
   // attempt that it is about.
   [running]: [cancelling, settling, completed],
   [cancelling]: [settlingCancel, completed],
   // Cancelled: another task that settles in the same turn has failed its run.
-  [settling]: [delayed, failed, cancelled],
+  [settling]: [delayed, failed, cancelled, waiting],
   [settlingCancel]: [cancelled],
-  [completed]: [],
+  // Its result was lost.
+  [completed]: [waiting],
   [failed]: [],
   [cancelled]: [],
   [skipped]: [],

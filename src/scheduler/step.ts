@@ -1,11 +1,13 @@
 import { hash32, invariant } from "../core/index.ts";
 import type {
   CancelRequested,
+  ChunkLost,
   CreditsGranted,
   Input,
   LedgerEvent,
   RefusalCode,
   Report,
+  RunReleased,
   RunSubmitted,
   TaskBudgetExhausted,
   TaskFailed,
@@ -70,9 +72,13 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   });
   turn.recordRefusals();
   turn.expire();
+  turn.freeChunks();
   dispatch(state, now, turn.emit);
   return replies;
 }
+
+/** How often the same may be lost before it is taken for the cause. */
+const MAX_LOSSES = 3;
 
 const ACCEPTED: Reply = { accepted: true, throttle: false };
 const THROTTLED: Reply = { accepted: true, throttle: true };
@@ -121,6 +127,10 @@ class Turn {
         return this.#refuseReport({ ...stimulus, kind: stimulus.report });
       case "CancelRequested":
         return this.#cancel(stimulus);
+      case "ChunkLost":
+        return this.#loseChunk(stimulus);
+      case "RunReleased":
+        return this.#release(stimulus);
       case "TaskBudgetExhausted":
       case "TaskRecharged":
         return this.#charge(stimulus);
@@ -172,6 +182,14 @@ class Turn {
       invariant(single, "a deadline that passes belongs to a task that waits");
       this.emit({ kind: "TaskFailed", run: NO_RUN, node: single.number, code: "expired" });
       at = this.#state.nextDeadline();
+    }
+  }
+
+  /** Results that nobody needs any more. */
+  freeChunks(): void {
+    for (const { number, data } of this.#state.dataRuns) {
+      if (!data || data.idle.size === 0) continue;
+      this.emit({ kind: "ChunksFreed", run: number, nodes: [...data.idle].sort((a, b) => a - b) });
     }
   }
 
@@ -241,6 +259,37 @@ class Turn {
     const interrupted = worker ? [...worker.held.keys()].sort((a, b) => a - b) : [];
     this.emit(event);
     for (const key of interrupted) this.#settle(this.#state.tasks(runOfKey(key)), nodeOfKey(key), "lost");
+    // What has failed now no longer needs anything.
+    for (const run of this.#state.dataRuns) this.#recompute(run);
+    return this.#accepted();
+  }
+
+  /** Makes what was lost and is needed again. What a run that has ended kept is lost for good. */
+  #recompute(run: Run): void {
+    if (!run.data || run.outcome !== undefined || run.cancelRequested || this.#hasFailed(run)) return;
+    const nodes = run.data.toRecompute((node) => run.statusOf(node) === Status.completed);
+    if (nodes.length > 0) this.emit({ kind: "NodesRecomputed", run: run.number, nodes });
+  }
+
+  #loseChunk(event: ChunkLost): Reply {
+    const run = this.#state.runs.get(event.run);
+    if (!run?.data || !run.has(event.node)) return { accepted: false, code: "unknown" };
+    if (!run.data.holders.get(event.node)?.includes(event.worker)) return { accepted: false, code: "stale" };
+    this.emit(event);
+    this.#recompute(run);
+    const isBad = (run.data.breaches.get(event.node) ?? 0) >= MAX_LOSSES && isWaiting(run, event.node);
+    if (isBad) {
+      this.#fail(run, event.node, "corrupt");
+      this.#endIfDone(run);
+    }
+    return this.#accepted();
+  }
+
+  #release(event: RunReleased): Reply {
+    const data = this.#state.runs.get(event.run)?.data;
+    if (!data) return { accepted: false, code: "unknown" };
+    if (data.isReleased) return { accepted: false, code: "stale" };
+    this.emit(event);
     return this.#accepted();
   }
 
@@ -337,7 +386,8 @@ class Turn {
   #settle(tasks: Tasks, node: number, cause: Cause): void {
     const { maxAttempts, backoffMs } = tasks.taskOf(node);
     const attempt = tasks.attemptOf(node) - tasks.uncountedOf(node);
-    const isLast = attempt >= maxAttempts || cause === "fatal";
+    const isPoison = cause === "lost" && this.#isPoison(tasks, node);
+    const isLast = attempt >= maxAttempts || cause === "fatal" || isPoison;
     const run = tasks.number;
     if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.#hasFailed(tasks))) {
       this.emit({ kind: "TaskCancelled", run, node });
@@ -346,9 +396,14 @@ class Turn {
       const waitMs = cause === "lost" ? 0 : this.#backoffMs(tasks, node, backoffMs, attempt);
       this.emit({ kind: "TaskRetried", run, node, dueAt: this.#now + waitMs });
     } else {
-      this.#fail(tasks, node, cause === "fatal" ? "fatal" : "attempts");
+      this.#fail(tasks, node, isPoison ? "poison" : cause === "fatal" ? "fatal" : "attempts");
     }
     this.#endIfDone(tasks);
+  }
+
+  /** So many workers were lost with it that it is the likely cause. */
+  #isPoison(tasks: Tasks, node: number): boolean {
+    return (this.#state.runs.get(tasks.number)?.data?.deaths.get(node) ?? 0) >= MAX_LOSSES;
   }
 
   #fail(tasks: Tasks, node: number, code: TaskFailed["code"]): void {
@@ -387,6 +442,16 @@ class Turn {
       : run.count(Status.completed) === run.graph.size
         ? "completed"
         : "failed";
+    this.#freeForgotten(run);
     this.emit({ kind: "RunEnded", run: run.number, outcome });
+  }
+
+  /** A run that ends may be one too many to remember: what was kept of the oldest goes. */
+  #freeForgotten(ending: Run): void {
+    const { endedRuns, config, runs } = this.#state;
+    if (endedRuns.length < config.keepEndedRuns) return;
+    const run = runs.get(endedRuns[0] ?? ending.number);
+    const nodes = [...(run?.data?.holders.keys() ?? [])].sort((a, b) => a - b);
+    if (run && nodes.length > 0) this.emit({ kind: "ChunksFreed", run: run.number, nodes });
   }
 }

@@ -1,9 +1,10 @@
 import type { LedgerEvent, ReportRefused } from "../ledger/index.ts";
+import type { Reason } from "../placement/index.ts";
 import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
 import { isDue, isPlaced, type ModelTask } from "./model-tasks.ts";
 import { QueueNoticer } from "./queue-noticer.ts";
-import type { Tally } from "./tally.ts";
+import type { Happening, Tally } from "./tally.ts";
 
 /** Counts the branches that the ledger shows to have been taken. Looks at events before they are applied. */
 export class Noticer {
@@ -85,11 +86,7 @@ export class Noticer {
         tally.count("budget recharged");
         break;
       case "TaskAssigned":
-        tally.count(
-          event.reason.type === "Affinity"
-            ? `reason Affinity ${event.reason.because}`
-            : `reason ${event.reason.type}`,
-        );
+        tally.count(happeningOf(event.reason));
         if (this.#model.workers.some(({ reservedFor }) => reservedFor && reservedFor === this.#task(event)))
           tally.count("reservation used");
         break;
@@ -165,4 +162,8 @@ export class Noticer {
   #task(name: { readonly run: number; readonly node: number }): ModelTask | undefined {
     return this.#model.find(name);
   }
+}
+
+function happeningOf(reason: Reason): Happening {
+  return reason.type === "Affinity" ? `reason Affinity ${reason.because}` : `reason ${reason.type}`;
 }

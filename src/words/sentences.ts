@@ -28,6 +28,12 @@ export function describeReason(reason: Reason): string {
       return `it drew the highest score for this node (${formatCount(reason.hash)})`;
     case "Affinity":
       return AFFINITY[reason.because];
+    case "DataAffinity": {
+      const { heldBytes, movedBytes, waitMicros, leadMicros } = reason;
+      const moved = movedBytes === 0 ? "nothing has to be brought" : `${formatBytes(movedBytes)} have to be brought`;
+      const wait = waitMicros === 0 ? "" : `, and a wait of ${formatMs(Math.ceil(waitMicros / 1000))}`;
+      return `it holds ${formatBytes(heldBytes)} of the inputs and ${moved}${wait}: better than the next by ${formatMs(Math.ceil(leadMicros / 1000))}`;
+    }
   }
 }
 
@@ -35,6 +41,7 @@ const AFFINITY: Record<Extract<Reason, { type: "Affinity" }>["because"], string>
   DataLocality: "it holds more of the data that the task reads",
   PreviouslyExecuted: "it has completed tasks of this type before",
   SameZone: "its home is the task's zone",
+  SharedConsumer: "it makes what is used together with the result",
 };
 
 /** What set the chosen worker apart from the runner-up. */

@@ -1,0 +1,79 @@
+import { clearBit, lowestBit, setBit } from "../core/index.ts";
+import type { Candidates } from "./candidates.ts";
+import { type Choice, onlyChoice } from "./choose.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Worker } from "./worker.ts";
+
+/** The inputs of a task that are on workers. */
+export interface Inputs {
+  /** How many there are, and their bytes together. */
+  readonly count: number;
+  readonly bytes: number;
+  /** By the number of a worker, of these those that it has. */
+  readonly at: ReadonlyMap<number, { readonly count: number; readonly bytes: number }>;
+  /** How long the task may take, in microseconds. */
+  readonly micros: number;
+}
+
+/** What an input that is there is worth, and one that has to be brought costs, in microseconds. */
+export interface Rates {
+  readonly perInput: number;
+  readonly perKib: number;
+}
+
+export const DEFAULT_RATES: Rates = { perInput: 1000, perKib: 10 };
+
+/** How many tasks beyond those that it can run are given to a worker that has their inputs, where another has room. */
+const NEAR_QUEUE = 16;
+
+/** What speaks for a worker, in microseconds: what it has, less what it lacks, less the wait in its queue (D-05). */
+export function affinityOf(worker: Worker, inputs: Inputs, { perInput, perKib }: Rates): number {
+  const has = inputs.at.get(worker.number) ?? NOTHING;
+  const lacks = { count: inputs.count - has.count, bytes: inputs.bytes - has.bytes };
+  const worth = (of: typeof has) => of.count * perInput + Math.floor((of.bytes * perKib) / 1024);
+  return worth(has) - worth(lacks) - waitOf(worker, inputs.micros);
+}
+
+const NOTHING = { count: 0, bytes: 0 };
+
+function waitOf({ held, spec: { slots } }: Worker, micros: number): number {
+  return Math.floor((Math.max(0, held.size + 1 - slots) * micros) / slots);
+}
+
+/** The candidate with the highest affinity; those that have inputs may queue the task, where others have room. */
+export function chooseNear(fleet: Fleet, candidates: Candidates, inputs: Inputs, rates: Rates): Choice {
+  for (const number of inputs.at.keys()) {
+    candidates.addQueued(fleet, fleet.workers[number] as Worker, NEAR_QUEUE);
+  }
+  if (candidates.count === 1) return onlyChoice(fleet, candidates);
+  const worker = nearest(fleet, candidates.set, inputs, rates);
+  clearBit(candidates.set, fleet.ordinalOf(worker));
+  const runnerUp = nearest(fleet, candidates.set, inputs, rates);
+  setBit(candidates.set, fleet.ordinalOf(worker));
+  const has = inputs.at.get(worker.number) ?? NOTHING;
+  const lead = affinityOf(worker, inputs, rates) - affinityOf(runnerUp, inputs, rates);
+  const reason = {
+    type: "DataAffinity",
+    heldBytes: has.bytes,
+    movedBytes: inputs.bytes - has.bytes,
+    waitMicros: waitOf(worker, inputs.micros),
+    leadMicros: lead,
+  } as const;
+  return { worker, runnerUp, reason };
+}
+
+/** Ties fall to the smaller id. */
+function nearest(fleet: Fleet, set: Uint32Array, inputs: Inputs, rates: Rates): Worker {
+  let best: Worker | undefined;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let word = 0; word < set.length; word++) {
+    for (let bits = set[word] as number; bits !== 0; bits &= bits - 1) {
+      const worker = fleet.sorted[(word << 5) | lowestBit(bits)] as Worker;
+      const affinity = affinityOf(worker, inputs, rates);
+      if (affinity <= most) continue;
+      best = worker;
+      most = affinity;
+    }
+  }
+  return best as Worker;
+}

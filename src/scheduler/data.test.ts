@@ -1,0 +1,240 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { aNode, joins, Loop, submits, type Told } from "../../tests/builders.ts";
+import { DataPlay, MIB } from "../../tests/data-play.ts";
+import type { NodeSpec } from "../graph/index.ts";
+import type { NodesRecomputed } from "../ledger/index.ts";
+import {
+  Redecider,
+  replayBlock,
+  restore,
+  type Snapshot,
+  State,
+  Status,
+  stateHash,
+  takeSnapshot,
+} from "./index.ts";
+
+function told({ texts }: Told, ...kinds: string[]): string[] {
+  return texts.filter((text) => kinds.some((kind) => text.startsWith(kind)));
+}
+
+function freed({ events }: Told): number[] {
+  return events.flatMap((event) => (event.kind === "ChunksFreed" ? event.nodes : []));
+}
+
+const held = (loop: Loop, node: string, bytes = MIB) =>
+  ({ ...loop.finished("r", node, bytes), costMicros: 0, held: true }) as const;
+
+describe("[D-09] results on workers are freed when no unfinished node needs them", () => {
+  test("after the last reader, whatever became of it; what is kept stays until it is released", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("a"),
+      aNode("b", { inputs: ["a"] }),
+      aNode("c", { inputs: ["a"], keep: true }),
+      aNode("d", { inputs: ["b"] }),
+    ];
+    loop.turn(1, joins("w", { slots: 4 }), submits("r", nodes));
+    loop.turn(2, held(loop, "a"));
+    expect(freed(loop.turn(3, held(loop, "b")))).toEqual([]);
+    expect(freed(loop.turn(4, held(loop, "c")))).toEqual([0]);
+    expect(freed(loop.turn(5, loop.failed("r", "d")))).toEqual([1]);
+    expect(loop.run("r").outcome).toBe("failed");
+    const run = loop.run("r").number;
+    expect(freed(loop.turn(6, { kind: "RunReleased", run }))).toEqual([2]);
+    expect(loop.turn(7, { kind: "RunReleased", run }).replies).toEqual([{ accepted: false, code: "stale" }]);
+  });
+
+  test("what nobody reads and nobody asked for goes at once", () => {
+    const loop = new Loop();
+    loop.turn(1, joins("w", { slots: 2 }), submits("r", [aNode("a"), aNode("b", { inputs: ["a"] })]));
+    loop.turn(2, held(loop, "a"));
+    expect(freed(loop.turn(3, held(loop, "b")))).toEqual([0, 1]);
+  });
+
+  test("small results are with their tasks: nothing is to be freed", () => {
+    const loop = new Loop();
+    loop.turn(1, joins("w", { slots: 2 }), submits("r", [aNode("a"), aNode("b", { inputs: ["a"] })]));
+    loop.turn(2, loop.finished("r", "a", 10));
+    expect(freed(loop.turn(3, loop.finished("r", "b", 10)))).toEqual([]);
+  });
+});
+
+describe("[D-10] what was lost with a worker is made again, and only what is needed", () => {
+  const CHAIN = [aNode("a"), aNode("b", { inputs: ["a"] }), aNode("c", { inputs: ["b"] }), aNode("d", { inputs: ["c"] })];
+
+  test("the lost result and, of what led to it, what was freed", () => {
+    const loop = new Loop();
+    loop.turn(1, joins("w1"), joins("w2"), submits("r", CHAIN));
+    loop.turn(2, held(loop, "a"));
+    loop.turn(3, held(loop, "b"));
+    loop.turn(4, held(loop, "c"));
+    const worker = loop.run("r").workerOf(2);
+    const lost = loop.turn(5, { kind: "WorkerLost", worker, code: "lease" });
+    // The reader of c ran on the same worker, and goes back to waiting for it.
+    expect((lost.events.find(({ kind }) => kind === "NodesRecomputed") as NodesRecomputed).nodes).toEqual([0, 1, 2]);
+    expect(loop.status("r", "d")).toBe("waiting");
+    expect(told(lost, "TaskAssigned")).toEqual(["TaskAssigned a#2 w2"]);
+    for (const node of ["a", "b", "c", "d"]) loop.turn(6, held(loop, node));
+    expect(loop.run("r").outcome).toBe("completed");
+  });
+
+  test("not what another worker has a copy of", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("a"),
+      aNode("x", { capabilities: ["far"] }),
+      aNode("y", { inputs: ["a"], capabilities: ["far"] }),
+      aNode("z", { inputs: ["a", "y"], capabilities: ["far"] }),
+    ];
+    loop.turn(1, joins("w1"), submits("r", nodes));
+    loop.turn(2, held(loop, "a"), joins("w2", { capabilities: ["far"] }));
+    loop.turn(3, held(loop, "y"));
+    const lost = loop.turn(4, { kind: "WorkerLost", worker: 0, code: "lease" });
+    expect(told(lost, "NodesRecomputed")).toEqual([]);
+  });
+
+  test("what a worker did not have counts like a loss, three times, and then against the node", () => {
+    const loop = new Loop();
+    loop.turn(1, joins("w1"), submits("r", CHAIN));
+    const loses = { kind: "ChunkLost", run: 0, node: 0, worker: 0 } as const;
+    for (let time = 1; time <= 3; time++) {
+      loop.turn(2 * time, held(loop, "a"));
+      const lost = loop.turn(2 * time + 1, { ...loop.attempt("r", "b"), kind: "AttemptLost", startedAt: -1 }, loses);
+      if (time < 3) expect(told(lost, "TaskAssigned a", "NodesRecomputed")).toHaveLength(2);
+    }
+    expect([loop.status("r", "a"), loop.status("r", "b")]).toEqual(["failed", "skipped"]);
+    expect(loop.turn(8, loses).replies).toEqual([{ accepted: false, code: "stale" }]);
+  });
+
+  test("a task that is lost three times with its worker is failed as the likely cause", () => {
+    const loop = new Loop();
+    loop.turn(1, submits("r", CHAIN));
+    for (let time = 1; time <= 3; time++) {
+      loop.turn(1 + time, joins(`w${time}`));
+      expect(loop.status("r", "a")).toBe("assigned");
+      loop.turn(1 + time, { kind: "WorkerLost", worker: time - 1, code: "lease" });
+    }
+    const failed = loop.blocks.at(-1)?.line ?? "";
+    expect(failed).toContain('"poison"');
+    expect(loop.run("r").outcome).toBe("failed");
+  });
+});
+
+/** A random permutation by a seed, so that neither names nor the order of submission help. */
+function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
+  const all = [...items];
+  let state = seed;
+  for (let at = all.length - 1; at > 0; at--) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    const other = (state >>> 8) % (at + 1);
+    [all[at], all[other]] = [all[other] as Item, all[at] as Item];
+  }
+  return all;
+}
+
+/** Two hundred producers, and consumers of pairs of them, under names and in an order that say nothing. */
+function pairs(of: readonly (readonly [number, number])[], seed: number): NodeSpec[] {
+  const names = shuffled([...new Array(200).keys()], seed).map((number) => `p${number}`);
+  const producers = names.map((name) => aNode(name));
+  const consumers = of.map(([one, other], at) =>
+    aNode(`c${at}`, { inputs: [names[one] as string, names[other] as string] }),
+  );
+  return shuffled([...producers, ...consumers], seed + 1);
+}
+
+const HUNDRED = [...new Array(100).keys()];
+const SHAPES = {
+  disjoint: () => HUNDRED.map((at) => [2 * at, 2 * at + 1] as const),
+  matching: (seed: number) => {
+    const all = shuffled([...new Array(200).keys()], seed + 7);
+    return HUNDRED.map((at) => [all[2 * at] as number, all[2 * at + 1] as number] as const);
+  },
+  "i with i + 100": () => HUNDRED.map((at) => [at, at + 100] as const),
+  sliding: () => [...new Array(199).keys()].map((at) => [at, at + 1] as const),
+};
+
+describe("[D-05] nodes run where their data is, and what is used together is made together", () => {
+  const cases = Object.keys(SHAPES).flatMap((shape) => [1, 2, 3].map((seed) => ({ shape: shape as keyof typeof SHAPES, seed })));
+  test.for(cases)("$shape pairs of 200 results of 1 MiB on two workers, seed $seed", ({ shape, seed }) => {
+    for (const tookMs of [() => 1, () => 20, (node: number) => 10 + ((node * 7919 + seed) % 21)]) {
+      const loop = new Loop({ fairShare: null, maxQueuePerWorker: 0 });
+      loop.turn(1, joins("w1"), joins("w2"));
+      const play = new DataPlay(loop, { tookMs });
+      play.submit(pairs(SHAPES[shape](seed), seed));
+      play.finish();
+      expect(loop.run("r").outcome).toBe("completed");
+      expect(play.moved / MIB).toBe(shape === "sliding" ? 1 : 0);
+      const [one = 0, other = 0] = [...play.ran.values()];
+      expect(Math.abs(one - other) / (one + other)).toBeLessThanOrEqual(0.1);
+      expect(play.most).toBeLessThanOrEqual(12);
+    }
+  });
+});
+
+describe("any run with data, and workers that are lost", () => {
+  const dag = fc.array(fc.tuple(fc.array(fc.nat(), { maxLength: 3 }), fc.boolean()), { minLength: 1, maxLength: 25 });
+  const plays = fc.record({
+    dag,
+    slots: fc.constantFrom(1, 2),
+    losses: fc.array(fc.tuple(fc.integer({ min: 1, max: 10 }), fc.nat({ max: 2 })), { maxLength: 4 }),
+  });
+
+  test("[D-01] [D-10] completes, recomputes no more than it must, and is decided again from its ledger", () => {
+    fc.assert(
+      fc.property(plays, ({ dag, slots, losses }) => {
+        fc.pre(dag.some(([inputs], at) => at > 0 && inputs.length > 0));
+        const nodes = dag.map(([inputs, keep], at) =>
+          aNode(`n${at}`, { inputs: at === 0 ? [] : [...new Set(inputs.map((to) => `n${to % at}`))], keep }),
+        );
+        const loop = new Loop({ fairShare: null });
+        for (const id of ["w1", "w2", "w3"]) loop.turn(1, joins(id, { slots }));
+        const play = new DataPlay(loop, { tookMs: (node) => 1 + (node % 3) });
+        play.submit(nodes);
+        for (const [steps, worker] of losses) {
+          for (let at = 0; at < steps; at++) play.step();
+          expectMinimal(loop, play.lose(worker));
+          play.follow(loop.turn(play.now, joins(`w${worker + 1}`, { slots })));
+        }
+        play.finish();
+        const run = loop.run("r");
+        // A node that died three times is the one way not to complete.
+        const isPoisoned = [...(run.data?.deaths.values() ?? [])].some((deaths) => deaths >= 3);
+        expect(run.outcome).toBe(isPoisoned ? "failed" : "completed");
+        expectReplayed(loop);
+      }),
+      { numRuns: 300, seed: 7 },
+    );
+  });
+});
+
+/** What is made again had completed, and is needed by something that is made again or was lost itself. */
+function expectMinimal(loop: Loop, { events }: Told): void {
+  const { graph, data, status } = loop.run("r");
+  for (const event of events) {
+    if (event.kind !== "NodesRecomputed") continue;
+    const again = new Set(event.nodes);
+    for (const node of again) {
+      const { start, targets } = graph.dependents;
+      const readers = [...targets.subarray(start[node], start[node + 1])].filter((reader) =>
+        graph.inputsOf(reader).includes(node),
+      );
+      const isRead = readers.some((reader) => again.has(reader) || (status[reader] as number) < Status.completed);
+      expect(isRead || data?.isNeeded(node)).toBe(true);
+    }
+  }
+}
+
+function expectReplayed(loop: Loop): void {
+  const replayed = new State();
+  const decider = new Redecider();
+  for (const [at, block] of loop.blocks.entries()) {
+    replayBlock(replayed, block);
+    expect(decider.check(block)).toEqual(undefined);
+    if (at % 5 !== 0) continue;
+    const copy = restore(JSON.parse(JSON.stringify(takeSnapshot(replayed))) as Snapshot);
+    expect(stateHash(copy)).toBe(stateHash(replayed));
+  }
+  expect(stateHash(replayed)).toBe(stateHash(loop.state));
+}

@@ -1,0 +1,191 @@
+import { compareText } from "../core/index.ts";
+import type { Graph } from "../graph/index.ts";
+import { isEnded, type Status } from "./status.ts";
+import { Territories } from "./territories.ts";
+
+/** Where the result of a node is. */
+export const Result = {
+  /** There is none, or none any more that anybody needs. */
+  none: 0,
+  /** With its task: it is never lost. */
+  stored: 1,
+  /** On workers. */
+  held: 2,
+  /** It was on workers that are gone, and somebody needs it: made again in the same turn, unless its run is over. */
+  lost: 3,
+} as const;
+export type Result = (typeof Result)[keyof typeof Result];
+
+type Pairs<Key, Value> = readonly (readonly [Key, Value])[];
+
+export interface DataSnapshot {
+  readonly result: readonly number[];
+  readonly holders: Pairs<number, readonly number[]>;
+  readonly deaths: Pairs<number, number>;
+  readonly breaches: Pairs<number, number>;
+  readonly times: Pairs<string, number>;
+  readonly isReleased: boolean;
+  readonly territories: ReturnType<Territories["toSnapshot"]>;
+}
+
+/** Where the results of a run's nodes are, and who still needs them: for runs whose nodes hand data to each other. */
+export class RunData {
+  readonly result: Uint8Array;
+  /** For a held result the workers that have it, by number: first where it was made, then where it was brought to. */
+  readonly holders: Map<number, readonly number[]> = new Map();
+  /** Of the nodes that get a node's result, how many have not ended. */
+  readonly readers: Uint32Array;
+  /** Held results that no node needs any more and nobody asked to keep. */
+  readonly idle: Set<number> = new Set();
+  /** For some nodes, how often their worker was lost while it may have run them. */
+  readonly deaths: Map<number, number> = new Map();
+  /** For some nodes, how often workers did not have the result that they should have. */
+  readonly breaches: Map<number, number> = new Map();
+  /** By type of task how long the last ones took, in microseconds: new ones count for an eighth. */
+  readonly times: Map<string, number> = new Map();
+  /** Results are kept until they are released. */
+  isReleased = false;
+  readonly territories: Territories;
+  readonly #graph: Graph;
+  readonly #kept: Uint8Array;
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+    this.territories = new Territories(graph);
+    this.result = new Uint8Array(graph.size);
+    this.readers = new Uint32Array(graph.size);
+    this.#kept = new Uint8Array(graph.size);
+    for (const node of graph.kept) this.#kept[node] = 1;
+    for (let node = 0; node < graph.size; node++) this.#read(node, 1);
+  }
+
+  isNeeded(node: number): boolean {
+    return (this.readers[node] as number) > 0 || (this.#kept[node] === 1 && !this.isReleased);
+  }
+
+  /** Follows the status of a node: who has ended no longer reads its inputs. */
+  move(node: number, from: Status, to: Status): void {
+    if (isEnded(from) === isEnded(to)) return;
+    this.#read(node, isEnded(to) ? -1 : 1);
+  }
+
+  /** It was completed before the run began. */
+  carry(node: number): void {
+    this.store(node);
+    this.#read(node, -1);
+  }
+
+  store(node: number): void {
+    this.result[node] = Result.stored;
+  }
+
+  hold(node: number, worker: number): void {
+    this.result[node] = Result.held;
+    this.holders.set(node, [worker]);
+    this.#judge(node);
+  }
+
+  /** A worker that has run a node has its inputs. */
+  share(node: number, worker: number): void {
+    for (const input of this.#graph.inputsOf(node)) {
+      const holders = this.holders.get(input);
+      if (holders && !holders.includes(worker)) this.holders.set(input, [...holders, worker]);
+    }
+  }
+
+  noteTime(type: string, tookMs: number): void {
+    const before = this.times.get(type);
+    const micros = 1000 * tookMs;
+    this.times.set(type, before === undefined ? micros : Math.floor((7 * before + micros) / 8));
+  }
+
+  free(nodes: readonly number[]): void {
+    for (const node of nodes) this.#forget(node, Result.none);
+  }
+
+  release(): void {
+    this.isReleased = true;
+    for (const node of this.#graph.kept) this.#judge(node);
+  }
+
+  /** A worker does not have it any more. */
+  drop(node: number, worker: number): void {
+    const left = (this.holders.get(node) ?? []).filter((holder) => holder !== worker);
+    if (left.length > 0) this.holders.set(node, left);
+    else this.#forget(node, this.isNeeded(node) ? Result.lost : Result.none);
+  }
+
+  /** A worker is gone, with all that it had. */
+  dropWorker(worker: number): void {
+    for (const [node, holders] of this.holders) if (holders.includes(worker)) this.drop(node, worker);
+  }
+
+  /** It is to be made again. */
+  forget(node: number): void {
+    this.#forget(node, Result.none);
+  }
+
+  /** What has to be made again because it was lost, with all that this takes and is not there any more; ascending. */
+  toRecompute(isCompleted: (node: number) => boolean): number[] {
+    const found = new Set<number>();
+    const next: number[] = [];
+    for (let node = 0; node < this.result.length; node++)
+      if (this.result[node] === Result.lost && this.isNeeded(node)) next.push(node);
+    for (let node = next.pop(); node !== undefined; node = next.pop()) {
+      if (found.has(node) || !isCompleted(node)) continue;
+      found.add(node);
+      for (const input of this.#graph.inputsOf(node)) {
+        const { none, lost } = Result;
+        if (this.result[input] === none || this.result[input] === lost) next.push(input);
+      }
+    }
+    return [...found].sort((a, b) => a - b);
+  }
+
+  toSnapshot(): DataSnapshot {
+    const { holders, deaths, breaches, times, isReleased } = this;
+    const byNode = <Value>(map: ReadonlyMap<number, Value>) => [...map].sort(([a], [b]) => a - b);
+    return {
+      result: [...this.result],
+      holders: byNode(holders),
+      deaths: byNode(deaths),
+      breaches: byNode(breaches),
+      times: [...times].sort(([a], [b]) => compareText(a, b)),
+      isReleased,
+      territories: this.territories.toSnapshot(),
+    };
+  }
+
+  /** Of a run whose nodes have these states, after so many attempts. */
+  restore(saved: DataSnapshot, status: Uint8Array, attempts: Uint32Array): void {
+    this.territories.restore(saved.territories, attempts);
+    this.result.set(saved.result);
+    for (const [node, workers] of saved.holders) this.holders.set(node, workers);
+    for (const [node, deaths] of saved.deaths) this.deaths.set(node, deaths);
+    for (const [node, breaches] of saved.breaches) this.breaches.set(node, breaches);
+    for (const [type, micros] of saved.times) this.times.set(type, micros);
+    this.isReleased = saved.isReleased;
+    this.readers.fill(0);
+    for (let node = 0; node < status.length; node++)
+      if (!isEnded(status[node] as Status)) this.#read(node, 1);
+    for (const node of this.holders.keys()) this.#judge(node);
+  }
+
+  #forget(node: number, left: Result): void {
+    this.result[node] = left;
+    this.holders.delete(node);
+    this.idle.delete(node);
+  }
+
+  #read(node: number, by: 1 | -1): void {
+    for (const input of this.#graph.inputsOf(node)) {
+      (this.readers[input] as number) += by;
+      this.#judge(input);
+    }
+  }
+
+  #judge(node: number): void {
+    if (this.result[node] === Result.held && !this.isNeeded(node)) this.idle.add(node);
+    else this.idle.delete(node);
+  }
+}
