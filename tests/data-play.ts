@@ -2,7 +2,7 @@
 
 import type { NodeSpec } from "../src/graph/index.ts";
 import type { AttemptFinished, TaskAssigned } from "../src/ledger/index.ts";
-import { Loop, submits, type Told } from "./builders.ts";
+import { type Loop, submits, type Told } from "./builders.ts";
 
 export const MIB = 1024 * 1024;
 
@@ -67,7 +67,10 @@ export class DataPlay {
     };
     this.#of(worker).add(node);
     this.ran.set(worker, (this.ran.get(worker) ?? 0) + 1);
-    this.most = Math.max(this.most, [...this.#has.values()].reduce((sum, { size }) => sum + size, 0));
+    this.most = Math.max(
+      this.most,
+      [...this.#has.values()].reduce((sum, { size }) => sum + size, 0),
+    );
     this.follow(this.loop.turn(this.now, finished));
     this.#begin(worker);
     return true;
@@ -82,7 +85,8 @@ export class DataPlay {
 
   follow(told: Told): Told {
     for (const event of told.events) {
-      if (event.kind === "ChunksFreed") for (const has of this.#has.values()) event.nodes.forEach((node) => has.delete(node));
+      if (event.kind === "ChunksFreed")
+        for (const has of this.#has.values()) for (const node of event.nodes) has.delete(node);
       if (event.kind !== "TaskAssigned") continue;
       const queue = this.#queues.get(event.worker) ?? [];
       queue.push(event);

@@ -1,8 +1,8 @@
 import { speculationTag, taskSpecOf } from "../graph/index.ts";
-import type { LedgerEvent } from "../ledger/index.ts";
+import type { ChunksFreed, LedgerEvent, TaskAssigned } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
-import type { State } from "../scheduler/index.ts";
-import type { About } from "./attachment.ts";
+import { Result, type Run, type State } from "../scheduler/index.ts";
+import type { About, AboutChunk, AboutInput } from "./attachment.ts";
 
 /** Whom an event is about, in the state before it. */
 export function aboutOf(state: State, event: LedgerEvent): About | undefined {
@@ -15,7 +15,42 @@ export function aboutOf(state: State, event: LedgerEvent): About | undefined {
     return { zone, agent, runId, task: undefined };
   }
   if (!("run" in event)) return undefined;
-  return aboutTask(state, event.run, "node" in event ? event.node : -1);
+  if (event.kind === "ChunksFreed") return aboutFreed(state, event);
+  const about = aboutTask(state, event.run, "node" in event ? event.node : -1);
+  return event.kind === "TaskAssigned" ? withInputs(state, event, about) : about;
+}
+
+function aboutFreed(state: State, { run: number, nodes }: ChunksFreed): About {
+  const run = state.run(number);
+  const { zone, agent, id: runId } = run;
+  return { zone, agent, runId, task: undefined, freed: nodes.map((node) => chunkOf(run, node)) };
+}
+
+function withInputs(state: State, { run, node }: TaskAssigned, about: About | undefined): About | undefined {
+  const inputs = inputsOf(state, run, node);
+  return inputs && about?.task ? { ...about, task: { ...about.task, inputs } } : about;
+}
+
+/** What a node gets; undefined where nodes of its run hand nothing to each other. */
+export function inputsOf(state: State, number: number, node: number): readonly AboutInput[] | undefined {
+  const run = state.runs.get(number);
+  const { data, graph } = run ?? {};
+  if (!run || !data || !graph) return undefined;
+  return Array.from(graph.inputsOf(node), (input) => ({
+    ...chunkOf(run, input),
+    node: input,
+    nodeId: graph.idOf(input),
+    taskId: run.taskIdOf(input),
+    isStored: data.result[input] === Result.stored,
+    bytes: run.resultBytes[input] as number,
+  }));
+}
+
+function chunkOf(run: Run, node: number): AboutChunk {
+  return {
+    id: `${run.taskIdOf(node)}:${run.attemptOf(node)}`,
+    workers: run.data?.holders.get(node) ?? [],
+  };
 }
 
 /** Of the node -1 there is no more to say than whose the run is. */

@@ -32,6 +32,24 @@ export interface About {
   readonly runId: string | undefined;
   /** Undefined where an event is about a whole run. */
   readonly task: AboutTask | undefined;
+  /** Results on workers that are freed, and who has them by number. */
+  readonly freed?: readonly AboutChunk[];
+}
+
+/** The result of one attempt, by the id that workers know it by, and who has it. */
+export interface AboutChunk {
+  readonly id: string;
+  readonly workers: readonly number[];
+}
+
+/** A result that a task gets. */
+export interface AboutInput extends AboutChunk {
+  readonly node: number;
+  readonly nodeId: string;
+  readonly taskId: string;
+  /** It is with its task; otherwise it is on the workers, or is being made. */
+  readonly isStored: boolean;
+  readonly bytes: number;
 }
 
 export interface AboutTask {
@@ -39,6 +57,8 @@ export interface AboutTask {
   /** Where it is part of a run. */
   readonly node: string | undefined;
   readonly spec: TaskSpec;
+  /** Where it is given to a worker, of a run whose nodes hand data to each other: what it gets. */
+  readonly inputs?: readonly AboutInput[];
   /** Where it is one of several ways to do what another task asks for. */
   readonly alternative?: AboutAlternative | undefined;
 }

@@ -56,13 +56,17 @@ export class Projection implements Recorder {
   readonly #requeued = new Set<string>();
 
   readonly #onPayload: (id: string, payload: string) => void;
+  /** Told of the results that other nodes may get. */
+  readonly #onResult: (id: string, result: string) => void;
 
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
     onPayload: (id: string, payload: string) => void = () => {},
+    onResult: (id: string, result: string) => void = () => {},
   ) {
     this.#repeats = new Repeats(store);
     this.#onPayload = onPayload;
+    this.#onResult = onResult;
   }
 
   async repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]> {
@@ -102,6 +106,14 @@ export class Projection implements Recorder {
         break;
       case "RunEnded":
         this.#endRun(state.run(event.run).id, event.outcome, now);
+        break;
+      case "NodesRecomputed":
+        for (const node of event.nodes)
+          this.#move(state, event.run, node, {
+            ...QUEUED,
+            attempt: state.run(event.run).attemptOf(node),
+            seq,
+          });
         break;
       case "TasksSkipped":
         for (const node of event.nodes) {
@@ -212,6 +224,8 @@ export class Projection implements Recorder {
       costMicros,
       seq,
     };
+    if (progress.result !== undefined && state.runs.get(run)?.data)
+      this.#onResult(state.tasks(run).taskIdOf(node), progress.result);
     this.#move(state, run, node, progress, this.#unwritten(state, run, node));
   }
 

@@ -30,6 +30,17 @@ export function errorOfTask({ code }: TaskFailed): TaskError | undefined {
         errorCode: code,
         errorMessage: "none of its alternatives is good enough: a person has to look",
       };
+    case "poison":
+      return {
+        errorCode: code,
+        errorMessage: "three workers were lost while they ran it: it is the likely cause",
+      };
+    case "corrupt":
+      return {
+        errorCode: code,
+        errorMessage:
+          "three times its worker did not have the result that it had said it made, or another one",
+      };
     default:
       return undefined;
   }

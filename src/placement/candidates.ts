@@ -63,7 +63,10 @@ export class Candidates {
     const demand = this.#demand as Demand;
     if (worker.held.size >= worker.spec.slots + queue || hasBit(this.set, ordinal)) return;
     const { serves, fitsCpu, fitsMemory } = demand;
-    if (hasBit(fleet.reserved, ordinal) || ![serves, fleet.open, fitsCpu, fitsMemory].every((of) => hasBit(of, ordinal)))
+    if (
+      hasBit(fleet.reserved, ordinal) ||
+      ![serves, fleet.open, fitsCpu, fitsMemory].every((of) => hasBit(of, ordinal))
+    )
       return;
     setBit(this.set, ordinal);
     this.available++;

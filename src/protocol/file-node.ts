@@ -2,6 +2,7 @@ import { canonicalJson, sha256Hex } from "../core/index.ts";
 import { limitsOf, type NodeSpec, type TaskSpec } from "../graph/index.ts";
 import type { Entry } from "./entries.ts";
 import type { Faults, Path } from "./faults.ts";
+import { CALL_KEYS, type Call, readCall } from "./node-data.ts";
 import {
   isMapping,
   isRefusal,
@@ -36,9 +37,9 @@ export interface FileNode {
 /** The type of the tasks that run a command, which no other task may take. */
 const COMMAND = "command";
 
-const NODE_KEYS: readonly string[] = ["id", "run", "task", "needs", ...SETTING_KEYS];
+const NODE_KEYS: readonly string[] = ["id", "run", "task", "needs", "keep", ...CALL_KEYS, ...SETTING_KEYS];
 const COMMAND_KEYS = ["env", "cwd"];
-const TASK_KEYS = ["payload"];
+const TASK_KEYS = ["payload", ...CALL_KEYS];
 
 const KEY_CHARACTERS = 32;
 const MAX_REQUEST_BYTES = 1024 * 1024;
@@ -74,12 +75,15 @@ export class NodeReader {
     } else this.#refuseKeys(map, id, path);
     const own = readSettings(map, path, this.#faults);
     const settings = { ...STANDARD, ...this.#defaults, ...own };
-    const work = isMapping(value) ? this.#work(map, id, path, settings, own) : NOTHING;
+    const call = readCall(map, path, this.#faults);
+    const work = isMapping(value) ? this.#work(map, id, path, settings, own, call) : NOTHING;
     const type = work.kind === "task" ? work.type : COMMAND;
-    const needs = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], [...path, "needs"]) : [];
+    const listed = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], [...path, "needs"]) : [];
     const spec = {
       id,
-      needs,
+      needs: call ? [...new Set([...listed, ...call.inputs])] : listed,
+      ...(call && call.inputs.length > 0 && { inputs: call.inputs }),
+      ...(this.#keeps(map, path) && { keep: true }),
       task: this.#taskSpec(type, settings),
       requestHash: this.#hash(work, id, path),
       done: false,
@@ -110,7 +114,21 @@ export class NodeReader {
     }
   }
 
-  #work(map: Mapping, id: string, path: Path, settings: Settings, own: Partial<Settings>): Work {
+  #keeps(map: Mapping, path: Path): boolean {
+    const { keep = false } = map;
+    if (typeof keep !== "boolean")
+      this.#faults.atValue([...path, "keep"], `keep must be true or false; got ${shown(keep)}`);
+    return keep === true;
+  }
+
+  #work(
+    map: Mapping,
+    id: string,
+    path: Path,
+    settings: Settings,
+    own: Partial<Settings>,
+    call: Call | undefined,
+  ): Work {
     const hasRun = Object.hasOwn(map, "run");
     const hasTask = Object.hasOwn(map, "task");
     if (hasRun && hasTask) {
@@ -132,7 +150,7 @@ export class NodeReader {
           `task must not be "${COMMAND}", which is how commands run; write run: "…"`,
         );
       }
-      return { kind: "task", type, payload: settings.payload };
+      return { kind: "task", type, payload: call?.payload ?? settings.payload };
     }
     return NOTHING;
   }

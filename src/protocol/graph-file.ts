@@ -110,7 +110,16 @@ function readGraph(
     return undefined;
   }
   reportGraphProblems(nodes, entries, faults);
-  return { name: isRefusal(name) ? "" : name, nodes };
+  return { name: isRefusal(name) ? "" : name, nodes: keepEnds(nodes) };
+}
+
+/** Where nodes hand data to each other and none is said to be kept, those are that nobody needs. */
+function keepEnds(nodes: readonly FileNode[]): readonly FileNode[] {
+  if (!nodes.some(({ spec }) => spec.inputs) || nodes.some(({ spec }) => spec.keep)) return nodes;
+  const needed = new Set(nodes.flatMap(({ spec }) => spec.needs));
+  return nodes.map((node) =>
+    needed.has(node.spec.id) ? node : { ...node, spec: { ...node.spec, keep: true } },
+  );
 }
 
 function baseName(fileName: string): string {

@@ -114,7 +114,6 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ["cmd", "run"],
   ["script", "run"],
   ["type", "task"],
-  ["args", "payload"],
   ["params", "payload"],
   ["environment", "env"],
   ["working_directory", "cwd"],

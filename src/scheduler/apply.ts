@@ -16,7 +16,15 @@ import type {
 import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
 import { CostWindow, type Limit } from "../queue/index.ts";
 import { exhaust, recharge } from "./charges.ts";
-import { isExcused, lacksInputs, loseChunk, loseData, makeReady, noteResult, recompute } from "./data-events.ts";
+import {
+  isExcused,
+  lacksInputs,
+  loseChunk,
+  loseData,
+  makeReady,
+  noteResult,
+  recompute,
+} from "./data-events.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";

@@ -198,16 +198,16 @@ test("[Q-03] a task's status moves only as its table says", () => {
     return `${from}: ${to.join(", ")}`;
   });
   expect(moves).toEqual([
-    "waiting: ready, cancelled, skipped",
+    "waiting: ready, failed, cancelled, skipped",
     "held: cancelled, skipped",
-    "ready: assigned, failed, cancelled, speculating",
-    "delayed: assigned, failed, cancelled, speculating",
+    "ready: waiting, assigned, failed, cancelled, speculating",
+    "delayed: waiting, assigned, failed, cancelled, speculating",
     "assigned: running, cancelling, settling, completed",
     "running: cancelling, settling, completed",
     "cancelling: settlingCancel, completed",
-    "settling: delayed, failed, cancelled",
+    "settling: waiting, delayed, failed, cancelled",
     "settlingCancel: cancelled",
-    "completed: ",
+    "completed: waiting",
     "failed: ",
     "cancelled: ",
     "skipped: ",

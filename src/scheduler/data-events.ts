@@ -61,7 +61,11 @@ export function recompute(state: State, { run: number, nodes }: NodesRecomputed,
   }
   const { dependencies, dependents } = run.graph;
   for (const node of nodes) {
-    for (let edge = dependencies.start[node] as number; edge < (dependencies.start[node + 1] as number); edge++) {
+    for (
+      let edge = dependencies.start[node] as number;
+      edge < (dependencies.start[node + 1] as number);
+      edge++
+    ) {
       if (again.has(dependencies.targets[edge] as number)) run.block(node);
     }
     for (let edge = dependents.start[node] as number; edge < (dependents.start[node + 1] as number); edge++) {

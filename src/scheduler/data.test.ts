@@ -62,7 +62,12 @@ describe("[D-09] results on workers are freed when no unfinished node needs them
 });
 
 describe("[D-10] what was lost with a worker is made again, and only what is needed", () => {
-  const CHAIN = [aNode("a"), aNode("b", { inputs: ["a"] }), aNode("c", { inputs: ["b"] }), aNode("d", { inputs: ["c"] })];
+  const CHAIN = [
+    aNode("a"),
+    aNode("b", { inputs: ["a"] }),
+    aNode("c", { inputs: ["b"] }),
+    aNode("d", { inputs: ["c"] }),
+  ];
 
   test("the lost result and, of what led to it, what was freed", () => {
     const loop = new Loop();
@@ -73,7 +78,9 @@ describe("[D-10] what was lost with a worker is made again, and only what is nee
     const worker = loop.run("r").workerOf(2);
     const lost = loop.turn(5, { kind: "WorkerLost", worker, code: "lease" });
     // The reader of c ran on the same worker, and goes back to waiting for it.
-    expect((lost.events.find(({ kind }) => kind === "NodesRecomputed") as NodesRecomputed).nodes).toEqual([0, 1, 2]);
+    expect((lost.events.find(({ kind }) => kind === "NodesRecomputed") as NodesRecomputed).nodes).toEqual([
+      0, 1, 2,
+    ]);
     expect(loop.status("r", "d")).toBe("waiting");
     expect(told(lost, "TaskAssigned")).toEqual(["TaskAssigned a#2 w2"]);
     for (const node of ["a", "b", "c", "d"]) loop.turn(6, held(loop, node));
@@ -101,7 +108,11 @@ describe("[D-10] what was lost with a worker is made again, and only what is nee
     const loses = { kind: "ChunkLost", run: 0, node: 0, worker: 0 } as const;
     for (let time = 1; time <= 3; time++) {
       loop.turn(2 * time, held(loop, "a"));
-      const lost = loop.turn(2 * time + 1, { ...loop.attempt("r", "b"), kind: "AttemptLost", startedAt: -1 }, loses);
+      const lost = loop.turn(
+        2 * time + 1,
+        { ...loop.attempt("r", "b"), kind: "AttemptLost", startedAt: -1 },
+        loses,
+      );
       if (time < 3) expect(told(lost, "TaskAssigned a", "NodesRecomputed")).toHaveLength(2);
     }
     expect([loop.status("r", "a"), loop.status("r", "b")]).toEqual(["failed", "skipped"]);
@@ -156,7 +167,9 @@ const SHAPES = {
 };
 
 describe("[D-05] nodes run where their data is, and what is used together is made together", () => {
-  const cases = Object.keys(SHAPES).flatMap((shape) => [1, 2, 3].map((seed) => ({ shape: shape as keyof typeof SHAPES, seed })));
+  const cases = Object.keys(SHAPES).flatMap((shape) =>
+    [1, 2, 3].map((seed) => ({ shape: shape as keyof typeof SHAPES, seed })),
+  );
   test.for(cases)("$shape pairs of 200 results of 1 MiB on two workers, seed $seed", ({ shape, seed }) => {
     for (const tookMs of [() => 1, () => 20, (node: number) => 10 + ((node * 7919 + seed) % 21)]) {
       const loop = new Loop({ fairShare: null, maxQueuePerWorker: 0 });
@@ -174,7 +187,10 @@ describe("[D-05] nodes run where their data is, and what is used together is mad
 });
 
 describe("any run with data, and workers that are lost", () => {
-  const dag = fc.array(fc.tuple(fc.array(fc.nat(), { maxLength: 3 }), fc.boolean()), { minLength: 1, maxLength: 25 });
+  const dag = fc.array(fc.tuple(fc.array(fc.nat(), { maxLength: 3 }), fc.boolean()), {
+    minLength: 1,
+    maxLength: 25,
+  });
   const plays = fc.record({
     dag,
     slots: fc.constantFrom(1, 2),
@@ -220,7 +236,9 @@ function expectMinimal(loop: Loop, { events }: Told): void {
       const readers = [...targets.subarray(start[node], start[node + 1])].filter((reader) =>
         graph.inputsOf(reader).includes(node),
       );
-      const isRead = readers.some((reader) => again.has(reader) || (status[reader] as number) < Status.completed);
+      const isRead = readers.some(
+        (reader) => again.has(reader) || (status[reader] as number) < Status.completed,
+      );
       expect(isRead || data?.isNeeded(node)).toBe(true);
     }
   }

@@ -21,8 +21,8 @@ import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { inputsOnWorkers, localityOf } from "./locality.ts";
 import { type Offer, offerOf, tasksOf } from "./offer.ts";
-import type { Run } from "./run.ts";
 import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
+import type { Run } from "./run.ts";
 import { speculationFor } from "./speculated.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
@@ -181,7 +181,12 @@ function chooseFor(state: State, tasks: Tasks, node: number): Chosen {
   return { ...choice, rejected };
 }
 
-function assign(emit: Emit, tasks: Tasks, node: number, { worker, reason, runnerUp, rejected }: Chosen): void {
+function assign(
+  emit: Emit,
+  tasks: Tasks,
+  node: number,
+  { worker, reason, runnerUp, rejected }: Chosen,
+): void {
   emit({
     kind: "TaskAssigned",
     run: tasks.number,

@@ -95,7 +95,7 @@ function payloadOf(state: State, event: LedgerEvent, task: OfTask | undefined, s
     : {};
   if (event.kind !== "TaskAssigned") {
     const { run: _, node: __, ...rest } = withoutKind(state, event);
-    return { ...named, ...rest, ...skippedNodes(state, event) };
+    return { ...named, ...rest, ...namedNodes(state, event) };
   }
   const workerId = state.worker(event.worker).id;
   return {
@@ -109,8 +109,8 @@ function payloadOf(state: State, event: LedgerEvent, task: OfTask | undefined, s
   };
 }
 
-function skippedNodes(state: State, event: LedgerEvent): { readonly nodes?: readonly string[] } {
-  if (event.kind !== "TasksSkipped") return {};
+function namedNodes(state: State, event: LedgerEvent): { readonly nodes?: readonly string[] } {
+  if (!("nodes" in event)) return {};
   const { graph } = state.run(event.run);
   return { nodes: event.nodes.map((node) => graph.idOf(node)) };
 }
@@ -153,6 +153,8 @@ const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
   TaskCancelled: "cancel/waiting",
   CancelSignalled: "cancel/placed",
   TasksSkipped: "dependencies/failed",
+  ChunksFreed: "data/free",
+  NodesRecomputed: "data/recompute",
   ReservationMade: "place/reserve",
   RoomReserved: "admit/reserve",
   RunEnded: "run/end",

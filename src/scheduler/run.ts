@@ -65,6 +65,7 @@ export class Run implements Tasks {
   /** What has not ended and waits for no other node. The longest chain that remains begins with one of these. */
   readonly #front: IndexHeap;
   readonly #frontPlaces: Int32Array;
+  #nodesByTask: ReadonlyMap<string, number> | undefined;
   /** The length of the longest chain that remained when the last turn was decided. */
   #criticalMs = -1;
 
@@ -156,6 +157,12 @@ export class Run implements Tasks {
 
   taskIdOf(node: number): string {
     return taskIdOf(this.id, this.graph.idOf(node));
+  }
+
+  /** The node whose task has that id. */
+  nodeOfTask(taskId: string): number | undefined {
+    this.#nodesByTask ??= new Map(Array.from(this.status, (_, node) => [this.taskIdOf(node), node]));
+    return this.#nodesByTask.get(taskId);
   }
 
   agentOf(): string {

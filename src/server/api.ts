@@ -2,6 +2,7 @@ import type { BudgetPart, Priority, SpeculationCause, TaskBudget } from "../grap
 import type { VoteTaken } from "../ledger/index.ts";
 import type {
   Ack,
+  ChunkHandle,
   GraphFile,
   Heartbeat,
   LogEntry,
@@ -53,6 +54,9 @@ export interface Api {
   runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined>;
   runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>>;
   cancelRun(caller: Caller, id: string): Promise<boolean>;
+  nodeResult(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined>;
+  /** Frees what workers keep of its results. False: there was nothing to release, or nothing that the caller may see. */
+  releaseRun(caller: Caller, id: string): Promise<boolean>;
 
   workers(caller: Caller): Promise<readonly WorkerView[]>;
   drainWorker(caller: Caller, id: string): Promise<boolean>;
@@ -70,6 +74,21 @@ export interface Api {
   /** What happens, from an opaque id on, or from now; ends with the signal. Only what the caller may see. */
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
+
+/** Where the result of a node is. */
+export type NodeResult =
+  /** JSON text. */
+  | { readonly is: "stored"; readonly result: string }
+  /** To be fetched by whoever shows the token, best first. */
+  | {
+      readonly is: "held";
+      readonly handle: ChunkHandle;
+      readonly from: readonly string[];
+      readonly token: string;
+    }
+  | { readonly is: "not-completed"; readonly status: RowStatus; readonly error: string }
+  /** Nobody needed it any more, or it was lost after its run had ended. */
+  | { readonly is: "gone" };
 
 export const SCOPES = ["submit", "read", "work", "admin", "operator"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -390,6 +409,8 @@ export interface WorkerSession {
   heartbeat(heartbeat: Heartbeat): void;
   log(entries: readonly LogEntry[]): void;
   progress(progress: Progress): void;
+  /** What the worker holds: it is told what nobody needs. */
+  chunks(ids: readonly string[]): void;
   drain(): Promise<void>;
   leave(): Promise<void>;
   /** Resolves as soon as there is something to bring, or when the time is over. */

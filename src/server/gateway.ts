@@ -1,4 +1,4 @@
-import type { Answer, Driver, Fact } from "../driver/index.ts";
+import type { AboutChunk, Answer, Driver, Fact } from "../driver/index.ts";
 import type { Worker, WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
@@ -12,10 +12,12 @@ import type {
 import type { State } from "../scheduler/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
+import { type DataTerms, isHolding, lossesOf, lostInputs, resultsNeededBy } from "./data-terms.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
 import { exhaustionOf, rechargeOn } from "./recharges.ts";
+import type { Results } from "./results.ts";
 import type { Traces } from "./traces.ts";
 import { type GivenUp, Watchdog } from "./watchdog.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
@@ -25,6 +27,8 @@ export interface GatewayOptions {
   readonly driver: Driver;
   readonly store: Pick<ServiceStore, "appendLogs">;
   readonly payloads: Payloads;
+  readonly results: Results;
+  readonly data: DataTerms;
   /** The time of day, as the driver sees it. */
   readonly clock: () => number;
   /** A worker that is silent for this long is lost. */
@@ -39,6 +43,7 @@ export interface GatewayOptions {
   readonly onFenced?: () => void;
 }
 
+const NO_RESULTS: ReadonlyMap<string, string> = new Map();
 const ACCEPTED: Ack = { accepted: true };
 const UNKNOWN: Ack = { accepted: false, code: "unknown" };
 
@@ -118,6 +123,9 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         case "TaskRecharged":
           if (taskId !== undefined) this.#recharge(taskId);
           break;
+        case "ChunksFreed":
+          this.#free(about?.freed ?? []);
+          break;
         case "DrainRequested":
           this.#sessions.get(event.worker)?.askToDrain();
           break;
@@ -166,6 +174,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const names = { workerId: spec.id, token: spec.endpoint, keyId: caller.keyId };
     const session = new Session(this, names, number, sink);
     this.#sessions.set(number, session);
+    this.#options.data.note(number, spec.id, registration.data_url);
     const { missing, cancelling } = this.#compare(number, heartbeat);
     this.heartbeat(session, heartbeat);
     // After the answer to the registration, which the transport sends first.
@@ -191,18 +200,21 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const { driver, clock, maxResultBytes } = this.#options;
     const now = clock();
     const acks = new Array<Ack>(reports.length).fill(UNKNOWN);
-    const stimuli: ReturnType<typeof reportStimulus>[] = [];
+    const stimuli: Parameters<Driver["submitAll"]>[0][number][] = [];
+    /** By stimulus, the report that it is the answer to. */
     const places: number[] = [];
     for (let at = 0; at < reports.length; at++) {
       const report = reports[at] as Report;
       const task = this.#placed.known(report.task);
       if (!task || !this.#mayReport(session, task, report.attempt)) continue;
-      stimuli.push(reportStimulus(task, report, now, maxResultBytes));
-      places.push(at);
+      for (const stimulus of lossesOf(driver.state, task, report)) stimuli.push({ stimulus });
+      places[stimuli.length] = at;
+      stimuli.push(lostInputs(task, report) ?? reportStimulus(task, report, now, maxResultBytes));
     }
     const answers = await driver.submitAll(stimuli);
-    for (let index = 0; index < places.length; index++)
-      acks[places[index] as number] = ackOf(answers[index] as Answer);
+    places.forEach((at, index) => {
+      acks[at] = ackOf(answers[index] as Answer);
+    });
     for (const { accepted } of acks) if (!accepted) this.#options.onFenced?.();
     return acks;
   }
@@ -310,16 +322,19 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   /** While the store cannot be read, assignments wait: they are committed and stay so. */
   async #sendAssignments(tasks: readonly PlacedTask[]): Promise<void> {
-    const { payloads, warn } = this.#options;
+    const { payloads, results, data, warn } = this.#options;
     const ids = tasks.map(payloadIdOf);
+    const needed = resultsNeededBy(tasks);
     try {
       const known = payloads.atHand(ids) ?? (await payloads.of(ids));
+      const made = needed.length === 0 ? NO_RESULTS : (results.atHand(needed) ?? (await results.of(needed)));
       const byWorker = new Map<number, Assignment[]>();
       for (const task of tasks) {
         // It ended meanwhile, or was given to another.
         if (this.#placed.live(task.id) !== task) continue;
         const id = payloadIdOf(task);
-        const assignment = this.#traced(assignmentOf(task, known.get(id)), id);
+        const plain = assignmentOf(task, known.get(id));
+        const assignment = this.#traced(task.inputs ? { ...plain, data: data.of(task, made) } : plain, id);
         if (byWorker.get(task.worker)?.push(assignment) === undefined)
           byWorker.set(task.worker, [assignment]);
       }
@@ -328,6 +343,22 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       warn(`assignments wait: ${(error as Error).message}`);
       setTimeout(() => void this.#sendAssignments(tasks), RETRY_PAYLOADS_MS).unref();
     }
+  }
+
+  #free(chunks: readonly AboutChunk[]): void {
+    const byWorker = new Map<number, string[]>();
+    for (const { id, workers } of chunks) {
+      for (const worker of workers)
+        if (byWorker.get(worker)?.push(id) === undefined) byWorker.set(worker, [id]);
+    }
+    for (const [worker, ids] of byWorker) this.#sessions.get(worker)?.free(ids);
+  }
+
+  /** A worker says what it holds: what nobody needs it need not keep. */
+  chunks(session: Session, ids: readonly string[]): void {
+    this.#touch(session);
+    const unneeded = ids.filter((id) => !isHolding(this.#options.driver.state, session.number, id));
+    if (unneeded.length > 0) session.free(unneeded);
   }
 
   #traced(assignment: Assignment, id: string): Assignment {

@@ -26,10 +26,11 @@ export class MeteredProjection extends Projection {
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
     onPayload: (id: string, payload: string) => void,
+    onResult: (id: string, result: string) => void,
     instruments: Instruments | undefined,
     recent: RecentActivity,
   ) {
-    super(store, onPayload);
+    super(store, onPayload, onResult);
     this.#instruments = instruments;
     this.#recent = recent;
   }

@@ -7,6 +7,7 @@ import type { Retention, ServiceStore } from "../store/index.ts";
 import { addSpan } from "../telemetry/index.ts";
 import { type WebhookSettings, Webhooks } from "../webhooks/index.ts";
 import type { Api } from "./api.ts";
+import { DataTerms } from "./data-terms.ts";
 import { EventStream } from "./event-stream.ts";
 import { LastAssignments } from "./explanation.ts";
 import { Gateway } from "./gateway.ts";
@@ -15,6 +16,7 @@ import { Intake } from "./intake.ts";
 import { MeteredProjection } from "./meter.ts";
 import { Payloads } from "./payloads.ts";
 import { RecentActivity } from "./recent-activity.ts";
+import { Results } from "./results.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
@@ -91,9 +93,11 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const recent = new RecentActivity();
   const traces = new Traces();
   const payloads = new Payloads(store, (id, settings) => traces.keepFrom(id, settings));
+  const results = new Results(store);
   const projection = new MeteredProjection(
     store,
     (id, payload) => payloads.keep(id, payload),
+    (id, result) => results.keep(id, result),
     instruments,
     recent,
   );
@@ -129,7 +133,19 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const stream = new EventStream(new StreamIds(secret), driver.state.seq, driver.state, remembered);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
-  const gateway = new Gateway({ driver, store, payloads, clock, ...terms, warn, onFenced, traces });
+  const data = new DataTerms(await store.setting("data-secret", () => crypto.randomUUID()));
+  const gateway = new Gateway({
+    driver,
+    store,
+    payloads,
+    results,
+    data,
+    clock,
+    ...terms,
+    warn,
+    onFenced,
+    traces,
+  });
   const assignments = new LastAssignments(remembered);
   const webhooks = await Webhooks.open({
     store: store.webhooks,
@@ -139,7 +155,17 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     now: clock,
     warn,
   });
-  const service = new Service({ driver, store, gateway, stream, assignments, recent, webhooks, traces });
+  const service = new Service({
+    driver,
+    store,
+    gateway,
+    stream,
+    assignments,
+    recent,
+    webhooks,
+    traces,
+    data,
+  });
   effects.push(
     (facts) => assignments.follow(facts),
     (facts) => traces.follow(facts),

@@ -1,5 +1,5 @@
 import { RecentMap } from "../core/index.ts";
-import { type AboutAlternative, aboutTask, type Fact } from "../driver/index.ts";
+import { type AboutAlternative, type AboutInput, aboutTask, type Fact, inputsOf } from "../driver/index.ts";
 import type { TaskSpec } from "../graph/index.ts";
 import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
@@ -18,6 +18,8 @@ export interface PlacedTask {
   readonly runId: string | undefined;
   readonly nodeId: string | undefined;
   readonly alternative: AboutAlternative | undefined;
+  /** What it gets from other nodes; undefined where those of its run hand nothing to each other. */
+  readonly inputs: readonly AboutInput[] | undefined;
 }
 
 /** Ended tasks that are remembered, so that late reports about them are recorded by their numbers. */
@@ -41,7 +43,9 @@ export class PlacedTasks {
     const { zone, agent, runId } = about;
     const { id, spec, node: nodeId, alternative } = about.task;
     const [attempt, worker] = [tasks.attemptOf(node), tasks.workerOf(node)];
-    this.#live.set(id, { id, run, node, attempt, worker, zone, agent, spec, runId, nodeId, alternative });
+    const inputs = inputsOf(state, run, node);
+    const place = { id, run, node, attempt, worker, zone, agent };
+    this.#live.set(id, { ...place, spec, runId, nodeId, alternative, inputs });
   }
 
   /** Those that were told to stop. */
@@ -73,8 +77,9 @@ export class PlacedTasks {
       case "TaskAssigned": {
         const { run, node, attempt, worker } = event;
         const { zone, agent, runId } = about;
-        const { spec, node: nodeId, alternative } = task;
-        this.#live.set(id, { id, run, node, attempt, worker, zone, agent, spec, runId, nodeId, alternative });
+        const { spec, node: nodeId, alternative, inputs } = task;
+        const place = { id, run, node, attempt, worker, zone, agent };
+        this.#live.set(id, { ...place, spec, runId, nodeId, alternative, inputs });
         break;
       }
       case "AttemptFinished":

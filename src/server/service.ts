@@ -25,6 +25,7 @@ import type {
   LimitView,
   ListFilter,
   Metrics,
+  NodeResult,
   Overview,
   Page,
   Refusal,
@@ -38,6 +39,7 @@ import type {
   TaskView,
   WorkerView,
 } from "./api.ts";
+import type { DataTerms } from "./data-terms.ts";
 import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
@@ -52,6 +54,7 @@ import {
   speculationOf,
   tierOf,
 } from "./live-task.ts";
+import { NodeResults } from "./node-results.ts";
 import { overviewOf } from "./overview.ts";
 import { Paced } from "./paced.ts";
 import type { RecentActivity } from "./recent-activity.ts";
@@ -73,6 +76,7 @@ export interface ServiceOptions {
   readonly recent: RecentActivity;
   readonly webhooks: Pick<Webhooks, "follow">;
   readonly traces: Traces;
+  readonly data: DataTerms;
 }
 
 /** How often a task is looked at whose row and state do not agree. */
@@ -91,11 +95,12 @@ export class Service implements Api {
   readonly #ended = new EndedTasks();
   readonly #counted = new Paced<Census>();
   readonly #plans = new SharedPlans<RunPlanView>(() => performance.now());
+  readonly #results: NodeResults;
   readonly #lists: TaskLists;
   readonly #submissions: Submissions;
 
   constructor(options: ServiceOptions) {
-    const { driver, store, gateway, stream, assignments, recent, webhooks, traces } = options;
+    const { driver, store, gateway, stream, assignments, recent, webhooks, traces, data } = options;
     this.#driver = driver;
     this.#store = store;
     this.#gateway = gateway;
@@ -104,6 +109,7 @@ export class Service implements Api {
     this.#recent = recent;
     this.#webhooks = webhooks;
     this.#traces = traces;
+    this.#results = new NodeResults(driver, store, data);
     this.#lists = new TaskLists(driver, store);
     this.#submissions = new Submissions(driver, traces, (caller, id) => this.task(caller, id));
   }
@@ -287,6 +293,14 @@ export class Service implements Api {
     });
     if (run === undefined) return false;
     return (await this.#driver.submit({ kind: "CancelRequested", run, node: -1 })).accepted;
+  }
+
+  nodeResult(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined> {
+    return this.#results.of(caller, runId, nodeId);
+  }
+
+  releaseRun(caller: Caller, id: string): Promise<boolean> {
+    return this.#results.release(caller, id);
   }
 
   workers(caller: Caller): Promise<readonly WorkerView[]> {

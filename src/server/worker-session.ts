@@ -19,6 +19,7 @@ export interface SessionHost {
   heartbeat(session: Session, heartbeat: Heartbeat): void;
   log(session: Session, entries: readonly LogEntry[]): void;
   progress(session: Session, progress: Progress): void;
+  chunks(session: Session, ids: readonly string[]): void;
   drain(session: Session): Promise<void>;
   leave(session: Session): Promise<void>;
   disconnected(session: Session): void;
@@ -34,6 +35,9 @@ export interface AttemptName {
 export function attemptKey({ task, attempt }: AttemptName): string {
   return `${task}#${attempt}`;
 }
+
+/** Ids in one message. */
+const MAX_FREED = 1000;
 
 /** A worker that still lists what it was told to stop may not have heard it. */
 const CANCEL_AGAIN_MS = 2000;
@@ -65,6 +69,7 @@ export class Session implements WorkerSession {
   #broughtCancels = new Map<string, { readonly attempt: AttemptName; readonly atMs: number }>();
   #recharges = new Map<string, Recharge>();
   #hasNewRecharge = false;
+  #freed: string[] = [];
   #polls = 0;
   #drain = false;
   #saidDrain = false;
@@ -115,6 +120,15 @@ export class Session implements WorkerSession {
     this.#wake();
   }
 
+  /** An answer to a poll that is lost leaves them there until the worker comes anew. */
+  free(ids: readonly string[]): void {
+    for (let from = 0; from < ids.length; from += MAX_FREED) {
+      const chunks = ids.slice(from, from + MAX_FREED);
+      if (!this.#send({ type: "free", chunks })) this.#freed.push(...chunks);
+    }
+    if (this.#freed.length > 0) this.#wake();
+  }
+
   askToDrain(): void {
     if (this.#send({ type: "drain" })) return;
     this.#drain = true;
@@ -144,6 +158,10 @@ export class Session implements WorkerSession {
     this.#host.progress(this, progress);
   }
 
+  chunks(ids: readonly string[]): void {
+    this.#host.chunks(this, ids);
+  }
+
   drain(): Promise<void> {
     return this.#host.drain(this);
   }
@@ -168,6 +186,7 @@ export class Session implements WorkerSession {
       assignments,
       cancel: [...this.#cancels.values()],
       ...(recharge.length > 0 && { recharge }),
+      ...(this.#freed.length > 0 && { free: this.#freed.splice(0, MAX_FREED) }),
       drain: this.#drain,
     };
     // It is in every answer from now on, in case one is lost; but it is news only once.
@@ -187,7 +206,7 @@ export class Session implements WorkerSession {
   }
 
   get #hasNews(): boolean {
-    const isAsked = this.#hasNewRecharge || (this.#drain && !this.#saidDrain);
+    const isAsked = this.#hasNewRecharge || this.#freed.length > 0 || (this.#drain && !this.#saidDrain);
     return this.#waiting.size > 0 || this.#cancels.size > 0 || isAsked;
   }
 

@@ -12,8 +12,9 @@ import {
 } from "../graph/index.ts";
 import type { Input, Report as ReportEvent } from "../ledger/index.ts";
 import type { Worker, WorkerSpec } from "../placement/index.ts";
-import type { Assignment, Registration, Report } from "../protocol/index.ts";
+import type { Assignment, ChunkHandle, Registration, Report } from "../protocol/index.ts";
 import { type State, UNASSESSED_PERMILLE } from "../scheduler/index.ts";
+import { heldResult } from "./data-terms.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import { apart, withTypes } from "./task-types.ts";
 
@@ -23,7 +24,7 @@ interface ReportStimulus {
 }
 
 export function reportStimulus(
-  { run, node, spec }: PlacedTask,
+  { run, node, spec, inputs }: PlacedTask,
   report: Report,
   now: number,
   maxResultBytes: number,
@@ -33,7 +34,13 @@ export function reportStimulus(
   switch (report.type) {
     case "finished":
       return metered(
-        assessed(finishedStimulus(of, report.result, costMicros, maxResultBytes), report, spec.risk),
+        assessed(
+          inputs && report.chunk && report.result === undefined
+            ? heldStimulus(of, report.chunk, costMicros)
+            : finishedStimulus(of, report.result, costMicros, maxResultBytes),
+          report,
+          spec.risk,
+        ),
         report,
       );
     case "failed": {
@@ -111,6 +118,19 @@ function finishedStimulus(
   return {
     stimulus: { kind: "AttemptFinished", ...of, resultHash, resultBytes, ...cost },
     attached: { type: "result", result },
+  };
+}
+
+/** A result that stays on its worker. */
+function heldStimulus(
+  of: { run: number; node: number; attempt: number; startedAt: number },
+  chunk: ChunkHandle,
+  costMicros: number,
+): ReportStimulus {
+  const { sha256: resultHash, bytes: resultBytes } = chunk;
+  return {
+    stimulus: { kind: "AttemptFinished", ...of, resultHash, resultBytes, costMicros, held: true },
+    attached: { type: "result", result: heldResult(chunk) },
   };
 }
 

@@ -118,6 +118,8 @@ export interface ServiceStore extends Store, Leading {
   keyed(keys: readonly IdempotencyKey[]): Promise<readonly KeyedTask[]>;
   /** One query for all of them; by id. */
   payloads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPayload>>;
+  /** One query for all of them: of completed tasks the results, as JSON texts by id. */
+  results(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   task(id: string): Promise<TaskRow | undefined>;
   /** Newest first, after the cursor. */
   tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): Promise<readonly TaskLine[]>;

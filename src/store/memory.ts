@@ -122,6 +122,11 @@ export class MemoryStore implements ServiceStore {
     return this.#rows.payloads(ids);
   }
 
+  async results(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const results = ids.map((id) => [id, this.#rows.task(id)?.result] as const);
+    return new Map(results.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
+  }
+
   async task(id: string): Promise<TaskRow | undefined> {
     return this.#rows.task(id);
   }

@@ -30,7 +30,8 @@ export function describeReason(reason: Reason): string {
       return AFFINITY[reason.because];
     case "DataAffinity": {
       const { heldBytes, movedBytes, waitMicros, leadMicros } = reason;
-      const moved = movedBytes === 0 ? "nothing has to be brought" : `${formatBytes(movedBytes)} have to be brought`;
+      const moved =
+        movedBytes === 0 ? "nothing has to be brought" : `${formatBytes(movedBytes)} have to be brought`;
       const wait = waitMicros === 0 ? "" : `, and a wait of ${formatMs(Math.ceil(waitMicros / 1000))}`;
       return `it holds ${formatBytes(heldBytes)} of the inputs and ${moved}${wait}: better than the next by ${formatMs(Math.ceil(leadMicros / 1000))}`;
     }

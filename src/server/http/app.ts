@@ -25,6 +25,7 @@ import { Instruments } from "./metrics.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { docsRoutes, useOpenApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
+import { resultRoutes } from "./result-routes.ts";
 import {
   type App,
   type ClusterControl,
@@ -159,6 +160,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   taskListRoute(scope, edge);
   queueRoutes(scope, edge);
   runRoutes(scope, edge);
+  resultRoutes(scope, edge);
   eventRoutes(scope, edge);
   scheduleRoutes(scope, edge);
   adminRoutes(scope, edge);

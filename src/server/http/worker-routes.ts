@@ -91,13 +91,11 @@ function workRoutes(app: App, { gateway, closing }: Edge): void {
       },
     },
     async (request, reply) => {
-      const { session, heartbeat } = request.body;
+      const { session: name, heartbeat, chunks = [] } = request.body;
       const { wait = 0 } = request.query;
-      return await sessionOf(gateway, request, request.params.id, session).poll(
-        heartbeat,
-        wait * 1000,
-        signalOf(reply.raw, closing),
-      );
+      const session = sessionOf(gateway, request, request.params.id, name);
+      session.chunks(chunks);
+      return await session.poll(heartbeat, wait * 1000, signalOf(reply.raw, closing));
     },
   );
 

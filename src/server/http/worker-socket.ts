@@ -206,6 +206,7 @@ class Connection {
         session.progress(storableProgress(message.progress));
         break;
       case "chunks":
+        session.chunks(message.chunks);
         break;
       case "drain":
         await session.drain();

@@ -195,6 +195,12 @@ export class PostgresStore implements ServiceStore {
     );
   }
 
+  async results(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#reader.rows<{ id: string; result: string }>("results", [ids]);
+    return new Map(rows.map(({ id, result }) => [id, result]));
+  }
+
   async task(id: string): Promise<TaskRow | undefined> {
     const [record] = await this.#reader.rows<TaskRecord>("task", [id]);
     return record && taskFrom(record);

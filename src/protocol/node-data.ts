@@ -1,0 +1,90 @@
+import type { Faults, Path } from "./faults.ts";
+import { isMapping, isRefusal, type Mapping, parseName } from "./node-settings.ts";
+import { shown } from "./units.ts";
+
+/** What the function of a node is called with. Results of other nodes stand as `{"$input": k}`, k-th of `inputs`. */
+export interface Call {
+  readonly payload: { readonly args: readonly unknown[]; readonly inputs: Mapping };
+  /** Ids of the nodes whose results it gets, in the order in which they are first named. */
+  readonly inputs: readonly string[];
+}
+
+export const CALL_KEYS: readonly string[] = ["args", "inputs"];
+
+/** Deeper than any file that is read. */
+const MAX_DEPTH = 90;
+
+/** Undefined: the node is not called with arguments, but gets its payload as it is. */
+export function readCall(map: Mapping, path: Path, faults: Faults): Call | undefined {
+  if (!CALL_KEYS.some((key) => Object.hasOwn(map, key))) return undefined;
+  if (Object.hasOwn(map, "payload"))
+    faults.atKey([...path, "payload"], "payload does not go with args or inputs; move it into one of them");
+  const reader = new ArgumentReader(faults);
+  const { args = [], inputs = {} } = map;
+  if (!Array.isArray(args))
+    faults.atValue([...path, "args"], `args must be a list such as [1, {node: fetch}]; got ${shown(args)}`);
+  if (!isMapping(inputs))
+    faults.atValue(
+      [...path, "inputs"],
+      `inputs must be a map such as {x: {node: fetch}}; got ${shown(inputs)}`,
+    );
+  const payload = {
+    args: Array.isArray(args) ? args.map((value, at) => reader.read(value, [...path, "args", at])) : [],
+    inputs: isMapping(inputs) ? reader.readMap(inputs, [...path, "inputs"]) : {},
+  };
+  return { payload, inputs: reader.inputs };
+}
+
+class ArgumentReader {
+  readonly #faults: Faults;
+  readonly #places = new Map<string, number>();
+
+  constructor(faults: Faults) {
+    this.#faults = faults;
+  }
+
+  get inputs(): readonly string[] {
+    return [...this.#places.keys()];
+  }
+
+  read(value: unknown, path: Path, depth = 0): unknown {
+    if (depth > MAX_DEPTH) {
+      this.#faults.atValue(path, `an argument must not be nested more than ${MAX_DEPTH} deep`);
+      return null;
+    }
+    if (Array.isArray(value)) return value.map((item, at) => this.read(item, [...path, at], depth + 1));
+    if (!isMapping(value)) return value;
+    const keys = Object.keys(value);
+    const [only] = keys;
+    if (keys.length === 1 && only === "node") return this.#input(value["node"], [...path, "node"]);
+    if (keys.length === 1 && only === "nodes") return this.#list(value["nodes"], [...path, "nodes"]);
+    if (keys.length === 1 && only === "value") return value["value"];
+    return this.readMap(value, path, depth);
+  }
+
+  readMap(map: Mapping, path: Path, depth = 0): Mapping {
+    if (Object.hasOwn(map, "$input"))
+      this.#faults.atKey([...path, "$input"], '"$input" is no name for an argument; choose another');
+    const entries = Object.entries(map).map(
+      ([key, value]) => [key, this.read(value, [...path, key], depth + 1)] as const,
+    );
+    return Object.fromEntries(entries);
+  }
+
+  #list(value: unknown, path: Path): unknown[] {
+    if (Array.isArray(value)) return value.map((item, at) => this.#input(item, [...path, at]));
+    this.#faults.atValue(path, `nodes must be a list of ids such as [fetch, clean]; got ${shown(value)}`);
+    return [];
+  }
+
+  #input(value: unknown, path: Path): { readonly $input: number } {
+    const id = parseName(value);
+    if (isRefusal(id)) {
+      this.#faults.atValue(path, `node ${id.refusal}; to pass such a map itself, write {value: …}`);
+      return { $input: -1 };
+    }
+    const known = this.#places.get(id) ?? this.#places.size;
+    this.#places.set(id, known);
+    return { $input: known };
+  }
+}

@@ -1,0 +1,110 @@
+import { createHmac } from "node:crypto";
+import type { AboutInput } from "../driver/index.ts";
+import type { AttemptLost, ChunkLost } from "../ledger/index.ts";
+import type { AssignedData, ChunkHandle, Report } from "../protocol/index.ts";
+import type { State } from "../scheduler/index.ts";
+import type { PlacedTask } from "./placed-tasks.ts";
+
+/** A result that stayed on its worker is kept in its task's row as its handle. */
+interface HeldResult {
+  readonly $held: ChunkHandle;
+}
+
+export function heldResult(chunk: ChunkHandle): string {
+  const held: HeldResult = { $held: chunk };
+  return JSON.stringify(held);
+}
+
+/** The handle, if that is what a stored result is. */
+export function handleIn(result: string): ChunkHandle | undefined {
+  return result.startsWith('{"$held":') ? (JSON.parse(result) as HeldResult).$held : undefined;
+}
+
+/** What an assignment says of where inputs are. */
+export class DataTerms {
+  readonly #secret: string;
+  readonly #urls = new Map<number, { readonly worker: string; readonly url: string }>();
+
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+
+  /** Where a worker's results are fetched, if it lets others fetch them. */
+  note(worker: number, id: string, url: string | undefined): void {
+    if (url === undefined) this.#urls.delete(worker);
+    else this.#urls.set(worker, { worker: id, url });
+  }
+
+  urlOf(worker: number): string | undefined {
+    return this.#urls.get(worker)?.url;
+  }
+
+  /** Lets its bearer fetch the results of a run, from any worker that took part in it. */
+  tokenOf(runId: string): string {
+    return createHmac("sha256", this.#secret).update(runId).digest("base64url");
+  }
+
+  /** With the results of its inputs by task. */
+  of({ runId = "", inputs = [], worker }: PlacedTask, results: ReadonlyMap<string, string>): AssignedData {
+    return {
+      token: this.tokenOf(runId),
+      inputs: inputs.map((input) => this.#input(input, worker, results.get(input.taskId))),
+    };
+  }
+
+  #input(input: AboutInput, taker: number, result: string | undefined): AssignedData["inputs"][number] {
+    const named = { chunk: input.id, node: input.nodeId };
+    if (input.isStored) return { ...named, value: JSON.parse(result ?? "null") as unknown };
+    const from = input.workers.flatMap((worker) => {
+      const at = worker === taker ? undefined : this.#urls.get(worker);
+      return at ? [at] : [];
+    });
+    const handle = result === undefined ? undefined : handleIn(result);
+    return { ...named, ...handle, ...(input.workers.length > 0 && { from }) };
+  }
+}
+
+/** The tasks whose results have to be known before a task can be sent to its worker. */
+export function resultsNeededBy(tasks: readonly PlacedTask[]): string[] {
+  const ids = new Set<string>();
+  for (const { inputs = [] } of tasks)
+    for (const { isStored, workers, taskId } of inputs) if (isStored || workers.length > 0) ids.add(taskId);
+  return [...ids];
+}
+
+function missingOf({ inputs }: PlacedTask, report: Report): Missing {
+  return report.type === "failed" && inputs ? report.missing : undefined;
+}
+
+type Missing = Extract<Report, { type: "failed" }>["missing"];
+
+/** What a report says to be missing, where it is what the task was to get. */
+export function lossesOf(state: State, task: PlacedTask, report: Report): ChunkLost[] {
+  const { run, inputs = [] } = task;
+  return (missingOf(task, report) ?? []).flatMap(({ chunk, worker: id }) => {
+    const input = inputs.find((one) => one.id === chunk);
+    const worker = state.fleet.byId(id)?.number;
+    const isCurrent = input && `${input.taskId}:${state.runs.get(run)?.attemptOf(input.node)}` === chunk;
+    return isCurrent && worker !== undefined ? [{ kind: "ChunkLost", run, node: input.node, worker }] : [];
+  });
+}
+
+/** The attempt could not begin for want of an input, through no fault of its own. */
+export function lostInputs(task: PlacedTask, report: Report): { readonly stimulus: AttemptLost } | undefined {
+  const { run, node } = task;
+  if (!missingOf(task, report)) return undefined;
+  return { stimulus: { kind: "AttemptLost", run, node, attempt: report.attempt, startedAt: -1 } };
+}
+
+/** Whether a worker has a result that it is to keep. */
+export function isHolding(state: State, worker: number, chunk: string): boolean {
+  const [taskId = "", attempt] = chunk.split(":");
+  for (const run of state.dataRuns) {
+    const node = run.nodeOfTask(taskId);
+    if (node === undefined) continue;
+    return (
+      String(run.attemptOf(node)) === attempt && (run.data?.holders.get(node)?.includes(worker) ?? false)
+    );
+  }
+  return false;
+}

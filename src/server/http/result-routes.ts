@@ -1,0 +1,106 @@
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import type { FastifyReply } from "fastify";
+import { Type } from "typebox";
+import type { NodeResult } from "../api.ts";
+import { callerOf } from "./auth.ts";
+import { Problem } from "./problems.ts";
+import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
+import { signalOf } from "./signal.ts";
+
+const NodeName = Type.Object({
+  id: Type.String({ description: "A run's id." }),
+  node: Type.String({ description: "A node's id in its graph." }),
+});
+const Stored = Type.Object(
+  {
+    kind: Type.Literal("json"),
+    value: Type.Unknown({ description: 'What is no JSON stands as {"$chunk": kind, "base64": …}.' }),
+  },
+  { title: "NodeResult" },
+);
+const Released = Type.Object({ released: Type.Boolean(), run_id: Type.String() });
+
+/** Results of the nodes of a run, of any size. */
+export function resultRoutes(app: App, { api, closing }: Edge): void {
+  app.get(
+    "/runs/:id/nodes/:node/result",
+    {
+      config: { scopes: ["read"] },
+      schema: {
+        summary: "Get a node's result",
+        description:
+          "A small one as JSON. A large one comes from the worker that holds it, as its bytes; how to read them is said " +
+          "by the header x-orrery-kind: json, text, bytes or clone.",
+        tags: ["runs"],
+        params: NodeName,
+        response: answers({ 200: Stored }),
+      },
+    },
+    async (request, reply) => {
+      const { id, node } = request.params;
+      const caller = callerOf(request);
+      const found = isName(id) && isName(node) ? await api.nodeResult(caller, id, node) : undefined;
+      if (!found) throw notFound("node");
+      if (found.is === "stored") return { kind: "json" as const, value: JSON.parse(found.result) as unknown };
+      return await sendHeld(reply, node, found, signalOf(reply.raw, closing));
+    },
+  );
+
+  app.post(
+    "/runs/:id/release",
+    {
+      config: { scopes: ["submit"], ignoresBody: true },
+      schema: {
+        summary: "Release a run's results",
+        description: "What workers keep of it is freed. Small results stay with their tasks.",
+        tags: ["runs"],
+        params: PathId("id", "A run's id."),
+        response: answers({ 200: Released }),
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const released = isName(id) ? await api.releaseRun(callerOf(request), id) : false;
+      return { released, run_id: id };
+    },
+  );
+}
+
+async function sendHeld(
+  reply: FastifyReply,
+  node: string,
+  found: Exclude<NodeResult, { is: "stored" }>,
+  signal: AbortSignal,
+): Promise<FastifyReply> {
+  if (found.is === "gone")
+    throw new Problem("result-gone", `the result of ${node} was freed, or lost with its worker`);
+  if (found.is === "not-completed") {
+    const because = found.error === "" ? "" : `: ${found.error}`;
+    throw new Problem("not-completed", `${node} has no result, it is ${found.status}${because}`);
+  }
+  const { kind, bytes, sha256 } = found.handle;
+  const body = await firstToAnswer(found, signal);
+  if (!body)
+    throw new Problem("unavailable", `the worker that has the result of ${node} does not answer; try again`);
+  return reply
+    .type("application/octet-stream")
+    .headers({ "content-length": String(bytes), "x-orrery-kind": kind, "x-orrery-sha256": sha256 })
+    .send(Readable.fromWeb(body as ReadableStream));
+}
+
+async function firstToAnswer(
+  { from, token }: Extract<NodeResult, { is: "held" }>,
+  signal: AbortSignal,
+): Promise<Response["body"] | undefined> {
+  for (const url of from) {
+    try {
+      const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal });
+      if (answer.ok) return answer.body;
+      await answer.body?.cancel();
+    } catch {
+      // The next holder may answer.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,71 @@
+import { taskIdOf } from "../core/index.ts";
+import type { Driver } from "../driver/index.ts";
+import type { ChunkHandle } from "../protocol/index.ts";
+import type { Run } from "../scheduler/index.ts";
+import type { RowStatus, ServiceStore } from "../store/index.ts";
+import type { Caller, NodeResult } from "./api.ts";
+import { type DataTerms, handleIn } from "./data-terms.ts";
+import { isVisible } from "./live-task.ts";
+
+/** Results of nodes for those who submitted them: with their tasks, or on workers. */
+export class NodeResults {
+  readonly #driver: Driver;
+  readonly #store: Pick<ServiceStore, "task">;
+  readonly #data: DataTerms;
+
+  constructor(driver: Driver, store: Pick<ServiceStore, "task">, data: DataTerms) {
+    this.#driver = driver;
+    this.#store = store;
+    this.#data = data;
+  }
+
+  async of(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined> {
+    const { row, held } = await this.#look(taskIdOf(runId, nodeId), runId, nodeId);
+    if (!row || !isVisible(caller, row)) return undefined;
+    if (row.status !== "completed") return notThere(row.status, row.errorMessage);
+    const handle = row.result === undefined ? undefined : handleIn(row.result);
+    if (!handle) return { is: "stored", result: row.result ?? "null" };
+    return held.length > 0 ? this.#held(runId, handle, held) : { is: "gone" };
+  }
+
+  /** False: there is no such run, or nothing to release. */
+  async release(caller: Caller, runId: string): Promise<boolean> {
+    const run = await this.#driver.read((state) => {
+      const found = state.runById(runId);
+      return found && isVisible(caller, found) ? found.number : undefined;
+    });
+    return run !== undefined && (await this.#driver.submit({ kind: "RunReleased", run })).accepted;
+  }
+
+  /** The row, and who has the result by the state that goes with it. */
+  async #look(taskId: string, runId: string, nodeId: string) {
+    const held = await this.#driver.read((state) => {
+      const run = state.runById(runId);
+      const node = run?.graph.indexOf(nodeId);
+      return run && node !== undefined ? holdersOf(run, node) : [];
+    });
+    return { row: await this.#store.task(taskId), held };
+  }
+
+  #held(runId: string, handle: ChunkHandle, held: readonly Holder[]): NodeResult {
+    const from = held.flatMap(({ worker, chunk }) => {
+      const url = this.#data.urlOf(worker);
+      return url === undefined ? [] : [`${url}/chunks/${chunk}`];
+    });
+    return from.length > 0 ? { is: "held", handle, from, token: this.#data.tokenOf(runId) } : { is: "gone" };
+  }
+}
+
+interface Holder {
+  readonly worker: number;
+  readonly chunk: string;
+}
+
+function holdersOf(run: Run, node: number): Holder[] {
+  const chunk = `${run.taskIdOf(node)}:${run.attemptOf(node)}`;
+  return (run.data?.holders.get(node) ?? []).map((worker) => ({ worker, chunk }));
+}
+
+function notThere(status: RowStatus, error: string): NodeResult {
+  return { is: "not-completed", status, error };
+}
