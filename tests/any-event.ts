@@ -96,7 +96,14 @@ const anyReason: fc.Arbitrary<Reason> = fc.oneof(
   fc.record({ type: fc.constant("Random"), hash: fc.nat(0xffff_ffff) }),
   fc.record({
     type: fc.constant("Affinity"),
-    because: fc.constantFrom("DataLocality", "PreviouslyExecuted", "SameZone"),
+    because: fc.constantFrom("DataLocality", "PreviouslyExecuted", "SameZone", "SharedConsumer"),
+  }),
+  fc.record({
+    type: fc.constant("DataAffinity"),
+    heldBytes: fc.nat(),
+    movedBytes: fc.nat(),
+    waitMicros: fc.nat(),
+    leadMicros: fc.nat(),
   }),
 );
 
@@ -187,6 +194,14 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
       resultHash: anyText,
       resultBytes: anyBytes,
       costMicros: anyBytes,
+      held: fc.constant(true as const),
+    }),
+    fc.record({
+      ...kind("AttemptFinished"),
+      ...ended,
+      resultHash: anyText,
+      resultBytes: anyBytes,
+      costMicros: anyBytes,
       assessment: fc.record({
         verified: fc.boolean(),
         confidencePermille: fc.nat(1_000),
@@ -216,6 +231,10 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     code: fc.constantFrom("stale", "unknown"),
   }),
   CancelRequested: fc.record({ ...kind("CancelRequested"), run: anyIndex, node: fc.integer({ min: -1 }) }),
+  ChunkLost: fc.record({ ...kind("ChunkLost"), ...ofNode, worker: anyIndex }),
+  RunReleased: fc.record({ ...kind("RunReleased"), run: anyIndex }),
+  ChunksFreed: fc.record({ ...kind("ChunksFreed"), run: anyIndex, nodes: fc.array(anyIndex) }),
+  NodesRecomputed: fc.record({ ...kind("NodesRecomputed"), run: anyIndex, nodes: fc.array(anyIndex) }),
   TaskAssigned: fc.record({
     ...kind("TaskAssigned"),
     ...ofAttempt,

@@ -27,7 +27,7 @@ export const DEFAULT_RATES: Rates = { perInput: 1000, perKib: 10 };
 const NEAR_QUEUE = 16;
 
 /** What speaks for a worker, in microseconds: what it has, less what it lacks, less the wait in its queue (D-05). */
-export function affinityOf(worker: Worker, inputs: Inputs, { perInput, perKib }: Rates): number {
+function affinityOf(worker: Worker, inputs: Inputs, { perInput, perKib }: Rates): number {
   const has = inputs.at.get(worker.number) ?? NOTHING;
   const lacks = { count: inputs.count - has.count, bytes: inputs.bytes - has.bytes };
   const worth = (of: typeof has) => of.count * perInput + Math.floor((of.bytes * perKib) / 1024);

@@ -21,7 +21,7 @@ import {
   takeReport,
   voteOnTask,
 } from "./task-facts.ts";
-import { demand } from "./violation.ts";
+import { demand, Violation } from "./violation.ts";
 
 /** Takes an event into the model, if it may happen at all. */
 export function takeFact(model: Model, event: LedgerEvent, now: number): void {
@@ -76,6 +76,11 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "TaskRecharged":
       takeCharge(model, event);
       break;
+    case "ChunkLost":
+    case "RunReleased":
+    case "ChunksFreed":
+    case "NodesRecomputed":
+      throw new Violation("no-data", `${event.kind}, where no node of the simulation hands data to another`);
     case "AgentConfigured":
       set(model.agentMax, ofZone(event.zone, event.agent), event.max === -1 ? undefined : event.max);
       setAgentRate(model, event, now);

@@ -34,6 +34,8 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/runs`]: ["read"],
   [`GET ${API}/runs/{id}`]: ["read"],
   [`POST ${API}/runs/{id}/cancel`]: ["submit"],
+  [`POST ${API}/runs/{id}/release`]: ["submit"],
+  [`GET ${API}/runs/{id}/nodes/{node}/result`]: ["read"],
   [`GET ${API}/runs/{id}/events`]: ["read"],
   [`GET ${API}/runs/{id}/plan`]: ["read"],
   [`GET ${API}/events`]: ["read"],

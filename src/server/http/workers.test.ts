@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -201,6 +202,11 @@ describe("over a socket a worker", () => {
   test("that pings without end and reads nothing is not answered without end", async () => {
     const socket = new WebSocket(url, { headers: bearer(ADMIN_KEY) });
     await once(socket, "open");
+    const registered = once(socket, "message");
+    socket.send(
+      JSON.stringify({ type: "register", registration: { ...registration, id: "w-pings" }, heartbeat }),
+    );
+    expect(JSON.parse(String((await registered)[0]))).toMatchObject({ type: "registered" });
     let pongs = 0;
     socket.on("pong", () => {
       pongs += 1;
@@ -213,12 +219,11 @@ describe("over a socket a worker", () => {
       if (n % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     await expect.poll(() => socket.bufferedAmount, { timeout: 30_000 }).toBe(0);
-    const registered = once(socket, "message");
-    socket.send(
-      JSON.stringify({ type: "register", registration: { ...registration, id: "w-pings" }, heartbeat }),
-    );
+    const answered = once(socket, "message");
+    const report = { type: "cancelled", task: randomUUID(), attempt: 1, started_at: -1 };
+    socket.send(JSON.stringify({ type: "report", ref: 7, report }));
     socket.resume();
-    expect(JSON.parse(String((await registered)[0]))).toMatchObject({ type: "registered" });
+    expect(JSON.parse(String((await answered)[0]))).toMatchObject({ type: "ack", ref: 7 });
     expect(pongs).toBeGreaterThan(0);
     expect(pongs).toBeLessThan(pings);
     socket.terminate();
