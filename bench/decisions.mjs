@@ -33,7 +33,13 @@ const FULL = {
   shapes: SHAPES,
   latency: { workers: 1_000, ready: 100_000, warmUp: 10_000, samples: 20_000 },
   manyKinds: { workers: 1_000, ready: 100_000, warmUp: 500, samples: 2_000 },
-  rate: { workers: 100, sizes: [1_000, 10_000, 100_000, 1_000_000], warmUpMs: 1_000, minMs: 1_000 },
+  rate: {
+    workers: 100,
+    sizes: [1_000, 10_000, 100_000, 1_000_000],
+    prepared: 200_000,
+    warmUpMs: 1_000,
+    minMs: 1_000,
+  },
   overhead: { warmUpMs: 1_000, smallSize: 50_000, largeSize: 1_000_000 },
   fleets: [2, 100],
 };
@@ -44,7 +50,7 @@ const QUICK = {
   shapes: ["layered", "tree"],
   latency: { workers: 60, ready: 500, warmUp: 50, samples: 100 },
   manyKinds: { workers: 60, ready: 500, warmUp: 10, samples: 20 },
-  rate: { workers: 10, sizes: [200, 400], warmUpMs: 1, minMs: 1 },
+  rate: { workers: 10, sizes: [200, 400], prepared: 2_000, warmUpMs: 1, minMs: 1 },
   overhead: { warmUpMs: 1, smallSize: 500, largeSize: 1_000 },
   fleets: [10],
 };
@@ -195,7 +201,7 @@ function spreadRows(title, rounds) {
  * @param {Scale} scale
  * @returns {Case[]}
  */
-function rateCases({ shapes, rate: { workers, sizes, warmUpMs, minMs } }) {
+function rateCases({ shapes, rate: { workers, sizes, ...how } }) {
   return shapes.flatMap((shape) => {
     /** @type {number[]} */
     const medians = [];
@@ -206,7 +212,7 @@ function rateCases({ shapes, rate: { workers, sizes, warmUpMs, minMs } }) {
       return {
         title,
         measure: () => {
-          perSecond.push(rate({ measure: "rate", shape, size, workers, warmUpMs, minMs }).perSecond);
+          perSecond.push(rate({ measure: "rate", shape, size, workers, ...how }).perSecond);
         },
         rows: () => {
           medians.push(median(perSecond));

@@ -14,35 +14,35 @@ import { Loop, plainWorkers, submission } from "../loop.mjs";
  * @property {number} size
  * @property {number} workers
  * @property {number} warmUpMs
+ * @property {number} prepared So many nodes are prepared together, so that their preparation leaves no garbage to the timed part.
  * @property {number} minMs Small graphs are run again and again, each in a fresh state, for this long.
  */
 
-/** Small graphs are prepared together, so that their preparation leaves no garbage to the timed part. */
-const PREPARED_NODES = 200_000;
 const WARM_UP_SIZE = 10_000;
 
 /**
  * @param {RateJob} job
  * @returns {{ perSecond: number }}
  */
-export function measureRate({ shape, size, workers, warmUpMs, minMs }) {
-  sample(submitted(shape, Math.min(size, WARM_UP_SIZE)), workers, warmUpMs);
-  const { decisions, ms } = sample(submitted(shape, size), workers, minMs);
+export function measureRate({ shape, size, workers, prepared, warmUpMs, minMs }) {
+  sample(submitted(shape, Math.min(size, WARM_UP_SIZE)), workers, prepared, warmUpMs);
+  const { decisions, ms } = sample(submitted(shape, size), workers, prepared, minMs);
   return { perSecond: (decisions / ms) * 1_000 };
 }
 
 /**
  * @param {RunSubmitted} event
  * @param {number} workers
+ * @param {number} nodes
  * @param {number} minMs
  */
-function sample(event, workers, minMs) {
+function sample(event, workers, nodes, minMs) {
   const size = event.graph.ids.length;
-  const batch = Math.max(1, Math.floor(PREPARED_NODES / size));
+  const batch = Math.max(1, Math.floor(nodes / size));
   let decisions = 0;
   let ms = 0;
   while (ms < minMs) {
-    const loops = Array.from({ length: batch }, () => prepared(event, workers));
+    const loops = Array.from({ length: batch }, () => loopWith(event, workers));
     global.gc?.();
     for (const loop of loops) {
       decisions += size - loop.running.length;
@@ -59,7 +59,7 @@ function sample(event, workers, minMs) {
  * @param {RunSubmitted} event
  * @param {number} workers
  */
-function prepared(event, workers) {
+function loopWith(event, workers) {
   const loop = new Loop({ maxQueuePerWorker: 0 }, plainWorkers(workers), () => {});
   loop.turn([event]);
   return loop;

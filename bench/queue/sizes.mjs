@@ -27,10 +27,10 @@ const FULL = {
 /** @type {Sizes} */
 const QUICK = {
   rounds: 1,
-  submit: { inFlight: [1, 16], warmUpMs: 200, forMs: 500, many: 10_000, manyTimes: 1 },
-  drains: [{ tasks: 5_000, backlog: 0 }],
-  latency: { warmUp: 20, samples: 100, pauseMs: 5 },
-  http: { connections: 64, warmUpMs: 500, forMs: 1_000, pacedPerSecond: 1_000, pacedForMs: 2_000 },
+  submit: { inFlight: [1, 16], warmUpMs: 50, forMs: 200, many: 1_000, manyTimes: 1 },
+  drains: [{ tasks: 1_000, backlog: 0 }],
+  latency: { warmUp: 10, samples: 40, pauseMs: 5 },
+  http: { connections: 64, warmUpMs: 200, forMs: 400, pacedPerSecond: 1_000, pacedForMs: 600 },
   syncs: 50,
 };
 

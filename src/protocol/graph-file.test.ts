@@ -294,7 +294,7 @@ describe("whatever a file holds", () => {
           expectLines(text, "g.json");
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expectLines(bytes)));
   });
@@ -325,7 +325,7 @@ describe("whatever a file holds", () => {
         expectLines(text);
         expectLines(text, "g.json");
       }),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
   });
 
