@@ -19,7 +19,7 @@ test.each(Object.entries(STORES))(
   async (_store, open) => {
     const log: string[] = [];
     const served = await serve(log, { store: await open() });
-    const { faults, statuses } = await sendGenerated(served, { count: isLong ? 20_000 : 5_000, seed });
+    const { faults, statuses } = await sendGenerated(served, { count: isLong ? 20_000 : 3_500, seed });
     await served.close();
     expect(faults.slice(0, 5)).toEqual([]);
     expect(log).toEqual([]);
