@@ -41,7 +41,8 @@ export function workerCommand(): Command {
 }
 
 const EXAMPLES = `
-SIGTERM or Ctrl-C: finish what runs, then leave. A second one: leave at once, and let others run it again.
+SIGTERM or Ctrl-C: finish what runs, then leave; what waits for a recharge is given back after 10 s, and a server that is
+away is waited for no longer than 30 s. A second one: leave at once, and let others run it again.
 
 Examples:
   orrery worker --tasks tasks.ts                       the handlers of a file

@@ -30,6 +30,8 @@ export interface WorkerOptions {
   readonly registration: Omit<Registration, "protocol" | "session" | "types">;
   /** How long a handler or program may take to end once it was told to; 10 s by default. */
   readonly graceMs?: number;
+  /** How long a worker that drains waits for a server that is away, to say how tasks ended; 30 s by default. */
+  readonly reportMs?: number;
   /** How much of an attempt's log is sent; 1 MiB by default. */
   readonly logLimitBytes?: number;
   readonly observe?: (event: WorkerEvent) => void;
@@ -46,6 +48,8 @@ export type WorkerEvent =
 
 /** How many ended attempts are remembered, so that an assignment that comes late and twice does not run again. */
 const MAX_REMEMBERED = 10_000;
+const DEFAULT_GRACE_MS = 10_000;
+const DEFAULT_REPORT_MS = 30_000;
 
 export class Worker {
   readonly #options: WorkerOptions;
@@ -67,6 +71,8 @@ export class Worker {
   #connections = 0;
   #saidDisconnected = false;
   #draining = false;
+  /** Of attempts that wait for a recharge while it drains, and of reports that nobody takes. */
+  readonly #limits = new Map<TaskAttempt | "reports", NodeJS.Timeout>();
   #runtime: Promise<Runtime> | undefined;
 
   constructor(options: WorkerOptions) {
@@ -74,11 +80,14 @@ export class Worker {
     const types = Object.keys(options.handlers).sort();
     this.#registration = { ...options.registration, protocol: 1, session: randomUUID(), types };
     this.#attemptHost = {
-      graceMs: options.graceMs ?? 10_000,
+      graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
       logLimitBytes: options.logLimitBytes ?? 1024 * 1024,
       log: (entry) => this.#logs.add(entry),
       progress: (progress) => this.#connection?.progress(progress),
-      beat: () => this.#connection?.beat(),
+      beat: () => {
+        this.#connection?.beat();
+        if (this.#draining) this.#limitExhausted();
+      },
       runtime: () => {
         this.#runtime ??= import("../runtime/index.ts").then(({ Runtime }) => Runtime.start());
         return this.#runtime;
@@ -118,6 +127,7 @@ export class Worker {
     this.#queue.clear();
     this.#observe({ type: "draining", running: this.#running.size, returned });
     this.#connection?.drain();
+    this.#limitExhausted();
     this.#leaveWhenDone();
   }
 
@@ -125,6 +135,7 @@ export class Worker {
   stop(): void {
     if (this.#over.signal.aborted) return;
     this.#over.abort();
+    for (const limit of this.#limits.values()) clearTimeout(limit);
     for (const attempt of this.#running) attempt.cancel();
   }
 
@@ -165,10 +176,13 @@ export class Worker {
     if (connection) {
       this.#observe({ type: "connected", worker: connection.worker, again: this.#connections++ > 0 });
       this.#saidDisconnected = false;
+      clearTimeout(this.#limits.get("reports"));
+      this.#limits.delete("reports");
       if (this.#draining) connection.drain();
       this.#sendLogs();
     }
     this.#outbox.useConnection(connection);
+    if (!connection) this.#leaveWhenDone();
     if (connection) for (const act of this.#early.splice(0)) act();
   }
 
@@ -251,6 +265,8 @@ export class Worker {
       this.#running.delete(attempt);
       // After leaving there is nobody to report to, and what was stopped for that reason was not cancelled.
       if (this.#over.signal.aborted) return;
+      // It was given back.
+      if (!this.#held.has(attempt.key)) return this.#leaveWhenDone();
       observe?.({ type: "ended", assignment, report, ms: performance.now() - sinceMs });
       this.#report(attempt, report);
       this.#startWaiting();
@@ -270,7 +286,46 @@ export class Worker {
   }
 
   #leaveWhenDone(): void {
-    if (this.#draining && this.#running.size === 0 && this.#outbox.size === 0) this.stop();
+    if (!this.#draining || this.#running.size > 0) return;
+    if (this.#outbox.size === 0) this.stop();
+    else if (!this.#connection) this.#limit("reports", this.#reportMs, () => this.#leaveUnheard());
+  }
+
+  get #reportMs(): number {
+    return this.#options.reportMs ?? DEFAULT_REPORT_MS;
+  }
+
+  #leaveUnheard(): void {
+    if (this.#connection) return;
+    const count = this.#outbox.size;
+    const message = `the server was away for ${this.#reportMs} ms: it was not told how ${count} of its tasks ended, and will have them run again`;
+    this.#observe({ type: "warning", message });
+    this.stop();
+  }
+
+  /** Nobody may ever recharge what waits for that. Others may run it once it is back in the queue. */
+  #limitExhausted(): void {
+    for (const attempt of this.#running)
+      if (attempt.exhausted) this.#limit(attempt, this.#attemptHost.graceMs, () => this.#giveBack(attempt));
+  }
+
+  #giveBack(attempt: TaskAttempt): void {
+    if (!attempt.exhausted || !this.#running.has(attempt)) return;
+    const { task_type, task } = attempt.assignment;
+    const message = `${task_type} ${task} waits for a recharge; it is given back, since this worker drains`;
+    this.#observe({ type: "warning", message });
+    this.#held.delete(attempt.key);
+    attempt.cancel();
+    this.#connection?.beat();
+  }
+
+  #limit(of: TaskAttempt | "reports", ms: number, onOver: () => void): void {
+    if (this.#limits.has(of) || this.#over.signal.aborted) return;
+    const limit = setTimeout(() => {
+      this.#limits.delete(of);
+      onOver();
+    }, ms);
+    this.#limits.set(of, limit);
   }
 
   #sendLogs(): void {
