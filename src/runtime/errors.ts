@@ -12,6 +12,7 @@ export type RuntimeErrorCode =
   | "CapabilityDenied"
   | "ChannelClosed"
   | "Deadlock"
+  | "ReplayDiverged"
   | "OpsBudgetExhausted"
   | "MemoryBudgetExhausted"
   | "SpawnBudgetExhausted"

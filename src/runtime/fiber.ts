@@ -281,6 +281,11 @@ export function endFiber(fiber: Fiber, rank: number, value: unknown): void {
   endIt(fiber, rank, value);
 }
 
+/** How a fiber ended; undefined while it has not. */
+export function outcomeOfFiber(fiber: Fiber): { readonly rank: number; readonly value: unknown } | undefined {
+  return slotOf(fiber) >= 0 ? undefined : { rank: rankOf(fiber), value: givenOf(fiber) };
+}
+
 /** Calls back when a fiber that is not over is. */
 export function whenOver(fiber: Fiber, told: (rank: number, value: unknown) => void): void {
   addJoiner(fiber, {

@@ -40,5 +40,7 @@ export type { Victims } from "./simulation.ts";
 export type { FiberView, NurseryView, Snapshot } from "./snapshot.ts";
 export type { FiberState, NurseryState, OutcomeKind } from "./states.ts";
 export { portable } from "./threads/portable.ts";
+export type { Recording } from "./threads/recording.ts";
+export type { Replayed } from "./threads/replay.ts";
 export type { ChromeTrace, TraceEvent } from "./trace.ts";
 export { sleep, wait } from "./waits.ts";

@@ -1,5 +1,7 @@
 import type { Processor } from "./processor.ts";
 
+export type External = "launch" | "cancel" | "recharge";
+
 /** What decides which fiber runs next, and has the clock. */
 export interface Loop {
   nowMs(): number;
@@ -14,6 +16,8 @@ export interface Loop {
     promise: PromiseLike<unknown>,
     settle: (value: unknown, thrown?: { error: unknown }) => void,
   ): () => void;
+  /** Told of what is about to be done to a root from outside, by its number. */
+  external?(what: External, root: number): void;
   /** Lets go of Node's timers. */
   close(): void;
 }

@@ -76,6 +76,11 @@ export class Processor {
     return this.#global.size > 0 ? this.#global.shift() : this.#low.shift();
   }
 
+  /** Forgets that it was asked in vain: how often a thread looks depends on the time, and what it finds then must not. */
+  unpick(): void {
+    this.#tick--;
+  }
+
   /** The oldest of the new ones, for a thief; -1 where there is none. */
   steal(): number {
     return this.#fresh.shift();

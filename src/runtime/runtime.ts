@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { Account, type Budget, readBudget, UNLIMITED } from "./budget.ts";
+import { Account, type Budget, NOTHING, readBudget, UNLIMITED } from "./budget.ts";
 import { Mint } from "./capabilities.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { BudgetExhausted, Cancelled, RuntimeError } from "./errors.ts";
@@ -18,6 +18,8 @@ import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { type FiberState, type NurseryState, OUTCOME_KINDS, type OutcomeKind, SUCCEEDED } from "./states.ts";
 import { Crew } from "./threads/crew.ts";
 import { type Counted, MOST_PROCESSORS } from "./threads/memory.ts";
+import { checkRecording, type Recording, sealRecording } from "./threads/recording.ts";
+import { Replay, type Replayed } from "./threads/replay.ts";
 import { type ChromeTrace, Tracer } from "./trace.ts";
 
 export interface RuntimeOptions {
@@ -42,6 +44,10 @@ export interface RuntimeOptions {
   readonly maxDepth?: number;
   readonly patienceMs?: number;
   readonly observer?: Observer;
+  /** Writes down what threads steal from each other and what arrives when, for `recording()`. It makes them slower. */
+  readonly record?: boolean;
+  /** Runs a program once more as it was recorded, on one thread; its settings are those of the recording. */
+  readonly replay?: Recording;
   /** Keeps slices and steals for `trace()`: so many, or 100,000. */
   readonly trace?: boolean | number;
 }
@@ -83,13 +89,17 @@ export class Runtime implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   readonly #crew: Crew | undefined;
+  readonly #replay: Replay | undefined;
+  #roots = 0;
 
   private constructor(
     settings: KernelSettings,
     kernel: Kernel,
     tracer: Tracer | undefined,
     crew: Crew | undefined,
+    replay?: Replay,
   ) {
+    this.#replay = replay;
     this.#tracer = tracer;
     this.#kernel = kernel;
     this.#crew = crew;
@@ -100,6 +110,7 @@ export class Runtime implements AsyncDisposable {
     const tracer = options.trace ? new Tracer(options.trace === true ? 100_000 : options.trace) : undefined;
     const settings = readSettings(options, tracer?.beside(options.observer ?? {}) ?? options.observer ?? {});
     const order = readOrder(options, settings.seed);
+    if (options.replay !== undefined) return Runtime.#startReplay(options, settings.observer, order, tracer);
     if (!options.deterministic && settings.processors > 1)
       return Runtime.#startThreads(settings, order, options, tracer);
     const loopFor = (kernel: Kernel) =>
@@ -107,17 +118,41 @@ export class Runtime implements AsyncDisposable {
     return new Runtime(settings, new Kernel(settings, loopFor), tracer, undefined);
   }
 
+  static #startReplay(
+    options: RuntimeOptions,
+    observer: Observer,
+    { patienceMs }: SimulationSettings,
+    tracer: Tracer | undefined,
+  ): Runtime {
+    const recording = options.replay as Recording;
+    checkRecording(recording);
+    if ((options.processors ?? recording.settings.processors) !== recording.settings.processors)
+      throw new RuntimeError(
+        "InvalidArgument",
+        `processors is ${options.processors}; the recording was made with ${recording.settings.processors}`,
+      );
+    const replay = new Replay(recording, observer, patienceMs);
+    return new Runtime(replay.settings, replay.kernel, tracer, undefined, replay);
+  }
+
   static async #startThreads(
     settings: KernelSettings,
     { seed, victims, stealing }: SimulationSettings,
-    { threadHeapMb }: RuntimeOptions,
+    options: RuntimeOptions,
     tracer: Tracer | undefined,
   ): Promise<Runtime> {
+    const { threadHeapMb } = options;
     const heapMb =
       threadHeapMb === undefined ? undefined : readWhole(threadHeapMb, 0, "threadHeapMb", 8, 65_536);
     // Each thread has a kernel of its own, with one processor.
     const own = { ...settings, processors: 1 };
-    const crew = new Crew(settings.processors, own, { seed, victims, stealing }, heapMb);
+    const crew = new Crew(
+      settings.processors,
+      own,
+      { seed, victims, stealing },
+      heapMb,
+      options.record ?? false,
+    );
     try {
       await crew.start();
     } catch (error) {
@@ -170,6 +205,8 @@ export class Runtime implements AsyncDisposable {
 
   #begin<T>(budget: Budget, holdings: Holdings, body: Body<T>, options: NurseryOptions): Launched<T> {
     const kernel = this.#kernel;
+    const number = this.#roots++;
+    kernel.loop.external?.("launch", number);
     let opened: NurseryCore | undefined;
     const onOpen = (core: NurseryCore) => {
       opened = core;
@@ -192,10 +229,11 @@ export class Runtime implements AsyncDisposable {
       granted.take(kernel.accounts.of(slot));
       return granted.toBudget();
     };
-    const outcome = outcomeOf<T>(fiber, used);
+    const ended = outcomeOf<T>(fiber, used);
+    const outcome = this.#replay === undefined ? ended : Promise.race([ended, divergedOf<T>(this.#replay)]);
     kernel.global.push(slot);
     kernel.loop.offered(undefined);
-    return new Root<T>(kernel, fiber, granted, outcome, () => opened);
+    return new Root<T>(kernel, number, fiber, granted, outcome, () => opened);
   }
 
   channel<T>(options: ChannelOptions | number = {}): Channel<T> {
@@ -242,7 +280,26 @@ export class Runtime implements AsyncDisposable {
 
   /** What each processor has counted; of a runtime with threads. */
   get processors(): readonly Readonly<Record<Counted, number>>[] {
-    return this.#crew?.counters() ?? [];
+    return (this.#crew ?? this.#replay)?.counters() ?? [];
+  }
+
+  /** What was recorded so far, if the runtime was started with `record`. */
+  async recording(): Promise<Recording> {
+    if (this.#crew === undefined)
+      throw new RuntimeError(
+        "InvalidArgument",
+        "nothing was recorded: start the runtime with record: true and more than one processor",
+      );
+    const logs = await this.#crew.logs();
+    return sealRecording(this.#kernel.settings, this.#crew.stealing, logs);
+  }
+
+  /** Waits until all of a recording was replayed. Rejects where the program does something else, and says what. */
+  replayed(): Promise<Replayed> {
+    if (this.#replay !== undefined) return this.#replay.done;
+    return Promise.reject(
+      new RuntimeError("InvalidArgument", "nothing is replayed: start the runtime with replay: recording"),
+    );
   }
 
   /** Cancels what runs, waits for it, and lets go of everything. Can be called again. */
@@ -252,6 +309,10 @@ export class Runtime implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    if (this.#replay !== undefined) {
+      this.#replay.close();
+      return;
+    }
     const { root, table, cancellation } = this.#kernel;
     const over: Promise<void>[] = [];
     for (let slot = root.first; slot >= 0; slot = table.next[slot] as number) {
@@ -273,18 +334,21 @@ class Root<T> implements Launched<T> {
   readonly result: Promise<T>;
   readonly outcome: Promise<Outcome<T>>;
   readonly #kernel: Kernel;
+  readonly #number: number;
   readonly #fiber: Fiber<T>;
   readonly #granted: Account;
   readonly #opened: () => NurseryCore | undefined;
 
   constructor(
     kernel: Kernel,
+    number: number,
     fiber: Fiber<T>,
     granted: Account,
     outcome: Promise<Outcome<T>>,
     opened: () => NurseryCore | undefined,
   ) {
     this.#kernel = kernel;
+    this.#number = number;
     this.#fiber = fiber;
     this.#granted = granted;
     this.outcome = outcome;
@@ -306,6 +370,7 @@ class Root<T> implements Launched<T> {
   }
 
   cancel(): void {
+    this.#kernel.loop.external?.("cancel", this.#number);
     const core = this.#opened();
     const error = new Cancelled("the nursery was cancelled from outside", "NurseryCancelled");
     if (core === undefined) this.#fiber.cancel();
@@ -321,11 +386,21 @@ class Root<T> implements Launched<T> {
     const lacking = root.pool.lacksFor(budget);
     if (lacking !== undefined)
       throw new BudgetExhausted(lacking, `the runtime has ${root.pool[lacking]} ${lacking} left`);
+    this.#kernel.loop.external?.("recharge", this.#number);
     root.pool.take(budget);
     core.pool.give(budget);
     this.#granted.give(budget);
     exhaustions.refill(core, slotOfFiber(this.#fiber as unknown as Fiber));
   }
+}
+
+/** Where a replay ends because the program does something else. */
+async function divergedOf<T>({ done }: Replay): Promise<Outcome<T>> {
+  const error: unknown = await done.then(
+    () => new Promise<never>(() => undefined),
+    (thrown: unknown) => thrown,
+  );
+  return { kind: "child failed", error, used: NOTHING };
 }
 
 function outcomeOf<T>(fiber: Fiber<T>, usedOf: () => Budget): Promise<Outcome<T>> {

@@ -5,11 +5,13 @@ import { RuntimeError } from "../errors.ts";
 import type { Kernel, KernelSettings } from "../kernel.ts";
 import type { ProfileName } from "../profiles.ts";
 import { Directory } from "./directory.ts";
-import { MainPost } from "./letters.ts";
+import { Inquiries } from "./inquiries.ts";
+import { type Inquired, MainPost } from "./letters.ts";
 import { type Counted, Memory, makeMemory } from "./memory.ts";
 import { clearAfter } from "./panic.ts";
-import { makeStation } from "./station.ts";
-import type { StealSettings, ThreadLoop } from "./thread-loop.ts";
+import { Recorder } from "./recorder.ts";
+import { makeStation, type StealSettings } from "./station.ts";
+import { clockOf, ThreadLoop } from "./thread-loop.ts";
 
 /** How often a thread that does not even start is started again. */
 const TRIES = 3;
@@ -42,6 +44,10 @@ export class Crew {
   readonly #steal: StealSettings;
   readonly #heapMb: number | undefined;
   readonly #threads = new Map<number, Worker>();
+  /** Of the main thread. */
+  readonly recorder: Recorder | undefined;
+  readonly #inquiries: Inquiries;
+  #died: string | undefined;
   #closing = false;
 
   constructor(
@@ -49,9 +55,12 @@ export class Crew {
     settings: KernelSettings,
     steal: StealSettings,
     heapMb: number | undefined,
+    isRecorded: boolean,
   ) {
-    this.memory = new Memory(makeMemory(processors, false));
+    this.memory = new Memory(makeMemory(processors, isRecorded));
     this.post = new MainPost(this.memory);
+    this.#inquiries = new Inquiries(this.post, processors);
+    this.recorder = isRecorded ? new Recorder(() => clockOf(this.startedMs)) : undefined;
     this.#settings = settings;
     this.#steal = steal;
     this.#heapMb = heapMb;
@@ -88,6 +97,8 @@ export class Crew {
         }
         this.post.disconnect(me);
         (this.kernel.loop as ThreadLoop).forget(me);
+        this.#inquiries.gone(me);
+        this.#died ??= wordsFor(me, panic, code);
         clearAfter(this.memory, me, wordsFor(me, panic, code));
         if (isThere) void this.#begin(me, TRIES).catch(() => undefined);
         else if (tries > 1) this.#begin(me, tries - 1).then(resolve, reject);
@@ -119,15 +130,40 @@ export class Crew {
   }
 
   #makeKernel(): Kernel {
-    return makeStation(this.#settings, {
-      me: 0,
-      memory: this.memory,
-      directory: new Directory(this.memory),
-      post: this.post,
-      settings: this.#steal,
-      startedMs: this.startedMs,
-      sleepsAsAWhole: false,
-      shutDown: () => undefined,
+    return makeStation(
+      this.#settings,
+      {
+        me: 0,
+        memory: this.memory,
+        directory: new Directory(this.memory),
+        post: this.post,
+        settings: this.#steal,
+        startedMs: this.startedMs,
+        sleepsAsAWhole: false,
+        shutDown: () => undefined,
+        asked: (letter) => this.#inquiries.answered(letter.value as Inquired),
+        recorder: this.recorder,
+        chance: this.recorder,
+      },
+      (made, equipped) => new ThreadLoop(made, equipped),
+    );
+  }
+
+  get stealing(): boolean {
+    return this.#steal.stealing;
+  }
+
+  /** What each processor has recorded. */
+  async logs(): Promise<(readonly number[])[]> {
+    if (this.recorder === undefined)
+      throw new RuntimeError("InvalidArgument", "nothing was recorded: start the runtime with record: true");
+    const others = await this.#inquiries.ask("log");
+    if (this.#died !== undefined)
+      throw new RuntimeError("WorkerPanic", `a run in which a thread dies cannot be replayed: ${this.#died}`);
+    const logs = [this.recorder.log, ...others] as (readonly number[] | undefined)[];
+    return logs.map((log) => {
+      if (log !== undefined) return log;
+      throw new RuntimeError("InvalidArgument", "the recording became too long; record less of the program");
     });
   }
 

@@ -111,7 +111,8 @@ export class Desk implements Keeper, Border {
 
   #drop(number: number): void {
     const known = this.#channels.get(number);
-    if (known === undefined || known.channel.deref() !== undefined) return;
+    // A recording knows nothing of when memory is freed.
+    if (known === undefined || known.channel.deref() !== undefined || this.#memory.shared.recorded) return;
     this.#channels.delete(number);
     this.#mailroom.send(MAIN, DROP, 0, number, 0, known.tickets);
   }

@@ -5,6 +5,7 @@ import { NO_HOLDINGS } from "../holdings.ts";
 import type { Kernel } from "../kernel.ts";
 import { type Exhaustion, NurseryCore } from "../nursery-core.ts";
 import { EXHAUSTED, FAILED, SUCCEEDED, WAS_CANCELLED } from "../states.ts";
+import { type Chance, COMMANDED, IMPORTED, LOADED } from "./chance.ts";
 import { copyError } from "./copied-errors.ts";
 import type { Directory } from "./directory.ts";
 import type { Letter, Post } from "./letters.ts";
@@ -35,6 +36,7 @@ import {
   THIEF,
   writeBudget,
 } from "./record.ts";
+import type { Station } from "./station.ts";
 import { readValues, writeValue } from "./values.ts";
 
 /** A stolen fiber that cannot start yet: its module is being imported, or its arguments are on their way. */
@@ -47,6 +49,7 @@ interface Expected {
 export class Guests {
   readonly #kernel: Kernel;
   readonly #memory: Memory;
+  readonly #chance: Chance | undefined;
   readonly #me: number;
   readonly #directory: Directory;
   readonly #post: Post;
@@ -59,8 +62,9 @@ export class Guests {
   readonly #lacking = new Map<number, Component>();
   readonly #budget = new Account();
 
-  constructor(kernel: Kernel, memory: Memory, me: number, directory: Directory, post: Post) {
+  constructor(kernel: Kernel, { memory, me, directory, post, chance }: Station) {
     this.#kernel = kernel;
+    this.#chance = chance;
     this.#memory = memory;
     this.#me = me;
     this.#directory = directory;
@@ -83,15 +87,27 @@ export class Guests {
     const at = this.#memory.recordAt(record);
     Atomics.store(words, at + THIEF, this.#me + 1);
     Atomics.store(words, at + STATE, TAKEN);
-    if (Atomics.load(words, at + COMMANDS) !== 0) {
+    if (this.#isCommanded(at)) {
       this.#giveBackUnstarted(record, WAS_CANCELLED, undefined);
       return -1;
     }
-    const fn = this.#directory.functionOf(words[at + FUNCTION] as number);
+    const fn = this.#functionOf(words[at + FUNCTION] as number);
     const args = words[at + ASK] === 0 ? readValues(words, at + PAYLOAD) : undefined;
     if (typeof fn === "function" && args !== undefined) return this.#start(record, fn, args);
     this.#expect(record, fn, args);
     return -1;
+  }
+
+  /** The function, or a promise of it where its module is still to be imported. */
+  #functionOf(number: number): AnyFunction | Promise<AnyFunction> {
+    const fn = this.#directory.functionOf(number);
+    const isImported = () => (typeof fn === "function" ? 1 : 0);
+    return this.#chance?.decide(IMPORTED, isImported) === 0 ? Promise.resolve(fn) : fn;
+  }
+
+  #isCommanded(at: number): boolean {
+    const actual = () => (Atomics.load(this.#memory.words, at + COMMANDS) !== 0 ? 1 : 0);
+    return (this.#chance === undefined ? actual() : this.#chance.decide(COMMANDED, actual)) === 1;
   }
 
   #expect(
@@ -103,17 +119,28 @@ export class Guests {
     this.#expected.set(record, expected);
     if (args === undefined) this.#reportAs(record, ASKS);
     if (typeof fn === "function") return;
+    const act = this.#whenLoaded(record);
     fn.then(
-      (loaded) => {
-        expected.fn = loaded;
-        this.#startIfComplete(record, expected);
-      },
-      (error: unknown) => {
-        if (this.#expected.get(record) !== expected) return;
-        this.#expected.delete(record);
-        this.#giveBackUnstarted(record, FAILED, error);
-      },
+      (loaded) =>
+        act(() => {
+          expected.fn = loaded;
+          this.#startIfComplete(record, expected);
+        }),
+      (error: unknown) =>
+        act(() => {
+          if (this.#expected.get(record) !== expected) return;
+          this.#expected.delete(record);
+          this.#giveBackUnstarted(record, FAILED, error);
+        }),
     );
+  }
+
+  /** What does something for a record whose module was imported. By then the record may be used for another fiber. */
+  #whenLoaded(record: number): (act: () => void) => void {
+    const serial = this.#memory.words[this.#memory.recordAt(record) + SERIAL] as number;
+    const chance = this.#chance;
+    if (chance === undefined) return (act) => act();
+    return (act) => chance.arrive(LOADED, this.#memory.homeOf(record), serial, act);
   }
 
   receiveLetter({ record, serial, value }: Letter): void {

@@ -4,6 +4,7 @@ import { type AnyFunction, type Descriptor, describeFiber, type Fiber } from "..
 import { SPECIAL } from "../fiber-table.ts";
 import type { Elsewhere, Kernel } from "../kernel.ts";
 import { CANCELLED, PANICKED, READY, RUNNING, SUCCEEDED } from "../states.ts";
+import type { Chance } from "./chance.ts";
 import { type Copied, reviveError } from "./copied-errors.ts";
 import type { Directory } from "./directory.ts";
 import { FreeRecords } from "./free-records.ts";
@@ -35,6 +36,7 @@ import {
   writeBudget,
 } from "./record.ts";
 import type { Shop } from "./split-deque.ts";
+import type { Station } from "./station.ts";
 import { readValue, writeValues } from "./values.ts";
 
 /**
@@ -46,6 +48,8 @@ export class Home implements Shop, Elsewhere {
   laid = 0;
   readonly #kernel: Kernel;
   readonly #memory: Memory;
+  readonly #me: number;
+  readonly #chance: Chance | undefined;
   readonly #directory: Directory;
   readonly #post: Post;
   readonly #free: FreeRecords;
@@ -55,9 +59,11 @@ export class Home implements Shop, Elsewhere {
   readonly #given = new Account();
   readonly #moved = new Account();
 
-  constructor(kernel: Kernel, memory: Memory, me: number, directory: Directory, post: Post) {
+  constructor(kernel: Kernel, { memory, me, directory, post, chance }: Station) {
     this.#kernel = kernel;
     this.#memory = memory;
+    this.#me = me;
+    this.#chance = chance;
     this.#directory = directory;
     this.#post = post;
     this.#free = new FreeRecords(memory, me);
@@ -81,7 +87,9 @@ export class Home implements Shop, Elsewhere {
     }
     words[at + STATE] = OPEN;
     words[at + THIEF] = 0;
-    (words[at + SERIAL] as number)++;
+    const serial = this.#memory.nextSerial(this.#me);
+    words[at + SERIAL] = serial;
+    this.#chance?.laid(record, serial);
     const { code, args } = this.#describe(slot);
     words[at + FUNCTION] = this.#directory.numberOf(code as AnyFunction);
     words[at + DEPTH] = table.depth[slot] as number;
@@ -115,10 +123,9 @@ export class Home implements Shop, Elsewhere {
   }
 
   /** Told when somebody has written into a record. */
-  receive(record: number): void {
+  receive(record: number, state: number): void {
     const { words } = this.#memory;
     const at = this.#memory.recordAt(record);
-    const state = Atomics.load(words, at + STATE);
     const slot = (this.#slotOf[this.#free.own(record)] as number) - 1;
     // Of a thread that was here before and is gone.
     if (slot < 0) {

@@ -3,6 +3,17 @@ import type { Channel } from "../channel.ts";
 import type { Memory } from "./memory.ts";
 import { findChannels, type Passage, placeChannels, type Ticket } from "./passing.ts";
 
+/** What the main thread asks the others. */
+export type Inquiry = "log";
+
+/** An inquiry and what is answered, by its number. */
+export interface Inquired {
+  readonly number: number;
+  readonly what: Inquiry;
+  readonly from: number;
+  readonly answer?: unknown;
+}
+
 /**
  * What does not fit into a record or a slip is sent as a copy: arguments to a thief, a result or an error to a home, mail
  * about channels.
@@ -11,7 +22,7 @@ export interface Letter {
   readonly to: number;
   readonly record: number;
   readonly serial: number;
-  readonly kind: "arguments" | "outcome" | "mail";
+  readonly kind: "arguments" | "outcome" | "mail" | "inquiry" | "answer";
   readonly value: unknown;
   /** Where there are channels in the value. */
   readonly passages?: readonly Passage[];
@@ -26,8 +37,8 @@ export interface Passports {
 /** How letters go. All go through the main thread, which has a port to each other one. Reading never waits. */
 export interface Post {
   passports: Passports | undefined;
-  /** Throws where the value cannot be cloned. */
-  send(letter: Letter): void;
+  /** Throws where the value cannot be cloned. Says whether there is somebody to read it. */
+  send(letter: Letter): boolean;
   receive(take: (letter: Letter) => void): void;
 }
 
@@ -42,9 +53,10 @@ export class ThreadPost implements Post {
     this.#port = port;
   }
 
-  send(letter: Letter): void {
+  send(letter: Letter): boolean {
     this.#port.postMessage(withPassages(letter, this.passports));
     announce(this.#memory, 0);
+    return true;
   }
 
   receive(take: (letter: Letter) => void): void {
@@ -83,16 +95,17 @@ export class MainPost implements Post {
     for (const port of [...this.#ports.values(), ...this.#left]) port.close();
   }
 
-  send(letter: Letter): void {
-    this.#sendOn(withPassages(letter, this.passports));
+  send(letter: Letter): boolean {
+    return this.#sendOn(withPassages(letter, this.passports));
   }
 
-  #sendOn(letter: Letter): void {
+  #sendOn(letter: Letter): boolean {
     const port = this.#ports.get(letter.to);
-    if (port === undefined) return;
+    if (port === undefined) return false;
     port.postMessage(letter);
     if (letter.passages !== undefined) this.passed(letter.to, letter.passages);
     announce(this.#memory, letter.to);
+    return true;
   }
 
   receive(take: (letter: Letter) => void): void {
@@ -107,13 +120,13 @@ export class MainPost implements Post {
   }
 }
 
-function withPassages(letter: Letter, passports: Passports | undefined): Letter {
+export function withPassages(letter: Letter, passports: Passports | undefined): Letter {
   if (passports === undefined) return letter;
   const passages = findChannels(letter.value, (channel) => passports.ticketOf(channel));
   return passages.length === 0 ? letter : { ...letter, passages };
 }
 
-function withChannels(letter: Letter, passports: Passports | undefined): Letter {
+export function withChannels(letter: Letter, passports: Passports | undefined): Letter {
   const { passages } = letter;
   if (passages === undefined || passports === undefined) return letter;
   const value = placeChannels(letter.value, passages, (ticket) => passports.channelOf(ticket));

@@ -1,5 +1,5 @@
 import { type Memory, RECORD_WORDS } from "./memory.ts";
-import { COMMANDS, IS_REPORTED, NEXT_COMMAND, NEXT_REPORT } from "./record.ts";
+import { COMMANDS, IS_REPORTED, NEXT_COMMAND, NEXT_REPORT, STATE } from "./record.ts";
 
 // What processors tell each other goes through lists in shared memory: anybody puts a record in front, the reader takes all
 // at once. A record is in a list at most once, so there is always room.
@@ -14,14 +14,18 @@ export function report(memory: Memory, record: number): void {
   memory.ring(home);
 }
 
-export function takeReports(memory: Memory, processor: number, take: (record: number) => void): void {
+export function takeReports(
+  memory: Memory,
+  processor: number,
+  take: (record: number, state: number) => void,
+): void {
   const { words } = memory;
   let record = takeAll(words, memory.reportsAt(processor), memory.recordAt(0) + NEXT_REPORT, RECORD_WORDS);
   while (record >= 0) {
     const at = memory.recordAt(record);
     const next = (words[at + NEXT_REPORT] as number) - 1;
     Atomics.store(words, at + IS_REPORTED, 0);
-    take(record);
+    take(record, Atomics.load(words, at + STATE));
     record = next;
   }
 }

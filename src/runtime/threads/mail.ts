@@ -32,6 +32,8 @@ export interface Mail {
   /** Which of the cases. */
   readonly index: number;
   readonly value: unknown;
+  /** Which one of those it is that the sender has sent to this reader. */
+  readonly serial: number;
 }
 
 const IS_USED = 0;
@@ -41,7 +43,8 @@ const FROM = 3;
 const OPERATION = 4;
 const CHANNEL = 5;
 const INDEX = 6;
-const VALUE = 7;
+const SERIAL = 7;
+const VALUE = 8;
 /** Slips that are looked at for a free one. They come back in about the order in which they went. */
 const LOOKS = 4;
 
@@ -49,31 +52,30 @@ export class Mailroom {
   readonly #memory: Memory;
   readonly #me: number;
   readonly #post: Post;
+  readonly #sent: Int32Array;
+  readonly #bySlip: boolean;
   #next = 0;
 
-  constructor(memory: Memory, me: number, post: Post) {
+  constructor(memory: Memory, me: number, post: Post, bySlip: boolean) {
     this.#memory = memory;
     this.#me = me;
     this.#post = post;
+    this.#bySlip = bySlip;
+    this.#sent = new Int32Array(memory.shared.processors);
   }
 
   /** Throws where the value cannot be copied. */
   send(to: number, kind: number, operation: number, channel: number, index: number, value: unknown): void {
-    if (this.#sendSlip(to, kind, operation, channel, index, value)) return;
-    const mail: Mail = { kind, from: this.#me, operation, channel, index, value };
-    this.#post.send({ to, kind: "mail", record: -1, serial: 0, value: mail });
+    const serial = (this.#sent[to] as number) + 1;
+    this.#sent[to] = serial;
+    const mail: Mail = { kind, from: this.#me, operation, channel, index, value, serial };
+    if (this.#sendSlip(to, mail)) return;
+    this.#post.send({ to, kind: "mail", record: -1, serial, value: mail });
   }
 
-  #sendSlip(
-    to: number,
-    kind: number,
-    operation: number,
-    channel: number,
-    index: number,
-    value: unknown,
-  ): boolean {
+  #sendSlip(to: number, { kind, operation, channel, index, value, serial }: Mail): boolean {
     const { words } = this.#memory;
-    const slip = kind >= SELECT ? -1 : this.#free();
+    const slip = kind >= SELECT || !this.#bySlip ? -1 : this.#free();
     if (slip < 0) return false;
     const at = this.#memory.slipAt(slip);
     if (writeValue(words, at + VALUE, at + SLIP_WORDS, value) < 0) return false;
@@ -83,6 +85,7 @@ export class Mailroom {
     words[at + OPERATION] = operation;
     words[at + CHANNEL] = channel;
     words[at + INDEX] = index;
+    words[at + SERIAL] = serial;
     putInFront(words, this.#memory.mailAt(to), slip, at + NEXT);
     this.#memory.ring(to);
     return true;
@@ -112,6 +115,7 @@ export function takeSlips(memory: Memory, processor: number, take: (mail: Mail) 
       channel: words[at + CHANNEL] as number,
       index: words[at + INDEX] as number,
       value: readValue(words, at + VALUE),
+      serial: words[at + SERIAL] as number,
     };
     Atomics.store(words, at + IS_USED, 0);
     take(mail);

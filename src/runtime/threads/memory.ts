@@ -18,6 +18,7 @@ const DEQUE_CAPACITY = 256;
 /** Words of each processor, from its begin. */
 const BELL = 0;
 const ASLEEP = 1;
+const SERIALS = 2;
 const REPORTS = LINE;
 const COMMANDS = 2 * LINE;
 const LETTERS = 3 * LINE;
@@ -121,6 +122,13 @@ export class Memory {
   /** The list of slips that others have sent. */
   mailAt(processor: number): number {
     return this.#at(processor, MAIL);
+  }
+
+  /** A number that no other use of a processor's records has; for the processor itself. */
+  nextSerial(processor: number): number {
+    const at = this.#at(processor, SERIALS);
+    this.words[at] = ((this.words[at] as number) + 1) & 0x7fff_ffff;
+    return this.words[at] as number;
   }
 
   /** A number that no other channel has. */

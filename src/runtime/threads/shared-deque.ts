@@ -80,6 +80,15 @@ export class SharedDeque {
     return won ? item : EMPTY;
   }
 
+  /** What would be stolen if it were now, or EMPTY. */
+  peek(): number {
+    const words = this.#words;
+    const top = Atomics.load(words, TOP);
+    return ((Atomics.load(words, BOTTOM) - top) | 0) <= 0
+      ? EMPTY
+      : (words[ITEMS + (top & this.#mask)] as number);
+  }
+
   /** Anybody else. The oldest, EMPTY, or LOST. */
   steal(): number {
     const words = this.#words;

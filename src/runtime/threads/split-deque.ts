@@ -1,5 +1,6 @@
 import type { Fresh } from "../processor.ts";
 import { Ring } from "../rings.ts";
+import { type Chance, POPPED, ROOM } from "./chance.ts";
 import type { SharedDeque } from "./shared-deque.ts";
 
 /** Makes of a fiber something that another thread can take, and back. */
@@ -26,11 +27,13 @@ export class SplitDeque implements Fresh {
   readonly #shop: Shop;
   /** So many are kept where thieves find them. */
   readonly #shown: number;
+  readonly #chance: Chance | undefined;
   #tick = 0;
   #hasNews = false;
 
-  constructor(shared: SharedDeque, shop: Shop, shown: number) {
+  constructor(shared: SharedDeque, shop: Shop, shown: number, chance: Chance | undefined) {
     this.#shared = shared;
+    this.#chance = chance;
     this.#shop = shop;
     this.#shown = Math.min(shown, shared.capacity);
   }
@@ -54,8 +57,27 @@ export class SplitDeque implements Fresh {
     const late = (++this.#tick & 7) === 0;
     if (!late && this.#bound.size > 0) return this.#bound.pop();
     if (this.#open.size > 0) return this.#open.pop();
-    const item = this.#shared.pop();
-    return item >= 0 ? this.#shop.unlay(item) : this.#bound.pop();
+    const item = this.#popShared();
+    const slot = item >= 0 ? this.#shop.unlay(item) : this.#bound.pop();
+    // As if it had not been asked: how often that is in vain depends on the time.
+    if (slot < 0 && this.#chance !== undefined) this.#tick--;
+    return slot;
+  }
+
+  /** Whether thieves have left anything is not for this thread to know. */
+  #popShared(): number {
+    if (this.#chance === undefined) return this.#shared.pop();
+    let item = -1;
+    const isThere = this.#chance.decide(POPPED, () => {
+      item = this.#shared.pop();
+      return item >= 0 ? 1 : 0;
+    });
+    return isThere === 1 && item < 0 ? this.#shared.pop() : item;
+  }
+
+  #hasRoom(): boolean {
+    if (this.#chance === undefined) return this.#shared.size < this.#shown;
+    return this.#chance.decide(ROOM, () => (this.#shared.size < this.#shown ? 1 : 0)) === 1;
   }
 
   /** The oldest of those that are not shown. */
@@ -65,7 +87,7 @@ export class SplitDeque implements Fresh {
 
   /** Fills the window. */
   show(): void {
-    while (this.#open.size > 0 && this.#shared.size < this.#shown) {
+    while (this.#open.size > 0 && this.#hasRoom()) {
       const slot = this.#open.shift();
       const item = this.#shop.lay(slot);
       if (item < 0) {

@@ -1,19 +1,15 @@
 import { availableParallelism } from "node:os";
+import { type Fiber, outcomeOfFiber } from "../fiber.ts";
 import type { Kernel } from "../kernel.ts";
-import type { Loop } from "../loop.ts";
+import type { External, Loop } from "../loop.ts";
 import { Outside } from "../outside.ts";
-import type { Victims } from "../simulation.ts";
-import type { Desk } from "./desk.ts";
-import type { Directory } from "./directory.ts";
-import type { Exchange } from "./exchange.ts";
-import { Guests } from "./guests.ts";
-import type { Home } from "./home.ts";
-import type { Letter, Post } from "./letters.ts";
-import { takeCommands, takeReports } from "./lists.ts";
-import { type Mail, takeSlips } from "./mail.ts";
+import { CANCEL, digestOf, LAUNCH, OUTSIDE, RECHARGE, RUN, STALLED, STOLE, TIMERS } from "./chance.ts";
+import { takeSlips } from "./mail.ts";
 import type { Memory } from "./memory.ts";
+import { SERIAL } from "./record.ts";
+import type { Recorder } from "./recorder.ts";
 import type { SharedDeque } from "./shared-deque.ts";
-import type { SplitDeque } from "./split-deque.ts";
+import type { Equipped, Station } from "./station.ts";
 import { VictimChoice } from "./victims.ts";
 
 /** For so long fibers run, and others are waited for, before Node's own loop has its turn. */
@@ -33,30 +29,6 @@ const PARKED_MS = 1_000;
 /** With so many that it cannot start yet a thread steals no more. */
 const MOST_EXPECTED = 16;
 
-export interface StealSettings {
-  readonly seed: number;
-  readonly victims: Victims;
-  readonly stealing: boolean;
-}
-
-/** One of the processors, as its thread sees it. */
-export interface Station {
-  readonly me: number;
-  readonly memory: Memory;
-  readonly directory: Directory;
-  readonly post: Post;
-  readonly settings: StealSettings;
-  /** When the runtime was started, so that all threads have the same clock. */
-  readonly startedMs: number;
-  /** Whether the thread has nothing to do but this, so that it may sleep as a whole. */
-  readonly sleepsAsAWhole: boolean;
-  /** Told when the runtime is shut down. */
-  readonly shutDown: () => void;
-}
-
-/** Where a thread hears of channels that others use as well. */
-export type ChannelBorder = Exchange | Desk;
-
 type Rest = typeof AGAIN | typeof LATER | typeof ASLEEP;
 
 const AGAIN = 0;
@@ -70,16 +42,15 @@ export class ThreadLoop implements Loop {
   readonly #memory: Memory;
   readonly #words: Int32Array;
   readonly #bell: number;
-  readonly #deque: SplitDeque;
-  readonly #home: Home;
-  readonly #border: ChannelBorder;
-  readonly #guests: Guests;
+  readonly #parts: Equipped;
+  readonly #recorder: Recorder | undefined;
   readonly #deques: readonly SharedDeque[];
   readonly #victims: VictimChoice;
   readonly #spins: number;
   /** The bell as it was when the lists were last looked at. */
   #heard = 0;
   readonly #outside = new Outside();
+  #awaited = 0;
   #turns = 0;
   #scheduled = false;
   #turning = false;
@@ -87,24 +58,23 @@ export class ThreadLoop implements Loop {
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(kernel: Kernel, station: Station, deque: SplitDeque, home: Home, border: ChannelBorder) {
+  constructor(kernel: Kernel, parts: Equipped) {
+    const { station } = parts;
     const { memory, me, settings } = station;
     this.#kernel = kernel;
     this.#station = station;
+    this.#recorder = station.recorder;
+    this.#parts = parts;
     this.#memory = memory;
     this.#words = memory.words;
     this.#bell = memory.bellAt(me);
-    this.#deque = deque;
-    this.#home = home;
-    this.#border = border;
-    this.#guests = new Guests(kernel, memory, me, station.directory, station.post);
     this.#deques = Array.from({ length: memory.shared.processors }, (_, id) => memory.dequeOf(id));
     this.#spins = Math.max(8, Math.floor(LOOKS / this.#deques.length));
     this.#victims = new VictimChoice(me, this.#deques, settings.victims, settings.seed);
   }
 
   nowMs(): number {
-    return performance.timeOrigin + performance.now() - this.#station.startedMs;
+    return this.#recorder?.nowMs ?? clockOf(this.#station.startedMs);
   }
 
   sliceEndMs(): number {
@@ -116,21 +86,31 @@ export class ThreadLoop implements Loop {
   }
 
   offered(): void {
-    if (this.#deque.takeNews()) this.#memory.wakeOne();
+    if (this.#parts.deque.takeNews()) this.#memory.wakeOne();
     this.woken();
+  }
+
+  external(what: External, root: number): void {
+    this.#recorder?.step({ launch: LAUNCH, cancel: CANCEL, recharge: RECHARGE }[what], root);
   }
 
   outside(
     promise: PromiseLike<unknown>,
     settle: (value: unknown, thrown?: { error: unknown }) => void,
   ): () => void {
-    return this.#outside.await(promise, settle);
+    const number = this.#awaited++;
+    const { chance } = this.#station;
+    return this.#outside.await(promise, (value, thrown) =>
+      chance === undefined
+        ? settle(value, thrown)
+        : chance.arrive(OUTSIDE, number, -1, () => settle(value, thrown)),
+    );
   }
 
   /** Told when a thread has died, after its port was closed. What it had sent before still counts. */
   forget(dead: number): void {
     this.#hear();
-    this.#border.forget(dead);
+    this.#parts.border.forget(dead);
     takeSlips(this.#memory, dead, () => undefined);
   }
 
@@ -164,52 +144,82 @@ export class ThreadLoop implements Loop {
 
   /** Whether the time was over before there was nothing more to run. */
   #runUntil(untilMs: number): boolean {
-    const kernel = this.#kernel;
-    const { timers, processor } = kernel;
     for (;;) {
-      timers.fireUntil(this.nowMs());
+      this.#fireTimers();
       if (performance.now() >= untilMs) return true;
       for (let slices = 0; slices < SLICES; slices++) {
         if (this.#words[this.#bell] !== this.#heard) this.#hear();
-        let slot = processor.pick();
-        if (slot < 0) slot = this.#steal();
-        if (slot < 0) return false;
-        this.#deque.show();
-        if (this.#deque.takeNews()) this.#memory.wakeOne();
-        kernel.run(slot);
+        if (this.#recorder === undefined ? !this.#runNext() : !this.#recordNext(this.#recorder)) return false;
       }
     }
   }
 
-  /** Looks at what others have sent. */
-  #hear(): void {
-    const { memory, me, post } = this.#station;
-    this.#heard = Atomics.load(this.#words, this.#bell);
-    if (Atomics.exchange(this.#words, memory.lettersAt(me), 0) !== 0)
-      post.receive((letter) => this.#take(letter));
-    if (this.#words[memory.mailAt(me)] !== 0) takeSlips(memory, me, (mail) => this.#border.take(mail));
-    this.#border.letGo();
-    if (this.#words[memory.reportsAt(me)] !== 0)
-      takeReports(memory, me, (record) => {
-        memory.count(me, "settled");
-        this.#home.receive(record);
-      });
-    if (this.#words[memory.commandsAt(me)] !== 0)
-      takeCommands(memory, me, (record, commands) => this.#guests.obey(record, commands));
+  #fireTimers(): void {
+    const { timers } = this.#kernel;
+    if (this.#recorder !== undefined) {
+      const nextMs = timers.nextMs();
+      if (nextMs === undefined || nextMs > clockOf(this.#station.startedMs)) return;
+      this.#recorder.step(TIMERS);
+    }
+    timers.fireUntil(this.nowMs());
   }
 
-  #take(letter: Letter): void {
-    if (letter.kind === "mail") this.#border.take(letter.value as Mail);
-    else if (letter.kind === "arguments") this.#guests.receiveLetter(letter);
-    else this.#home.receiveLetter(letter);
+  #runNext(): boolean {
+    let slot = this.#kernel.processor.pick();
+    if (slot < 0) slot = this.#steal();
+    if (slot < 0) return false;
+    this.#run(slot);
+    return true;
+  }
+
+  #run(slot: number): void {
+    const { deque } = this.#parts;
+    deque.show();
+    if (deque.takeNews()) this.#memory.wakeOne();
+    this.#kernel.run(slot);
+  }
+
+  /** As `#runNext`, and writes down what ran and what came of it. */
+  #recordNext(recorder: Recorder): boolean {
+    const { processor, table } = this.#kernel;
+    const { length } = recorder;
+    recorder.step(RUN, 0);
+    let slot = processor.pick();
+    if (slot < 0) {
+      recorder.undo(length);
+      processor.unpick();
+      slot = this.#steal();
+      if (slot < 0) return false;
+      recorder.step(RUN, 1);
+    }
+    const fiber = table.fiber[slot] as Fiber;
+    const id = table.idOf(slot);
+    this.#run(slot);
+    const outcome = outcomeOfFiber(fiber);
+    const digest = outcome === undefined ? 0 : digestOf(outcome.rank, outcome.value);
+    recorder.ran(
+      id,
+      this.#kernel.meter.sliceOps,
+      outcome === undefined ? (table.state[slot] as number) : -1,
+      digest,
+    );
+    return true;
+  }
+
+  /** Looks at what others have sent. */
+  #hear(): void {
+    this.#heard = Atomics.load(this.#words, this.#bell);
+    this.#parts.inbox.read();
   }
 
   #steal(): number {
     const { settings, me } = this.#station;
-    if (!settings.stealing || this.#guests.waiting >= MOST_EXPECTED) return -1;
+    const { guests } = this.#parts;
+    if (!settings.stealing || guests.waiting >= MOST_EXPECTED) return -1;
     const victims = this.#victims;
     for (let attempt = 0; attempt < victims.attempts; attempt++) {
-      const victim = this.#deques[victims.choose(attempt)] as SharedDeque;
+      const chosen = victims.choose(attempt);
+      const victim = this.#deques[chosen] as SharedDeque;
       const record = victim.steal();
       if (record < 0) {
         this.#memory.count(me, "failedSteals");
@@ -217,7 +227,8 @@ export class ThreadLoop implements Loop {
       }
       this.#memory.count(me, "steals");
       if (victim.size > 0) this.#memory.wakeOne();
-      const slot = this.#guests.take(record);
+      this.#recorder?.step(STOLE, chosen, this.#words[this.#memory.recordAt(record) + SERIAL] as number);
+      const slot = guests.take(record);
       if (slot >= 0) return slot;
     }
     return -1;
@@ -228,12 +239,15 @@ export class ThreadLoop implements Loop {
     if (this.#memory.isShutDown) return LATER;
     const asAWhole = this.#maySleepAsAWhole();
     // The main thread waits for others as long as it waits for nothing else; Node's loop has to wait for that only shortly.
-    if ((asAWhole || (this.#home.laid > 0 && this.#outside.isEmpty)) && this.#memory.looks(MOST_LOOKING)) {
+    if (
+      (asAWhole || (this.#parts.home.laid > 0 && this.#outside.isEmpty)) &&
+      this.#memory.looks(MOST_LOOKING)
+    ) {
       const found = this.#lookAround(untilMs);
       this.#memory.stopsLooking();
       if (found !== ASLEEP) return found;
     }
-    if (this.#isStalled() && this.#kernel.stalled()) return AGAIN;
+    if (this.#isStalled() && this.#settleStall()) return AGAIN;
     return asAWhole ? this.#park() : this.#parkBesideNode();
   }
 
@@ -249,12 +263,12 @@ export class ThreadLoop implements Loop {
   }
 
   #maySleepAsAWhole(): boolean {
-    return this.#station.sleepsAsAWhole && this.#outside.isEmpty && this.#guests.waiting === 0;
+    return this.#station.sleepsAsAWhole && this.#outside.isEmpty && this.#parts.guests.waiting === 0;
   }
 
   #isThereSomething(): boolean {
     if (this.#words[this.#bell] !== this.#heard) return true;
-    if (!this.#station.settings.stealing || this.#guests.waiting >= MOST_EXPECTED) return false;
+    if (!this.#station.settings.stealing || this.#parts.guests.waiting >= MOST_EXPECTED) return false;
     for (let victim = 0; victim < this.#deques.length; victim++)
       if ((this.#deques[victim] as SharedDeque).size > 0) return true;
     return false;
@@ -264,11 +278,19 @@ export class ThreadLoop implements Loop {
   #isStalled(): boolean {
     return (
       this.#outside.isEmpty &&
-      this.#home.laid === 0 &&
-      this.#guests.waiting === 0 &&
-      this.#border.waiting === 0 &&
+      this.#parts.home.laid === 0 &&
+      this.#parts.guests.waiting === 0 &&
+      this.#parts.border.waiting === 0 &&
       this.#kernel.timers.nextMs() === undefined
     );
+  }
+
+  #settleStall(): boolean {
+    const length = this.#recorder?.length ?? 0;
+    this.#recorder?.step(STALLED);
+    const settled = this.#kernel.stalled();
+    if (!settled) this.#recorder?.undo(length);
+    return settled;
   }
 
   /** Sleeps until the bell rings. Whether it did, or there is something to do. */
@@ -284,7 +306,9 @@ export class ThreadLoop implements Loop {
     const { memory, me } = this.#station;
     memory.count(me, "parks");
     memory.parks(me);
-    return this.#sleep(Math.min(PARKED_MS, Math.max(0, nextMs - this.nowMs()))) ? AGAIN : LATER;
+    return this.#sleep(Math.min(PARKED_MS, Math.max(0, nextMs - clockOf(this.#station.startedMs))))
+      ? AGAIN
+      : LATER;
   }
 
   /** Lets Node's loop go on, and comes back when the bell rings or a timer is due. */
@@ -297,9 +321,9 @@ export class ThreadLoop implements Loop {
       return AGAIN;
     }
     const nextMs = this.#kernel.timers.nextMs() ?? Number.POSITIVE_INFINITY;
-    const sleepMs = Math.min(Math.max(0, nextMs - this.nowMs()), 2 ** 31 - 1);
+    const sleepMs = Math.min(Math.max(0, nextMs - clockOf(this.#station.startedMs)), 2 ** 31 - 1);
     // It keeps the process alive as long as something is awaited.
-    if (Number.isFinite(nextMs) || this.#home.laid > 0 || this.#guests.waiting > 0)
+    if (Number.isFinite(nextMs) || this.#parts.home.laid > 0 || this.#parts.guests.waiting > 0)
       this.#timer = setTimeout(() => this.woken(), sleepMs);
     return ASLEEP;
   }
@@ -316,4 +340,9 @@ export class ThreadLoop implements Loop {
     });
     return true;
   }
+}
+
+/** The time of a runtime with threads, which is the same on all of them. */
+export function clockOf(startedMs: number): number {
+  return performance.timeOrigin + performance.now() - startedMs;
 }
