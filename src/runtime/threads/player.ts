@@ -21,7 +21,7 @@ import {
 import { LETTERS } from "./inbox.ts";
 import { type Letter, withChannels } from "./letters.ts";
 import type { Memory } from "./memory.ts";
-import { COMMANDS, IS_REPORTED, SERIAL, STATE } from "./record.ts";
+import { COMMANDS, FREE, IS_REPORTED, SERIAL, STATE } from "./record.ts";
 import type { Script } from "./script.ts";
 import type { Equipped } from "./station.ts";
 
@@ -111,7 +111,6 @@ export class Player implements Loop {
 
   /** What is to be done, or nothing as long as it cannot be. */
   #ready(kind: number, a: number, b: number, c: number): (() => void) | undefined {
-    const { inbox } = this.#parts;
     if (kind === RUN) return () => this.#run(a === 1);
     if (kind === TIMERS) return () => this.#kernel.timers.fireUntil(this.nowMs());
     if (kind === STALLED) return () => void this.#kernel.stalled();
@@ -123,11 +122,18 @@ export class Player implements Loop {
     const record = this.#stage.records[kind === REPORT ? this.me : a]?.get(kind === REPORT ? a : b);
     if (record === undefined) return undefined;
     if (kind === REPORT) return this.#report(record, b);
-    const commands = this.#memory.recordAt(record) + COMMANDS;
-    if (kind !== COMMAND || ((this.#memory.words[commands] as number) & c) !== c) return undefined;
+    return kind === COMMAND ? this.#command(record, b, c) : undefined;
+  }
+
+  /** One for a fiber that is over comes too late to do anything, and here perhaps not at all. */
+  #command(record: number, serial: number, commands: number): (() => void) | undefined {
+    const { words } = this.#memory;
+    const at = this.#memory.recordAt(record);
+    if (words[at + STATE] === FREE || words[at + SERIAL] !== serial) return () => undefined;
+    if (((words[at + COMMANDS] as number) & commands) !== commands) return undefined;
     return () => {
-      Atomics.and(this.#memory.words, commands, ~c);
-      inbox.command(record, c);
+      Atomics.and(words, at + COMMANDS, ~commands);
+      this.#parts.inbox.command(record, commands);
     };
   }
 
