@@ -17,6 +17,7 @@ import * as work from "./replay-work.mjs";
 const PLENTY: Budget = { ops: 1e12, memory: 1e12, spawnCount: 1e9, channelOps: 1e9, syscalls: 1e9 };
 
 let rt: Runtime;
+let isReplayed = false;
 afterEach(() => rt.close());
 
 async function run<T>(options: RuntimeOptions, program: () => Promise<T>): Promise<T> {
@@ -26,14 +27,23 @@ async function run<T>(options: RuntimeOptions, program: () => Promise<T>): Promi
 
 /** Runs a program on threads, and again from the recording; what both came to. */
 async function recordAndReplay<T>(program: () => Promise<T>, options: RuntimeOptions = {}) {
+  isReplayed = false;
   const first = await run({ processors: 3, record: true, ...options }, program);
   const recording = JSON.parse(JSON.stringify(await rt.recording())) as Recording;
   const { steals } = rt.counters();
   await rt.close();
+  isReplayed = true;
   const second = await run({ deterministic: true, replay: recording }, program);
   const replayed = await rt.replayed();
   expect(replayed.steals).toBe(steals);
   return { first, second, steals, recording, replayed };
+}
+
+/** Holds this thread until others have stolen so much. */
+function untilStolen(steals: number): void {
+  const untilMs = performance.now() + 30_000;
+  while (!isReplayed && rt.counters().steals < steals)
+    if (performance.now() > untilMs) throw new Error(`no ${steals} steals within 30 s`);
 }
 
 describe("[R-11] a run with threads that was recorded", () => {
@@ -44,12 +54,13 @@ describe("[R-11] a run with threads that was recorded", () => {
           n.spawn(work.tree, [depth], { budget: { ops: 1e9, spawnCount: 2_000 } }),
         );
         let sum = 0;
+        untilStolen(2);
         for (const tree of trees) sum += yield* tree.join();
         return sum;
       }),
     );
     expect([first, second]).toEqual([896, 896]);
-    expect(steals).toBeGreaterThan(0);
+    expect(steals).toBeGreaterThanOrEqual(2);
     expect(replayed.steps).toBeGreaterThan(1_000);
   });
 
@@ -77,6 +88,7 @@ describe("[R-11] a run with threads that was recorded", () => {
           const makers = sums.map((_, at) =>
             n.spawn(work.producing, [{ to: channel }, 40, fails && at === 2], { budget }),
           );
+          untilStolen(fails ? 2 : 1);
           for (let got = 0; got < 120; got++) sums[got % 3] = (yield* channel.recv()).at;
           for (const maker of makers) sums.push((yield* maker.join()).sent);
           return sums;
@@ -88,7 +100,7 @@ describe("[R-11] a run with threads that was recorded", () => {
     });
     expect(second).toEqual(first);
     expect(first[1]).toBe("RangeError: no more");
-    expect(steals).toBeGreaterThan(0);
+    expect(steals).toBeGreaterThanOrEqual(2);
   });
 
   test("is replayed with what was done from outside", async () => {

@@ -31,7 +31,7 @@ export class SplitDeque implements Fresh {
   #tick = 0;
   #hasNews = false;
 
-  constructor(shared: SharedDeque, shop: Shop, shown: number, chance: Chance | undefined) {
+  constructor(shared: SharedDeque, shop: Shop, shown: number, chance?: Chance) {
     this.#shared = shared;
     this.#chance = chance;
     this.#shop = shop;
