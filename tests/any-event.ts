@@ -96,7 +96,7 @@ const anyReason: fc.Arbitrary<Reason> = fc.oneof(
   fc.record({ type: fc.constant("Random"), hash: fc.nat(0xffff_ffff) }),
   fc.record({
     type: fc.constant("Affinity"),
-    because: fc.constantFrom("DataLocality", "PreviouslyExecuted", "SameZone", "SharedConsumer"),
+    because: fc.constantFrom("DataLocality", "PreviouslyExecuted", "SameZone", "SharedConsumer", "Follows"),
   }),
   fc.record({
     type: fc.constant("DataAffinity"),
@@ -234,6 +234,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
   ChunkLost: fc.record({ ...kind("ChunkLost"), ...ofNode, worker: anyIndex }),
   RunReleased: fc.record({ ...kind("RunReleased"), run: anyIndex }),
   ChunksFreed: fc.record({ ...kind("ChunksFreed"), run: anyIndex, nodes: fc.array(anyIndex) }),
+  TasksWithdrawn: fc.record({ ...kind("TasksWithdrawn"), run: anyIndex, nodes: fc.array(anyIndex) }),
   NodesRecomputed: fc.record({ ...kind("NodesRecomputed"), run: anyIndex, nodes: fc.array(anyIndex) }),
   TaskAssigned: fc.record({
     ...kind("TaskAssigned"),

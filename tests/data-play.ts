@@ -87,6 +87,12 @@ export class DataPlay {
     for (const event of told.events) {
       if (event.kind === "ChunksFreed")
         for (const has of this.#has.values()) for (const node of event.nodes) has.delete(node);
+      if (event.kind === "TasksWithdrawn")
+        for (const [worker, queue] of this.#queues)
+          this.#queues.set(
+            worker,
+            queue.filter(({ node }) => !event.nodes.includes(node)),
+          );
       if (event.kind !== "TaskAssigned") continue;
       const queue = this.#queues.get(event.worker) ?? [];
       queue.push(event);

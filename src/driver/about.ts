@@ -1,5 +1,5 @@
 import { speculationTag, taskSpecOf } from "../graph/index.ts";
-import type { ChunksFreed, LedgerEvent, TaskAssigned } from "../ledger/index.ts";
+import type { ChunksFreed, LedgerEvent, TaskAssigned, TasksWithdrawn } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import { Result, type Run, type State } from "../scheduler/index.ts";
 import type { About, AboutChunk, AboutInput } from "./attachment.ts";
@@ -16,6 +16,7 @@ export function aboutOf(state: State, event: LedgerEvent): About | undefined {
   }
   if (!("run" in event)) return undefined;
   if (event.kind === "ChunksFreed") return aboutFreed(state, event);
+  if (event.kind === "TasksWithdrawn") return aboutWithdrawn(state, event);
   const about = aboutTask(state, event.run, "node" in event ? event.node : -1);
   return event.kind === "TaskAssigned" ? withInputs(state, event, about) : about;
 }
@@ -24,6 +25,13 @@ function aboutFreed(state: State, { run: number, nodes }: ChunksFreed): About {
   const run = state.run(number);
   const { zone, agent, id: runId } = run;
   return { zone, agent, runId, task: undefined, freed: nodes.map((node) => chunkOf(run, node)) };
+}
+
+function aboutWithdrawn(state: State, { run: number, nodes }: TasksWithdrawn): About {
+  const run = state.run(number);
+  const { zone, agent, id: runId } = run;
+  const withdrawn = nodes.map((node) => ({ id: run.taskIdOf(node), attempt: run.attemptOf(node) }));
+  return { zone, agent, runId, task: undefined, withdrawn };
 }
 
 function withInputs(state: State, { run, node }: TaskAssigned, about: About | undefined): About | undefined {

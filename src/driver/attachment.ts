@@ -32,6 +32,8 @@ export interface About {
   readonly runId: string | undefined;
   /** Undefined where an event is about a whole run. */
   readonly task: AboutTask | undefined;
+  /** Attempts that their workers are to forget. */
+  readonly withdrawn?: readonly { readonly id: string; readonly attempt: number }[];
   /** Results on workers that are freed, and who has them by number. */
   readonly freed?: readonly AboutChunk[];
 }

@@ -108,6 +108,7 @@ export class Projection implements Recorder {
         this.#endRun(state.run(event.run).id, event.outcome, now);
         break;
       case "NodesRecomputed":
+      case "TasksWithdrawn":
         for (const node of event.nodes)
           this.#move(state, event.run, node, {
             ...QUEUED,

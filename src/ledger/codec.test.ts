@@ -57,6 +57,7 @@ test("decisions are what the step decides; everything else came from outside", (
   const decisions = EVENT_KINDS.filter((kind) => isDecision(fc.sample(anyEventOf(kind), 1)[0] ?? never()));
   expect(decisions).toEqual([
     "ChunksFreed",
+    "TasksWithdrawn",
     "NodesRecomputed",
     "TaskAssigned",
     "TaskSpeculated",

@@ -55,6 +55,7 @@ export type Decision =
   | TaskFailed
   | TaskCancelled
   | TasksSkipped
+  | TasksWithdrawn
   | ChunksFreed
   | NodesRecomputed
   | CancelSignalled
@@ -387,6 +388,13 @@ export interface TasksSkipped {
   readonly kind: "TasksSkipped";
   readonly run: number;
   readonly node: number;
+  readonly nodes: readonly number[];
+}
+
+/** Nodes that a worker was given ahead of an input that it will not make now: they wait again. In the order of the chain. */
+export interface TasksWithdrawn {
+  readonly kind: "TasksWithdrawn";
+  readonly run: number;
   readonly nodes: readonly number[];
 }
 

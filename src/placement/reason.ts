@@ -8,8 +8,13 @@ export type Reason =
   | { readonly type: "Affinity"; readonly because: AffinityReason }
   | DataAffinity;
 
-/** `SharedConsumer`: it makes what is used together with this. */
-export type AffinityReason = "DataLocality" | "PreviouslyExecuted" | "SameZone" | "SharedConsumer";
+/** `SharedConsumer`: it makes what is used together with this. `Follows`: it is making the last of the inputs. */
+export type AffinityReason =
+  | "DataLocality"
+  | "PreviouslyExecuted"
+  | "SameZone"
+  | "SharedConsumer"
+  | "Follows";
 
 /** What spoke for the worker among those that could get the task's inputs. */
 export interface DataAffinity {

@@ -81,6 +81,8 @@ export class Worker {
   saysOverloaded = false;
   /** What it was given and has not ended, in the order in which it was given. */
   readonly held: Map<TaskKey, Held> = new Map();
+  /** What it was given ahead of inputs that it is still making, in the order in which it was given. */
+  readonly ahead: Set<TaskKey> = new Set();
   /** Task types that it has completed. */
   readonly executed: Set<string> = new Set();
   /** The task that it is kept free for. */

@@ -9,6 +9,7 @@ import type {
   TaskAssigned,
   TaskSpeculated,
   TaskSubmitted,
+  TasksWithdrawn,
   VoteTaken,
   WorkerLost,
   WorkerRegistered,
@@ -25,6 +26,7 @@ import {
   noteResult,
   recompute,
 } from "./data-events.ts";
+import { forgetFollower, noteFollower } from "./followers.ts";
 import { placeKey, zonedKey } from "./group.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
@@ -130,6 +132,9 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "TasksSkipped":
       for (const node of event.nodes) leave(state, state.run(event.run), node, Status.skipped, now);
       break;
+    case "TasksWithdrawn":
+      withdrawFollowers(state, event, now);
+      break;
     case "ChunksFreed":
       state.run(event.run).data?.free(event.nodes);
       break;
@@ -208,7 +213,7 @@ function registerWorker(state: State, event: WorkerRegistered, now: number): voi
 
 function loseWorker(state: State, worker: Worker, code: WorkerLost["code"], now: number): void {
   loseData(state, worker, code);
-  for (const key of worker.held.keys()) {
+  for (const key of [...worker.held.keys(), ...worker.ahead]) {
     const tasks = state.tasks(runOfKey(key));
     release(state, tasks, nodeOfKey(key));
     // Who leaves in order has ended what it began.
@@ -235,13 +240,25 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   tasks.assignTo(node, event.attempt, event.worker);
   if (event.run !== NO_RUN) state.run(event.run).data?.territories.take(node, event.worker);
   state.backlog--;
+  if (lacksInputs(state, event.run, node)) {
+    noteFollower(state.run(event.run), node);
+    worker.ahead.add(key);
+    return;
+  }
+  begin(state, tasks, node, worker, now);
+}
+
+/** From here on it counts: for its agent, its limits, and the room on its worker. */
+function begin(state: State, tasks: Tasks, node: number, worker: Worker, now: number): void {
+  const task = tasks.taskOf(node);
+  const group = tasks.groupOf(node);
   state.shares.recordStart(group.shareKey);
   for (let at = 0; at < group.limits.length; at++) {
     const limit = group.limits[at] as Limit;
     limit.start(now, group.amounts[at] as number);
   }
   state.fleet.cursor = worker;
-  state.fleet.take(worker, key, {
+  state.fleet.take(worker, taskKey(tasks.number, node), {
     cpuMillicores: task.cpuMillicores,
     memoryBytes: task.memoryBytes,
     expectedEndMs: now + task.estimateMs,
@@ -300,9 +317,17 @@ function noteAlternative(state: State, number: number, now: number, finished?: A
 
 /** Whatever an attempt holds is given back when it ends, however it ends. */
 function release(state: State, tasks: Tasks, node: number): void {
-  if (state.charges.size > 0) state.charges.delete(taskKey(tasks.number, node));
+  const key = taskKey(tasks.number, node);
+  if (state.charges.size > 0) state.charges.delete(key);
+  const worker = state.worker(tasks.workerOf(node));
+  const run = state.runs.get(tasks.number);
+  if (run?.data) run.data.followers.delete(node);
+  if (worker.ahead.delete(key)) {
+    forgetFollower(run as Run, node);
+    return;
+  }
   const group = tasks.groupOf(node);
-  state.fleet.release(state.worker(tasks.workerOf(node)), taskKey(tasks.number, node));
+  state.fleet.release(worker, key);
   state.shares.recordComplete(group.shareKey);
   for (let at = 0; at < group.limits.length; at++) {
     (group.limits[at] as Limit).end(group.amounts[at] as number);
@@ -332,8 +357,26 @@ function completeNode(state: State, run: Run, node: number, resultBytes: number,
   const end = start[node + 1] as number;
   for (let edge = start[node] as number; edge < end; edge++) {
     const dependent = targets[edge] as number;
-    if (run.unblock(dependent) && run.status[dependent] === Status.waiting)
-      makeReady(state, run, dependent, now);
+    if (!run.unblock(dependent)) continue;
+    if (run.status[dependent] === Status.waiting) makeReady(state, run, dependent, now);
+    else if (run.data) takePlace(state, run, dependent, now);
+  }
+}
+
+/** The last input of a node that its worker was given ahead is there. */
+function takePlace(state: State, run: Run, node: number, now: number): void {
+  const worker = state.fleet.workers[run.workerOf(node)];
+  if (!worker?.ahead.delete(taskKey(run.number, node))) return;
+  begin(state, run, node, worker, now);
+}
+
+function withdrawFollowers(state: State, { run: number, nodes }: TasksWithdrawn, now: number): void {
+  const run = state.run(number);
+  for (const node of nodes) {
+    release(state, run, node);
+    run.excuse(node);
+    run.move(node, Status.waiting, state.seq, now);
+    state.backlog++;
   }
 }
 

@@ -198,12 +198,12 @@ test("[Q-03] a task's status moves only as its table says", () => {
     return `${from}: ${to.join(", ")}`;
   });
   expect(moves).toEqual([
-    "waiting: ready, failed, cancelled, skipped",
+    "waiting: ready, assigned, failed, cancelled, skipped",
     "held: cancelled, skipped",
     "ready: waiting, assigned, failed, cancelled, speculating",
     "delayed: waiting, assigned, failed, cancelled, speculating",
-    "assigned: running, cancelling, settling, completed",
-    "running: cancelling, settling, completed",
+    "assigned: waiting, running, cancelling, settling, completed",
+    "running: waiting, cancelling, settling, completed",
     "cancelling: settlingCancel, completed",
     "settling: waiting, delayed, failed, cancelled",
     "settlingCancel: cancelled",

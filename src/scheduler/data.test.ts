@@ -13,6 +13,7 @@ import {
   Status,
   stateHash,
   takeSnapshot,
+  zonedKey,
 } from "./index.ts";
 
 function told({ texts }: Told, ...kinds: string[]): string[] {
@@ -77,12 +78,12 @@ describe("[D-10] what was lost with a worker is made again, and only what is nee
     loop.turn(4, held(loop, "c"));
     const worker = loop.run("r").workerOf(2);
     const lost = loop.turn(5, { kind: "WorkerLost", worker, code: "lease" });
-    // The reader of c ran on the same worker, and goes back to waiting for it.
     expect((lost.events.find(({ kind }) => kind === "NodesRecomputed") as NodesRecomputed).nodes).toEqual([
       0, 1, 2,
     ]);
-    expect(loop.status("r", "d")).toBe("waiting");
-    expect(told(lost, "TaskAssigned")).toEqual(["TaskAssigned a#2 w2"]);
+    expect(told(lost, "TaskAssigned")).toEqual(
+      ["a", "b", "c", "d"].map((node) => `TaskAssigned ${node}#2 w2`),
+    );
     for (const node of ["a", "b", "c", "d"]) loop.turn(6, held(loop, node));
     expect(loop.run("r").outcome).toBe("completed");
   });
@@ -130,6 +131,66 @@ describe("[D-10] what was lost with a worker is made again, and only what is nee
     const failed = loop.blocks.at(-1)?.line ?? "";
     expect(failed).toContain('"poison"');
     expect(loop.run("r").outcome).toBe("failed");
+  });
+});
+
+describe("nodes are given to the worker that makes their inputs, ahead of these", () => {
+  const LINE = [...new Array(20).keys()].map((at) =>
+    aNode(`n${at}`, { inputs: at === 0 ? [] : [`n${at - 1}`] }),
+  );
+
+  /** The first has ended, so it is known that such nodes are short, and the rest is on the worker. */
+  function inLine(): Loop {
+    const loop = new Loop({ fairShare: 1 });
+    loop.turn(1, joins("w1"), joins("w2"), submits("r", LINE));
+    const { texts } = loop.turn(2, loop.finished("r", "n0"));
+    expect(texts.filter((text) => text.startsWith("TaskAssigned"))).toHaveLength(19);
+    return loop;
+  }
+
+  test("as many as take a short time; each takes the place of the one before", () => {
+    const loop = inLine();
+    for (let at = 1; at < 20; at++) {
+      expect(loop.state.shares.running(zonedKey("here", "ann"))).toBe(1);
+      loop.turn(3, loop.finished("r", `n${at}`));
+    }
+    expect(loop.run("r").outcome).toBe("completed");
+    expectReplayed(loop);
+  });
+
+  test("they are withdrawn when the input is not made there, and not counted as tried", () => {
+    const loop = inLine();
+    const failed = loop.turn(3, { ...loop.failed("r", "n1"), retry: false });
+    expect(failed.texts.slice(0, 2)).toEqual(["TasksWithdrawn", "AttemptFailed n1#1"]);
+    expect(loop.run("r").outcome).toBe("failed");
+    expect(loop.state.worker(0).ahead.size).toBe(0);
+    expectReplayed(loop);
+  });
+
+  test("a worker that says it has finished what cannot have begun is not believed", () => {
+    const loop = inLine();
+    expect(loop.turn(3, loop.finished("r", "n2")).replies).toEqual([{ accepted: false, code: "stale" }]);
+  });
+
+  test("one of them can be cancelled, and those behind it are withdrawn", () => {
+    const loop = inLine();
+    loop.turn(3, { kind: "CancelRequested", run: 0, node: 5 });
+    loop.turn(4, loop.finished("r", "n1"));
+    loop.turn(5, { ...loop.attempt("r", "n5"), kind: "AttemptCancelled", startedAt: -1 });
+    expect([loop.status("r", "n5"), loop.status("r", "n6")]).toEqual(["cancelled", "skipped"]);
+    for (const node of ["n2", "n3", "n4"]) loop.turn(6, loop.finished("r", node));
+    expect(loop.run("r").outcome).toBe("failed");
+    expectReplayed(loop);
+  });
+
+  test("the loss of their worker sends all of them back, and blames one", () => {
+    const loop = inLine();
+    loop.turn(3, { kind: "WorkerLost", worker: 0, code: "lease" });
+    expect([...(loop.run("r").data?.deaths ?? [])]).toEqual([[1, 1]]);
+    expect(loop.status("r", "n1")).toBe("assigned");
+    for (let at = 1; at < 20; at++) loop.turn(4, loop.finished("r", `n${at}`));
+    expect(loop.run("r").outcome).toBe("completed");
+    expectReplayed(loop);
   });
 });
 

@@ -153,6 +153,7 @@ const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
   TaskCancelled: "cancel/waiting",
   CancelSignalled: "cancel/placed",
   TasksSkipped: "dependencies/failed",
+  TasksWithdrawn: "data/withdraw",
   ChunksFreed: "data/free",
   NodesRecomputed: "data/recompute",
   ReservationMade: "place/reserve",

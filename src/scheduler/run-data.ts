@@ -24,6 +24,7 @@ export interface DataSnapshot {
   readonly deaths: Pairs<number, number>;
   readonly breaches: Pairs<number, number>;
   readonly times: Pairs<string, number>;
+  readonly followers: Pairs<number, number>;
   readonly isReleased: boolean;
   readonly territories: ReturnType<Territories["toSnapshot"]>;
 }
@@ -41,6 +42,8 @@ export class RunData {
   readonly deaths: Map<number, number> = new Map();
   /** For some nodes, how often workers did not have the result that they should have. */
   readonly breaches: Map<number, number> = new Map();
+  /** By a node on a worker, the node that its worker was given ahead and that takes its place. */
+  readonly followers: Map<number, number> = new Map();
   /** By type of task how long the last ones took, in microseconds: new ones count for an eighth. */
   readonly times: Map<string, number> = new Map();
   /** Results are kept until they are released. */
@@ -150,6 +153,7 @@ export class RunData {
       holders: byNode(holders),
       deaths: byNode(deaths),
       breaches: byNode(breaches),
+      followers: byNode(this.followers),
       times: [...times].sort(([a], [b]) => compareText(a, b)),
       isReleased,
       territories: this.territories.toSnapshot(),
@@ -163,6 +167,7 @@ export class RunData {
     for (const [node, workers] of saved.holders) this.holders.set(node, workers);
     for (const [node, deaths] of saved.deaths) this.deaths.set(node, deaths);
     for (const [node, breaches] of saved.breaches) this.breaches.set(node, breaches);
+    for (const [node, next] of saved.followers) this.followers.set(node, next);
     for (const [type, micros] of saved.times) this.times.set(type, micros);
     this.isReleased = saved.isReleased;
     this.readers.fill(0);

@@ -99,6 +99,8 @@ interface WorkerSnapshot {
   readonly loadPermille: number;
   readonly saysOverloaded: boolean;
   readonly held: readonly (readonly [TaskKey, Held])[];
+  /** Left out where it was given nothing ahead. */
+  readonly ahead?: readonly TaskKey[];
   readonly executed: readonly string[];
   readonly reservedFor: TaskKey;
   readonly lostSeq: number;
@@ -316,6 +318,7 @@ function ofWorker(worker: Worker): WorkerSnapshot {
     loadPermille: worker.loadPermille,
     saysOverloaded: worker.saysOverloaded,
     held: [...worker.held],
+    ...(worker.ahead.size > 0 && { ahead: [...worker.ahead] }),
     executed: [...worker.executed].sort(compareText),
     reservedFor: worker.reservedFor ?? -1,
     lostSeq: worker.lostSeq,
@@ -338,6 +341,7 @@ function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
     worker.freeCpu -= held.cpuMillicores;
     worker.freeMemory -= held.memoryBytes;
   }
+  for (const key of saved.ahead ?? []) worker.ahead.add(key);
   for (const type of saved.executed) worker.executed.add(type);
   if (saved.reservedFor !== -1) worker.reservedFor = saved.reservedFor;
   return worker;

@@ -54,16 +54,18 @@ const {
 
 const NEXT: readonly number[] = bits({
   // Failed: what it made was never there when it was needed.
-  [waiting]: [ready, cancelled, skipped, failed],
+  // Assigned: its worker is still making its last inputs.
+  [waiting]: [ready, assigned, cancelled, skipped, failed],
   [held]: [cancelled, skipped],
   // Failed: its deadline passed before it began.
   // Waiting: a result that it needs was lost, and is made again.
   [ready]: [assigned, speculating, cancelled, failed, waiting],
   [delayed]: [assigned, speculating, cancelled, failed, waiting],
-  [assigned]: [running, cancelling, settling, completed],
+  // Waiting: it was given out ahead of an input that is not made now.
+  [assigned]: [waiting, running, cancelling, settling, completed],
   // A lost attempt sends its task back: the worker may still be running it, so a report must name the
   // attempt that it is about.
-  [running]: [cancelling, settling, completed],
+  [running]: [waiting, cancelling, settling, completed],
   [cancelling]: [settlingCancel, completed],
   // Cancelled: another task that settles in the same turn has failed its run.
   [settling]: [delayed, failed, cancelled, waiting],

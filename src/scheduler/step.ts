@@ -21,11 +21,13 @@ import {
   runOfKey,
   shouldAccept,
   shouldThrottle,
+  taskKey,
   type Worker,
 } from "../placement/index.ts";
 import { apply } from "./apply.ts";
 import { isNewCharge } from "./charges.ts";
 import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
+import { followersOf, placeFollowers } from "./followers.ts";
 import { zonedKey } from "./group.ts";
 import { boostCost } from "./new-single.ts";
 import { type Cause, causeOf, isCurrent, isWellFormed, type Reported } from "./reports.ts";
@@ -74,6 +76,7 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   turn.expire();
   turn.freeChunks();
   dispatch(state, now, turn.emit);
+  placeFollowers(state, turn.stirred, turn.emit);
   return replies;
 }
 
@@ -87,6 +90,8 @@ class Turn {
   readonly emit: Emit;
   readonly #state: State;
   readonly #now: number;
+  /** The workers that were given something, or have ended something. */
+  readonly stirred: Set<number> = new Set();
   /** Nodes of which an alternative has ended. */
   readonly #toVoteOn: AlternativeOf[] = [];
   readonly #refusals = new Map<string, { agent: string; code: RefusalCode; count: number }>();
@@ -96,10 +101,17 @@ class Turn {
     this.#now = now;
     this.emit = (event: LedgerEvent) => {
       const alternativeOf = state.singles.alternatives > 0 ? endedAlternative(state, event) : undefined;
+      if (state.dataRuns.size > 0) this.#noteStirred(event);
       record(event);
       apply(state, event, now);
       if (alternativeOf) this.#toVoteOn.push(alternativeOf);
     };
+  }
+
+  #noteStirred(event: LedgerEvent): void {
+    if (event.kind === "TaskAssigned") this.stirred.add(event.worker);
+    else if (event.kind === "AttemptFinished")
+      this.stirred.add(this.#state.tasks(event.run).workerOf(event.node));
   }
 
   take(stimulus: Stimulus): Reply {
@@ -256,7 +268,7 @@ class Turn {
     if (event.kind === "WorkerLost" && (!worker || worker.status === "Unreachable")) {
       return { accepted: false, code: worker ? "stale" : "unknown" };
     }
-    const interrupted = worker ? [...worker.held.keys()].sort((a, b) => a - b) : [];
+    const interrupted = worker ? [...worker.held.keys(), ...worker.ahead].sort((a, b) => a - b) : [];
     this.emit(event);
     for (const key of interrupted) this.#settle(this.#state.tasks(runOfKey(key)), nodeOfKey(key), "lost");
     // What has failed now no longer needs anything.
@@ -316,10 +328,27 @@ class Turn {
     if (!isWellFormed(report)) return { accepted: false, code: "unknown" };
     const tasks = this.#state.tasksAt(report.run);
     if (!tasks || !isCurrent(tasks, report)) return this.#refuseReport(report);
+    // It cannot have what was not made: its worker is wrong, and will be asked again.
+    if (report.kind === "AttemptFinished" && this.#isAhead(tasks, report.node))
+      return { accepted: false, code: "stale" };
+    if (report.kind !== "AttemptStarted" && report.kind !== "AttemptFinished")
+      this.#withdrawFollowers(tasks, report.node);
     this.emit(report);
     if (report.kind === "AttemptFinished") this.#endIfDone(tasks);
     else if (report.kind !== "AttemptStarted") this.#settle(tasks, report.node, causeOf(report));
     return this.#accepted();
+  }
+
+  #isAhead(tasks: Tasks, node: number): boolean {
+    const worker = this.#state.fleet.workers[tasks.workerOf(node)];
+    return worker?.ahead.has(taskKey(tasks.number, node)) ?? false;
+  }
+
+  /** What its worker was given in the belief that it would complete there. */
+  #withdrawFollowers(tasks: Tasks, node: number): void {
+    const run = this.#state.runs.get(tasks.number);
+    const nodes = run?.data ? followersOf(run, node) : [];
+    if (nodes.length > 0) this.emit({ kind: "TasksWithdrawn", run: tasks.number, nodes });
   }
 
   #refuseReport({ kind, run, node, attempt }: Reported): Reply {

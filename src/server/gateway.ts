@@ -110,8 +110,9 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   letOut(facts: readonly Fact[]): void {
     const assigned: PlacedTask[] = [];
     for (const fact of facts) {
-      this.#placed.follow(fact);
       const { event, about } = fact;
+      for (const { id, attempt } of about?.withdrawn ?? []) this.#withdraw(id, attempt);
+      this.#placed.follow(fact);
       const taskId = about?.task?.id;
       switch (event.kind) {
         case "TaskAssigned":
@@ -371,6 +372,13 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     if (!placed) return;
     this.#sessions.get(placed.worker)?.cancel({ task: taskId, attempt });
     this.#giveUpSoon(taskId);
+  }
+
+  /** It has not begun, and its worker may have dropped it already: nothing more is heard of it. */
+  #withdraw(taskId: string, attempt: number): void {
+    const placed = this.#placed.live(taskId);
+    if (placed) this.#sessions.get(placed.worker)?.cancel({ task: taskId, attempt });
+    this.#forget(taskId);
   }
 
   /** Tells its worker how much it was recharged in all, if at all. */

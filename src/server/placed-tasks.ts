@@ -32,7 +32,8 @@ export class PlacedTasks {
 
   constructor(state: State) {
     for (const worker of state.fleet.workers) {
-      for (const key of worker.held.keys()) this.add(state, runOfKey(key), nodeOfKey(key));
+      for (const key of [...worker.held.keys(), ...worker.ahead])
+        this.add(state, runOfKey(key), nodeOfKey(key));
     }
   }
 
@@ -70,6 +71,7 @@ export class PlacedTasks {
   }
 
   follow({ event, about }: Fact): void {
+    for (const { id } of about?.withdrawn ?? []) this.#end(id);
     const task = about?.task;
     if (!task) return;
     const { id } = task;

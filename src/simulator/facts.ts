@@ -79,6 +79,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "ChunkLost":
     case "RunReleased":
     case "ChunksFreed":
+    case "TasksWithdrawn":
     case "NodesRecomputed":
       throw new Violation("no-data", `${event.kind}, where no node of the simulation hands data to another`);
     case "AgentConfigured":

@@ -70,6 +70,7 @@ export const BRANCHES = [
   "reason Affinity PreviouslyExecuted",
   "reason Affinity SameZone",
   "reason Affinity SharedConsumer",
+  "reason Affinity Follows",
   "held to the end",
   "unsatisfiable to the end",
   "snapshot continued",

@@ -42,6 +42,7 @@ const AFFINITY: Record<Extract<Reason, { type: "Affinity" }>["because"], string>
   DataLocality: "it holds more of the data that the task reads",
   PreviouslyExecuted: "it has completed tasks of this type before",
   SameZone: "its home is the task's zone",
+  Follows: "it is making the last of the inputs",
   SharedConsumer: "it makes what is used together with the result",
 };
 
