@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ChunkHandle, InputChunk } from "../protocol/index.ts";
+import { NotGiven, requestChunk } from "./chunk-request.ts";
+import type { ChunkStore } from "./chunk-store.ts";
+import { ChunkError, InputMissing } from "./errors.ts";
+import { Places } from "./places.ts";
+
+/** A chunk that others have. */
+export interface Wanted extends Partial<ChunkHandle> {
+  readonly chunk: string;
+  readonly token: string;
+  /** Best first. */
+  readonly from: NonNullable<InputChunk["from"]>;
+}
+
+type Holder = Wanted["from"][number];
+
+/** How often a holder is asked that nothing is heard of, or that is busy, and the wait before the second time. */
+const MAX_TRIES = { unreachable: 2, busy: 10 };
+const FIRST_WAIT_MS = 100;
+const MAX_WAIT_MS = 2_000;
+
+/** Brings chunks from other workers into the store. One that several wait for comes once. */
+export class Fetcher {
+  readonly #store: ChunkStore;
+  readonly #places: Places;
+  readonly #flights = new Map<string, Flight>();
+  #moved = 0;
+
+  /** At most so many at a time. */
+  constructor(store: ChunkStore, maxIn: number = 8) {
+    this.#store = store;
+    this.#places = new Places(maxIn);
+  }
+
+  /** Bytes that came since the start. */
+  get moved(): number {
+    return this.#moved;
+  }
+
+  /** Resolves to how many bytes came for this caller. Throws `InputMissing`, `spill-failed`, or why the signal was aborted. */
+  async fetch(wanted: Wanted, signal: AbortSignal): Promise<number> {
+    if (this.#store.has(wanted.chunk)) return 0;
+    const before = this.#flights.get(wanted.chunk);
+    const under = before?.isAborted ? undefined : before;
+    const flight = under ?? this.#depart(wanted);
+    for (const holder of wanted.from) flight.add(holder);
+    const bytes = await flight.joined(signal);
+    return under ? 0 : bytes;
+  }
+
+  #depart(wanted: Wanted): Flight {
+    const flight = new Flight(wanted, this.#store, this.#places);
+    this.#flights.set(wanted.chunk, flight);
+    const landed = (): void => {
+      if (this.#flights.get(wanted.chunk) === flight) this.#flights.delete(wanted.chunk);
+    };
+    flight.done.then((bytes) => {
+      this.#moved += bytes;
+      landed();
+    }, landed);
+    return flight;
+  }
+}
+
+/** One chunk on its way. */
+class Flight {
+  readonly done: Promise<number>;
+  readonly #wanted: Wanted;
+  readonly #store: ChunkStore;
+  readonly #abort = new AbortController();
+  /** By worker, with how often each was asked. */
+  readonly #holders = new Map<string, { readonly holder: Holder; tries: number; isOut: boolean }>();
+  readonly #reasons: string[] = [];
+  #waiting = 0;
+
+  constructor(wanted: Wanted, store: ChunkStore, places: Places) {
+    this.#wanted = wanted;
+    this.#store = store;
+    this.done = this.#fly(places);
+    // Those who wait hear of it.
+    this.done.catch(() => {});
+  }
+
+  /** Nobody waits for it any more. */
+  get isAborted(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  add(holder: Holder): void {
+    if (!this.#holders.has(holder.worker))
+      this.#holders.set(holder.worker, { holder, tries: 0, isOut: false });
+  }
+
+  /** When the last who waits leaves, it ends. */
+  joined(signal: AbortSignal): Promise<number> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      this.#waiting++;
+      const leave = (): void => {
+        if (--this.#waiting === 0) this.#abort.abort();
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      const arrive = (): void => signal.removeEventListener("abort", leave);
+      this.done
+        .then(resolve, reject)
+        .finally(arrive)
+        .catch(() => {});
+    });
+  }
+
+  async #fly(places: Places): Promise<number> {
+    const { signal } = this.#abort;
+    const leave = await places.take(signal);
+    try {
+      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
+        const bytes = await this.#round();
+        if (bytes !== undefined) return bytes;
+        if (![...this.#holders.values()].some(({ isOut }) => !isOut)) throw this.#missing();
+        await sleep(waitMs, undefined, { signal });
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  /** Asks each holder once, until one gives it. */
+  async #round(): Promise<number | undefined> {
+    for (const asked of this.#holders.values()) {
+      if (asked.isOut) continue;
+      try {
+        return await this.#take(asked.holder);
+      } catch (error) {
+        this.#abort.signal.throwIfAborted();
+        const limit = triesAfter(error);
+        asked.isOut = ++asked.tries >= limit;
+        this.#reasons.push(`${asked.holder.worker}: ${(error as Error).message}`);
+      }
+    }
+    return undefined;
+  }
+
+  async #take({ url }: Holder): Promise<number> {
+    const { chunk: id, token, bytes, sha256, kind } = this.#wanted;
+    const coming = await requestChunk({ url, id, token, signal: this.#abort.signal });
+    const expected = { bytes: bytes ?? coming.handle.bytes, sha256: sha256 ?? coming.handle.sha256 };
+    await this.#store.spool({ id, token }, kind ?? coming.handle.kind, coming.body, expected);
+    return expected.bytes;
+  }
+
+  #missing(): InputMissing {
+    const { chunk } = this.#wanted;
+    const reasons = [...new Set(this.#reasons)].join("; ");
+    return new InputMissing(
+      `nobody gives chunk ${chunk} (${reasons || "nobody has it"})`,
+      [...this.#holders.keys()].map((worker) => ({ chunk, worker })),
+    );
+  }
+}
+
+/** What a full disk refuses is no fault of who gave it. */
+function triesAfter(error: unknown): number {
+  if (error instanceof NotGiven) return error.why === "gone" ? 1 : MAX_TRIES[error.why];
+  if (error instanceof ChunkError && error.code === "damaged") return 1;
+  throw error;
+}

@@ -1,0 +1,13 @@
+export { ChunkServer, type ChunkServerOptions } from "./chunk-server.ts";
+export { ChunkStore, type ChunkStoreOptions } from "./chunk-store.ts";
+export {
+  checkedPieces,
+  decode,
+  type Encoded,
+  encode,
+  encodedInline,
+  inlineOf,
+  isByteStream,
+} from "./encoding.ts";
+export { ChunkError, InputMissing } from "./errors.ts";
+export { Fetcher } from "./fetcher.ts";
