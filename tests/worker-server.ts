@@ -88,6 +88,11 @@ export class TestServer {
     this.#hand({ type: "cancel", attempts: cancel });
   }
 
+  free(...chunks: readonly string[]): void {
+    this.#parcel.free = [...(this.#parcel.free ?? []), ...chunks];
+    this.#hand({ type: "free", chunks: [...chunks] });
+  }
+
   drain(): void {
     this.#parcel.drain = true;
     this.#hand({ type: "drain" });
@@ -177,7 +182,11 @@ export class TestServer {
     if (worker !== encodeURIComponent(this.#worker) || session !== this.#session) {
       return send(response, 409, SESSION_ENDED);
     }
-    if (action === "poll") return this.#answerPoll((body as HeardOf<"heartbeat">).heartbeat, url, response);
+    if (action === "poll") {
+      const { heartbeat, chunks } = body as HeardOf<"heartbeat"> & Partial<HeardOf<"chunks">>;
+      if (chunks) this.#note({ type: "chunks", chunks });
+      return this.#answerPoll(heartbeat, url, response);
+    }
     if (action === "report") return this.#answerReport((body as HeardOf<"report">).report, response);
     this.#note(messageOf(action, body));
     send(response, 200, "{}");
@@ -202,8 +211,8 @@ export class TestServer {
     const timer = setTimeout(answer, Number(url.searchParams.get("wait")) * 1_000);
     response.once("close", () => clearTimeout(timer));
     this.#poll = answer;
-    const { assignments, cancel, drain } = this.#parcel;
-    if (assignments.length > 0 || cancel.length > 0 || drain) answer();
+    const { assignments, cancel, free = [], drain } = this.#parcel;
+    if (assignments.length > 0 || cancel.length > 0 || free.length > 0 || drain) answer();
     this.#note({ type: "heartbeat", heartbeat });
   }
 

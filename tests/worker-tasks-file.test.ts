@@ -68,6 +68,13 @@ test("a TypeScript file has types, and imports others by either name", async () 
   expect(loaded).toEqual({ types: ["double"], result: 42 });
 });
 
+test.each([
+  ["sum", "export const sum = (...all) => all.length;", [["sum"], 1]],
+  ["of", "export async function of({ n }) { return n * 2; }\nexport function processors() {}", [["of"], 42]],
+])("a plain function is a task type: %s", async (type, text, [types, result]) => {
+  expect(await load({ "tasks.mjs": text }, type)).toEqual({ types, result });
+});
+
 const fault = (code: string, ...words: string[]): unknown => ({
   code,
   message: expect.stringMatching(new RegExp(words.join("[^]*"))),
@@ -108,8 +115,20 @@ test.each([
   [
     "no handler",
     "tasks.mjs",
-    "export const resize = () => 1;\n",
-    fault("empty", "only resize", "task or command"),
+    "export const resize = 1;\nexport class Image {}\nexport default () => 1;\n",
+    fault("empty", "only Image, default, resize", "task or command"),
+  ],
+  [
+    "a rule that is none",
+    "tasks.mjs",
+    "export const processors = [];\n",
+    fault("export", "processors", "an array"),
+  ],
+  [
+    "a name that no server takes",
+    "tasks.mjs",
+    "export default { 'a\\nb': () => 1 };\n",
+    fault("export", "control character"),
   ],
   ["no export", "tasks.mjs", "", fault("empty", "exports nothing")],
   ["another language", "tasks.py", "print(1)\n", fault("unsupported", ".js, .mjs, .ts, .mts")],

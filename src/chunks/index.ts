@@ -11,3 +11,4 @@ export {
 } from "./encoding.ts";
 export { ChunkError, InputMissing } from "./errors.ts";
 export { Fetcher } from "./fetcher.ts";
+export { isPlainJson } from "./plain-json.ts";

@@ -4,6 +4,7 @@ import type { Settings } from "../config/index.ts";
 import {
   BUILT_IN_HANDLERS,
   ConnectionRefused,
+  type DataOptions,
   type Handlers,
   loadTasksFile,
   PollTransport,
@@ -34,6 +35,8 @@ export async function runWorker(options: WorkerCommandOptions, settings: Setting
     transport: transportOf(settings.worker),
     registration: registrationOf(options.id, settings.worker),
     handlers: await handlersOf(settings.worker),
+    data: dataOf(settings.worker),
+    threads: threadsOf(settings.worker),
     observe: (event: WorkerEvent) => printEvent(event, { ...options, server: settings.worker.url }),
   });
   const signals = followSignals(worker);
@@ -41,6 +44,7 @@ export async function runWorker(options: WorkerCommandOptions, settings: Setting
   try {
     await worker.run();
   } catch (error) {
+    if (isListenError(error)) throw new UsageError(cannotListen(error, settings.worker));
     if (!(error instanceof ConnectionRefused)) throw error;
     throw new CliError(`${settings.worker.url} refuses this worker: ${error.message}`, 2);
   } finally {
@@ -69,6 +73,37 @@ function registrationOf(id: string | undefined, settings: WorkerSettings): Worke
     memory_bytes: memoryBytes ?? usableMemory(),
     slots: slots ?? cores,
   };
+}
+
+const MAX_DATA_MEMORY_BYTES = 4 * 1024 ** 3;
+
+function dataOf(settings: WorkerSettings): DataOptions {
+  const { dataHost: host, dataPort: port, dataUrl, dataMemoryBytes, spillDir, memoryBytes } = settings;
+  const half = Math.floor((memoryBytes ?? usableMemory()) / 2);
+  return {
+    host,
+    port,
+    memoryBytes: dataMemoryBytes ?? Math.min(half, MAX_DATA_MEMORY_BYTES),
+    ...(dataUrl !== undefined && { url: dataUrl }),
+    ...(spillDir !== undefined && { spillDirectory: spillDir }),
+  };
+}
+
+function threadsOf({ threads, slots }: WorkerSettings): number {
+  const cores = availableParallelism();
+  return threads ?? Math.min(slots ?? cores, cores);
+}
+
+function isListenError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && (error as NodeJS.ErrnoException).syscall === "listen";
+}
+
+function cannotListen(
+  { code, message }: NodeJS.ErrnoException,
+  { dataHost, dataPort }: WorkerSettings,
+): string {
+  const why = code === "EADDRINUSE" ? "something else listens there" : message;
+  return `cannot listen on ${dataHost} port ${dataPort}: ${why}; use another --data-port or --data-host`;
 }
 
 /** A container may have less than its machine. */

@@ -27,6 +27,12 @@ export function workerCommand(): Command {
     .addOption(
       new Option("--transport <name>", "how it speaks to the server (default: ws)").choices(["ws", "http"]),
     )
+    .option("--threads <n>", "for functions marked with onThread (default: as many as slots, or cores)")
+    .option("--data-host <host>", "where others fetch results from it (default: 127.0.0.1)")
+    .option("--data-port <port>", "and at which port; 0: any that is free (default: 0)")
+    .option("--data-url <url>", "how they reach that (default: made of both)")
+    .option("--data-memory <size>", "what results may take (default: half of the memory, at most 4GiB)")
+    .option("--spill-dir <directory>", "where results go that do not fit (default: among temporary files)")
     .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks")
     .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)")
     .option("-q, --quiet", "say only what went wrong", false)

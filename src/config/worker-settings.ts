@@ -5,6 +5,63 @@ import { CORES, choice, list, optional, SIZE, TRUE_OR_FALSE, text, whole } from 
 const readers = ["worker"] as const;
 const ALL_CORES = "the number of cores";
 
+const DATA = {
+  dataHost: setting({
+    key: "data_host",
+    type: text("a host name or address, such as 0.0.0.0"),
+    default: "127.0.0.1",
+    about: "Where other workers fetch results that stay with it: the address that it listens on",
+    readers,
+    option: "--data-host",
+  }),
+  dataPort: setting({
+    key: "data_port",
+    type: whole(0, 65_535),
+    default: 0,
+    defaultWords: "0: any that is free",
+    about: "The port of that",
+    readers,
+    option: "--data-port",
+  }),
+  dataUrl: setting({
+    key: "data_url",
+    type: optional(text("a URL, such as http://10.0.0.7:4711", (url) => !isWebUrl(url))),
+    default: undefined,
+    defaultWords: "made of the host and the port",
+    about: "How other workers reach it",
+    readers,
+    option: "--data-url",
+  }),
+  dataMemoryBytes: setting({
+    key: "data_memory",
+    type: optional(SIZE),
+    default: undefined,
+    defaultWords: "half of `memory`, at most 4GiB",
+    about: "What results may take of the memory; from 60 % of it on they spill to disk",
+    readers,
+    option: "--data-memory",
+  }),
+  spillDir: setting({
+    key: "spill_dir",
+    type: optional(text("a directory")),
+    default: undefined,
+    defaultWords: "one of the user's own where the system keeps temporary files",
+    about: "Where they spill to",
+    readers,
+    option: "--spill-dir",
+    isPath: true,
+  }),
+  threads: setting({
+    key: "threads",
+    type: optional(whole(0, 1024)),
+    default: undefined,
+    defaultWords: "as many as slots, at most the number of cores",
+    about: "How many threads it has for functions that are marked with `onThread`",
+    readers,
+    option: "--threads",
+  }),
+};
+
 export const WORKER = {
   url: setting({
     key: "url",
@@ -104,6 +161,7 @@ export const WORKER = {
     readers,
     option: "--shell",
   }),
+  ...DATA,
 };
 
 export const RUN = {

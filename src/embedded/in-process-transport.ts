@@ -46,6 +46,8 @@ function connection(
     log: (entries) => session.log(entries),
     progress: (progress) => session.progress(progress),
     beat: () => session.heartbeat(host.heartbeat()),
+    // What there is to hold began with the scheduler, in this process.
+    chunks: () => {},
     drain: () => void session.drain().catch(() => {}),
     async leave() {
       await session.leave().catch(() => {});
@@ -58,5 +60,6 @@ function deliver(host: WorkerHost, message: ServerMessage): void {
   if (message.type === "assign") host.assign(message.assignments);
   else if (message.type === "cancel") host.cancel(message.attempts);
   else if (message.type === "recharge") host.recharge(message.recharges);
+  else if (message.type === "free") host.free(message.chunks);
   else if (message.type === "drain") host.drain();
 }

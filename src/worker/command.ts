@@ -17,7 +17,7 @@ export interface CommandRequest {
   /** A command line for the shell, or a program with its arguments, which no shell looks at. */
   readonly command: string | readonly [program: string, ...args: string[]];
   /** What it reads from stdin; nothing by default. */
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   readonly cwd: string;
   /** The whole environment of the command; nothing of ours is added. */
   readonly env: Readonly<Record<string, string>>;
@@ -27,8 +27,8 @@ export interface CommandRequest {
   readonly graceMs: number;
   /** Whole lines with their newlines, possibly many at once; only the last may lack its newline. */
   readonly onOutput: (stream: "stdout" | "stderr", text: string) => void;
-  /** All bytes of stdout, as they come. */
-  readonly onStdout?: (chunk: Buffer) => void;
+  /** All bytes of stdout, as they come. While it returns a promise that is pending, no more come. */
+  readonly onStdout?: (chunk: Buffer) => Promise<void> | undefined;
 }
 
 export type CommandOutcome =
@@ -101,7 +101,7 @@ function openGate(shell: Shell): void {
   send((shell.stdio as readonly unknown[])[3] as Writable, "\n");
 }
 
-function send(pipe: Writable, text: string): void {
+function send(pipe: Writable, text: string | Uint8Array): void {
   // A shell that was killed meanwhile reads nothing, and a program need not read all of its stdin.
   pipe.on("error", () => {});
   pipe.end(text);
@@ -129,7 +129,7 @@ function supervise(shell: Shell, group: ProcessGroup, request: CommandRequest): 
     clearTimeout(limit);
     // A shell dies of SIGTERM at once, while the program that it ran may still be using its grace.
     if (stopped) await group.ended();
-    else await settledWithin(output.closed, DRAIN_MS);
+    else await output.settled();
     clearTimeout(grace);
     group.kill();
     const result = await output.close();
@@ -155,7 +155,8 @@ interface Result {
 }
 
 interface Output {
-  readonly closed: Promise<unknown>;
+  /** When the pipes are closed, or nobody who may still hold them has written for a moment. */
+  settled(): Promise<void>;
   /** Read what is there, and give up pipes that somebody outside the group holds open. */
   close(): Promise<Result>;
 }
@@ -163,19 +164,32 @@ interface Output {
 function readOutput(shell: Shell, { onOutput, onStdout }: CommandRequest): Output {
   const hash = createHash("sha256");
   let resultBytes = 0;
+  let isTaken: Promise<void> | undefined;
   shell.stdout.on("data", (chunk: Buffer) => {
     hash.update(chunk);
     resultBytes += chunk.length;
-    onStdout?.(chunk);
+    isTaken = onStdout?.(chunk)?.finally(() => {
+      isTaken = undefined;
+      shell.stdout.resume();
+    });
+    if (isTaken) shell.stdout.pause();
   });
   const closed = Promise.all([
     readLines(shell.stdout, (text) => onOutput("stdout", text)),
     readLines(shell.stderr, (text) => onOutput("stderr", text)),
   ]);
-  return {
-    closed,
-    async close() {
+  const settled = async (): Promise<void> => {
+    await settledWithin(closed, DRAIN_MS);
+    // The time in which nobody took what had come does not count.
+    while (isTaken) {
+      await isTaken;
       await settledWithin(closed, DRAIN_MS);
+    }
+  };
+  return {
+    settled,
+    async close() {
+      await settled();
       shell.stdout.destroy();
       shell.stderr.destroy();
       await closed;

@@ -3,8 +3,11 @@ import { describe, expect, test } from "vitest";
 import { anAssignment } from "../../tests/worker-fixture.ts";
 import type { Report } from "../protocol/index.ts";
 import { Runtime } from "../runtime/index.ts";
+import { ChunkRoom } from "./chunk-room.ts";
 import { command, type Handler, isHandler, shellCommand, task } from "./handler.ts";
-import { TaskAttempt } from "./task-attempt.ts";
+import { Processors } from "./processors/processors.ts";
+import { TaskAttempt, type Work } from "./task-attempt.ts";
+import { workOf } from "./work.ts";
 
 interface Ran {
   readonly report: Report;
@@ -21,10 +24,13 @@ async function run(handler: Handler, payload: unknown, timeoutMs = 0): Promise<R
     progress() {},
     beat() {},
     runtime: () => Runtime.start(),
+    makers: { worker: "w1", room: ChunkRoom.closed(), follow: () => false },
     warn() {},
   });
   const sinceMs = performance.now();
-  const report = await new Promise<Report>((resolve) => attempt.run(handler, resolve));
+  const report = await new Promise<Report>((resolve) =>
+    attempt.run(workOf(attempt, { type: handler }, new Processors(0)) as Work, resolve),
+  );
   return { report, lines, elapsedMs: performance.now() - sinceMs };
 }
 

@@ -5,9 +5,12 @@
  *     export const thumbnail = command("convert", ["-", "png:-"]);
  */
 
+import { isPlainJson } from "../chunks/index.ts";
 import type { Nursery, Steps } from "../runtime/index.ts";
+import { type Arguments, argumentsIn } from "./arguments.ts";
 import { PermanentError } from "./permanent-error.ts";
-import { runProgram } from "./program.ts";
+import type { ProcessorRule } from "./processors/marks.ts";
+import { programBytes, runProgram } from "./program.ts";
 import type { AttemptContext, FiberTaskContext, TaskContext } from "./task-context.ts";
 
 /** Known by a registered symbol, not by class: the tasks file may have a copy of this module of its own. */
@@ -16,8 +19,18 @@ const HANDLER: unique symbol = Symbol.for("orrery.handler") as never;
 export interface Handler<Payload = never, Result = unknown> {
   readonly [HANDLER]: true;
   readonly run: (payload: Payload, context: AttemptContext) => Promise<Result>;
+  /** With the arguments of a node. Without it, they are a payload: the named ones, and `args`. */
+  readonly call?: (given: Arguments, context: AttemptContext) => Promise<Result>;
   /** It has ended soon after the grace, by force where need be. A function cannot be forced. */
   readonly endsByForce: boolean;
+  /** It cannot run on a thread: it is no function, or one that works on what the main thread has. */
+  readonly isBound?: true;
+  /** The file that it comes from, from which threads load it too. */
+  readonly origin?: {
+    readonly file: string;
+    readonly name: string;
+    readonly rule: ProcessorRule | undefined;
+  };
 }
 
 /** By task type. */
@@ -28,6 +41,22 @@ export function task<Payload = unknown, Result = unknown>(
   run: (payload: Payload, context: TaskContext) => Result | Promise<Result>,
 ): Handler<Payload, Result> {
   return { [HANDLER]: true, run: async (payload, context) => run(payload, context), endsByForce: false };
+}
+
+/** A function that knows nothing of tasks: called with the arguments of its node, the named ones as an object behind the others. */
+export function plainTask(run: (...args: readonly unknown[]) => unknown): Handler {
+  const call = async ({ args, inputs }: Arguments): Promise<unknown> =>
+    run(...args, ...(Object.keys(inputs).length > 0 ? [inputs] : []));
+  return {
+    [HANDLER]: true,
+    run: async (payload: unknown) => {
+      const given = argumentsIn(payload);
+      if (given) return await call(given);
+      return payload === null || payload === undefined ? run() : run(payload);
+    },
+    call,
+    endsByForce: false,
+  };
 }
 
 /**
@@ -49,22 +78,48 @@ export function fiberTask<Payload = unknown, Result = unknown>(
     run: (payload, context) =>
       context.fibers((nursery, fiber) => body(nursery, payload, Object.assign(context, { fiber }))),
     endsByForce: false,
+    isBound: true,
   };
 }
 
 /**
  * A program that reads the payload as JSON from stdin. What it writes to stdout is the result: JSON where it is
- * that, otherwise text. Lines of stderr go to the task's log.
+ * that, otherwise text; or all of it, however much, as bytes. Lines of stderr go to the task's log. A node whose only argument
+ * is bytes gives them to stdin as they are.
  */
-export function command(program: string, args: readonly string[] = []): Handler<unknown, unknown> {
+export function command(
+  program: string,
+  args: readonly string[] = [],
+  { output = "json" }: { readonly output?: "json" | "bytes" } = {},
+): Handler<unknown, unknown> {
+  const line: [string, ...string[]] = [program, ...args];
+  const run = async (input: string | Uint8Array, context: AttemptContext): Promise<unknown> => {
+    if (output === "bytes") return programBytes({ command: line, input }, context);
+    return jsonOrText(await runProgram({ command: line, input }, context));
+  };
   return {
     [HANDLER]: true,
-    run: async (payload, context) =>
-      jsonOrText(
-        await runProgram({ command: [program, ...args], input: JSON.stringify(payload ?? null) }, context),
-      ),
+    run: (payload, context) => run(JSON.stringify(payload ?? null), context),
+    call: (given, context) => run(inputOfProgram(given), context),
     endsByForce: true,
+    isBound: true,
   };
+}
+
+/** Bytes as they are, where they are all; else what JSON can say. */
+function inputOfProgram({ args, inputs }: Arguments): string | Uint8Array {
+  const all = [...args, ...Object.values(inputs)];
+  if (all.length === 1 && all[0] instanceof Uint8Array) return all[0];
+  const odd = [...args.map((value, at) => [`args[${at}]`, value]), ...Object.entries(inputs)].find(
+    ([, value]) => !isPlainJson(value ?? null),
+  );
+  if (odd) {
+    const what = odd[1] instanceof Uint8Array ? "bytes, which must be the only argument" : "no JSON";
+    throw new PermanentError(`a program cannot be given ${odd[0] as string}: it is ${what}`, {
+      code: "input-not-json",
+    });
+  }
+  return JSON.stringify({ ...inputs, args });
 }
 
 /** A command line that was given with the task: its stdout is the result, and can be followed in the log. */
@@ -72,6 +127,7 @@ export const shellCommand: Handler<unknown, string> = {
   [HANDLER]: true,
   run: async (payload, context) => runProgram({ ...shellRequest(payload), followed: true }, context),
   endsByForce: true,
+  isBound: true,
 };
 
 export function isHandler(value: unknown): value is Handler {

@@ -1,4 +1,4 @@
-import type { Report } from "../protocol/index.ts";
+import type { Ack, Report } from "../protocol/index.ts";
 import type { Connection } from "./transport.ts";
 
 /**
@@ -7,11 +7,11 @@ import type { Connection } from "./transport.ts";
  */
 export class Outbox {
   readonly #reports = new Map<string, Report>();
-  readonly #onAnswered: (key: string) => void;
+  readonly #onAnswered: (key: string, report: Report, ack: Ack | undefined) => void;
   #connection: Connection | undefined;
   #unsent: string[] = [];
 
-  constructor(onAnswered: (key: string) => void) {
+  constructor(onAnswered: (key: string, report: Report, ack: Ack | undefined) => void) {
     this.#onAnswered = onAnswered;
   }
 
@@ -36,9 +36,11 @@ export class Outbox {
     if (!this.#connection || this.#unsent.length === 0) return;
     const keys = this.#unsent;
     this.#unsent = [];
-    this.#connection.report(keys.map((key) => this.#reports.get(key) as Report)).then(
-      () => {
-        for (const key of keys) if (this.#reports.delete(key)) this.#onAnswered(key);
+    const reports = keys.map((key) => this.#reports.get(key) as Report);
+    this.#connection.report(reports).then(
+      (acks) => {
+        for (const [at, key] of keys.entries())
+          if (this.#reports.delete(key)) this.#onAnswered(key, reports[at] as Report, acks[at]);
       },
       // The connection has ended, and the next one will carry them.
       () => {},

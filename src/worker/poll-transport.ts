@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ack, LogEntry, PollAnswer, Progress, Registration, Report } from "../protocol/index.ts";
 import { ANSWER_LIMIT_MS, authorization, declined, type ServerAddress, workerUrl } from "./server-address.ts";
-import { type Connection, ConnectionRefused, type Transport, type WorkerHost } from "./transport.ts";
+import {
+  type Connection,
+  ConnectionRefused,
+  MAX_CHUNKS,
+  type Transport,
+  type WorkerHost,
+} from "./transport.ts";
 
 const LEAVE_LIMIT_MS = 2_000;
 /** How many reports are on their way at once: a server commits together what comes together. */
@@ -50,6 +56,8 @@ class PollConnection implements Connection {
   readonly #waitSeconds: number;
   readonly #closing = new AbortController();
   readonly #reports: WaitingReport[] = [];
+  /** To be said with the next polls. */
+  readonly #chunks: string[] = [];
   #lanes = 0;
   /** Logs, progress and the like, one after the other. */
   #notes: Promise<void> = Promise.resolve();
@@ -92,6 +100,11 @@ class PollConnection implements Connection {
   /** The next poll says it. */
   beat(): void {}
 
+  /** The next poll says it. */
+  chunks(ids: readonly string[]): void {
+    for (const id of ids) this.#chunks.push(id);
+  }
+
   drain(): void {
     this.#note("drain", {});
   }
@@ -107,9 +120,10 @@ class PollConnection implements Connection {
   async #poll(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       try {
-        const body = { heartbeat: this.#host.heartbeat() };
-        const path = `poll?wait=${this.#waitSeconds}`;
-        const answer = await this.#request<PollAnswer>(path, body, this.#waitSeconds);
+        const chunks = this.#chunks.splice(0, MAX_CHUNKS);
+        const body = { heartbeat: this.#host.heartbeat(), ...(chunks.length > 0 && { chunks }) };
+        const waitSeconds = this.#chunks.length > 0 ? 0 : this.#waitSeconds;
+        const answer = await this.#request<PollAnswer>(`poll?wait=${waitSeconds}`, body, waitSeconds);
         this.#take(answer);
         // A server may say it with every answer, and then answers at once each time.
         if (answer.drain) await this.#pause();
@@ -119,11 +133,12 @@ class PollConnection implements Connection {
     }
   }
 
-  #take({ assignments, cancel, recharge = [], drain }: PollAnswer): void {
+  #take({ assignments, cancel, recharge = [], free = [], drain }: PollAnswer): void {
     if (this.#closing.signal.aborted) return;
     if (assignments.length > 0) this.#host.assign(assignments);
     if (cancel.length > 0) this.#host.cancel(cancel);
     if (recharge.length > 0) this.#host.recharge(recharge);
+    if (free.length > 0) this.#host.free(free);
     if (drain) this.#host.drain();
   }
 

@@ -26,9 +26,76 @@ const NOT_FOUND = 127;
 
 /** What the program wrote to stdout. Throws when it fails, writes too much, or was stopped by the signal. */
 export async function runProgram(request: ProgramRequest, context: AttemptContext): Promise<string> {
-  context.signal.throwIfAborted();
   const chunks: Buffer[] = [];
   let bytes = 0;
+  const running = startProgram(request, context, (chunk) => {
+    bytes += chunk.length;
+    if (bytes <= MAX_RESULT_BYTES) chunks.push(chunk);
+    else running.cancel();
+    return undefined;
+  });
+  const problem = await running.problem;
+  context.signal.throwIfAborted();
+  if (bytes > MAX_RESULT_BYTES) throw resultTooLarge();
+  if (problem) throw problem;
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** What it writes to stdout, as it is taken: a program that writes faster waits. Throws at the end, as above. */
+export async function* programBytes(
+  request: ProgramRequest,
+  context: AttemptContext,
+): AsyncGenerator<Buffer> {
+  let isAbandoned = false;
+  let offered: { readonly chunk: Buffer; taken(): void } | undefined;
+  let wake = (): void => {};
+  const running = startProgram(request, context, (chunk) => {
+    if (isAbandoned) return undefined;
+    return new Promise<void>((taken) => {
+      offered = { chunk, taken };
+      wake();
+    });
+  });
+  let isOver = false;
+  const over = running.problem.finally(() => {
+    isOver = true;
+    wake();
+  });
+  try {
+    for (;;) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (offered || isOver) resolve();
+      });
+      // Assigned by what was started above, which the compiler does not see.
+      const next = offered as { readonly chunk: Buffer; taken(): void } | undefined;
+      if (!next) break;
+      offered = undefined;
+      yield next.chunk;
+      next.taken();
+    }
+    const problem = await over;
+    context.signal.throwIfAborted();
+    if (problem) throw problem;
+  } finally {
+    isAbandoned = true;
+    running.cancel();
+    (offered as { taken(): void } | undefined)?.taken();
+  }
+}
+
+interface RunningProgram {
+  cancel(): void;
+  /** Why it did not end well, when it has ended. */
+  readonly problem: Promise<ProgramError | undefined>;
+}
+
+function startProgram(
+  request: ProgramRequest,
+  context: AttemptContext,
+  onStdout: (chunk: Buffer) => Promise<void> | undefined,
+): RunningProgram {
+  context.signal.throwIfAborted();
   let lastWords = "";
   const running = startCommand({
     command: request.command,
@@ -42,20 +109,15 @@ export async function runProgram(request: ProgramRequest, context: AttemptContex
       if (stream === "stderr") lastWords = text.trim().split("\n").at(-1) || lastWords;
       if (stream === "stderr" || request.followed) context.output(stream, text);
     },
-    onStdout(chunk) {
-      bytes += chunk.length;
-      if (bytes <= MAX_RESULT_BYTES) chunks.push(chunk);
-      else running.cancel();
-    },
+    onStdout,
   });
   const stop = (): void => running.cancel();
   context.signal.addEventListener("abort", stop, { once: true });
-  const outcome = await running.done;
-  context.signal.removeEventListener("abort", stop);
-  context.signal.throwIfAborted();
-  if (bytes > MAX_RESULT_BYTES) throw resultTooLarge();
-  if (outcome.type !== "finished") throw failure(request, outcome, lastWords);
-  return Buffer.concat(chunks).toString("utf8");
+  const problem = running.done.then((outcome) => {
+    context.signal.removeEventListener("abort", stop);
+    return outcome.type === "finished" ? undefined : failure(request, outcome, lastWords);
+  });
+  return { cancel: stop, problem };
 }
 
 function failure({ command }: ProgramRequest, outcome: CommandOutcome, lastWords: string): ProgramError {

@@ -1,3 +1,5 @@
+import { decode, isByteStream } from "../chunks/index.ts";
+import { EncodedResult } from "./encoded-result.ts";
 import { PermanentError } from "./permanent-error.ts";
 
 /** What a task may return, as JSON in UTF-8. Larger things belong into a store of their own, and their address here. */
@@ -7,8 +9,11 @@ export const MAX_RESULT_BYTES: number = 1024 * 1024;
 const MAX_DEPTH = 90;
 
 /** A copy that no longer changes with the handler's own objects; undefined where there is no result. */
-export function jsonResult(value: unknown): unknown {
+export function jsonResult(given: unknown): unknown {
+  const value = given instanceof EncodedResult ? decode(given.encoded) : given;
   if (value === undefined) return undefined;
+  if (isByteStream(value))
+    throw notJson("a stream is for nodes of runs in which results are inputs of others");
   const text = jsonText(value);
   if (text === undefined) throw notJson(`a ${typeof value} is not JSON`);
   if (Buffer.byteLength(text) > MAX_RESULT_BYTES) throw resultTooLarge();

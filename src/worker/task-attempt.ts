@@ -1,9 +1,12 @@
 import type { Assessment, Assignment, LogEntry, Progress, Recharge, Report } from "../protocol/index.ts";
 import type { Body, Runtime } from "../runtime/index.ts";
 import { checkedAssessment } from "./assessment.ts";
+import { AttemptData, type Makers } from "./attempt-data.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { traced } from "./attempt-span.ts";
-import type { Handler } from "./handler.ts";
+import type { KeptResult } from "./chunk-room.ts";
+import { type Failure, failureOf } from "./failure.ts";
+import { type Invocation, metaInputs } from "./invocation.ts";
 import { Metered } from "./metered.ts";
 import { PacedProgress } from "./paced-progress.ts";
 import { jsonResult } from "./result.ts";
@@ -22,8 +25,15 @@ export interface AttemptHost {
   beat(): void;
   /** Where fibers run, made when the first does. */
   runtime(): Promise<Runtime>;
+  readonly makers: Makers;
   /** For whoever looks after the worker. */
   warn(message: string): void;
+}
+
+/** What a handler does, wherever it runs. */
+export interface Work {
+  readonly endsByForce: boolean;
+  run(invocation: Invocation, context: AttemptContext): Promise<unknown>;
 }
 
 type Stop = "cancelled" | "timed_out";
@@ -38,6 +48,8 @@ export class TaskAttempt {
   readonly assignment: Assignment;
   /** On this machine's clock; -1: not yet. */
   startedAt = -1;
+  /** Of a run with data: what it gets from others and leaves for them. */
+  readonly data: AttemptData | undefined;
   readonly #host: AttemptHost;
   #log: AttemptLog | undefined;
   #progress: PacedProgress | undefined;
@@ -57,6 +69,12 @@ export class TaskAttempt {
     this.key = keyOf(assignment);
     this.assignment = assignment;
     this.#host = host;
+    this.data = assignment.data && new AttemptData(this.key, assignment.data, host.makers);
+  }
+
+  /** It takes no slot. */
+  get isIo(): boolean {
+    return this.assignment.data?.io === true;
   }
 
   get graceMs(): number {
@@ -71,25 +89,34 @@ export class TaskAttempt {
   }
 
   /** Tells once how it ended. */
-  run(handler: Handler, onEnd: (report: Report) => void): void {
+  run(work: Work, onEnd: (report: Report) => void): void {
     this.startedAt = Date.now();
-    this.#endsByForce = handler.endsByForce;
+    this.#endsByForce = work.endsByForce;
     const { timeout_ms } = this.assignment;
     if (timeout_ms > 0)
       this.#limit = setTimeout(() => this.#stop("timed_out"), Math.min(timeout_ms, MAX_TIMER_MS));
     this.#onEnd = onEnd;
-    this.#work(handler).then(
-      (result) => this.#end(() => this.#finished(jsonResult(result))),
+    const { data } = this;
+    const done = data ? this.#workWith(work, data) : this.#work(work, { payload: this.assignment.payload });
+    done.then(
+      (result) => this.#end(() => this.#finished(data ? (result as KeptResult) : jsonResult(result))),
       (error: unknown) => this.#end(() => this.#failed(error)),
     );
   }
 
-  #work(handler: Handler): Promise<unknown> {
+  #work(work: Work, invocation: Invocation): Promise<unknown> {
     try {
-      return traced(this.assignment, () => handler.run(this.assignment.payload as never, new Context(this)));
+      return traced(this.assignment, () => work.run(invocation, new Context(this)));
     } catch (error) {
       return Promise.reject(error as Error);
     }
+  }
+
+  async #workWith(work: Work, data: AttemptData): Promise<KeptResult> {
+    const assigned = this.assignment.data as NonNullable<Assignment["data"]>;
+    const inputs = assigned.meta ? metaInputs(assigned) : await data.inputs();
+    const result = await this.#work(work, { payload: this.assignment.payload, inputs });
+    return await data.keep(result);
   }
 
   /** The report of an attempt that never ran. */
@@ -139,10 +166,14 @@ export class TaskAttempt {
   /** What comes after it was given up is nobody's concern. */
   #end(reportOf: () => Report): void {
     const onEnd = this.#onEnd;
-    if (!onEnd) return;
+    if (!onEnd) {
+      this.data?.discard();
+      return;
+    }
     clearTimeout(this.#limit);
     clearTimeout(this.#grace);
     const report = this.#reportOfEnd(reportOf);
+    if (report.type !== "finished") this.data?.discard();
     this.#onEnd = undefined;
     this.#progress?.end();
     onEnd(report);
@@ -182,7 +213,12 @@ export class TaskAttempt {
   #finished(result: unknown): Report {
     const { task, attempt } = this.assignment;
     const report: Report = { type: "finished", task, attempt, started_at: this.startedAt };
-    if (result !== undefined) report.result = result;
+    if (this.data) {
+      const { chunk, inline } = result as KeptResult;
+      report.chunk = chunk;
+      if (inline) report.result = inline.value;
+      if (this.data.moved > 0) report.moved = this.data.moved;
+    } else if (result !== undefined) report.result = result;
     if (this.#cost !== undefined) report.cost = this.#cost;
     if (this.#assessment !== undefined) report.assessment = this.#assessment;
     if (this.#metered?.used) report.used = this.#metered.used;
@@ -265,36 +301,6 @@ class Context implements AttemptContext {
 
   get assess(): AttemptContext["assess"] {
     return (assessment) => this.#attempt.assess(assessment);
-  }
-}
-
-export interface Failure {
-  type: "failed";
-  code: string;
-  message: string;
-  retry?: boolean;
-}
-
-const MAX_CODE_CHARS = 64;
-const MAX_MESSAGE_CHARS = 10_000;
-
-function failureOf(error: unknown): Failure {
-  const { code, retry, message } = (error ?? {}) as { code?: unknown; retry?: unknown; message?: unknown };
-  const text = typeof message === "string" && message !== "" ? message : textOf(error);
-  return {
-    type: "failed",
-    code: typeof code === "string" && code !== "" ? code.slice(0, MAX_CODE_CHARS).toWellFormed() : "error",
-    message: text.slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
-    ...(retry === false ? { retry: false } : {}),
-  };
-}
-
-/** Anything can be thrown, even what cannot be made a text. */
-function textOf(error: unknown): string {
-  try {
-    return String(error);
-  } catch {
-    return "it threw something that has no text";
   }
 }
 

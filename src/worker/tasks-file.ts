@@ -2,14 +2,15 @@ import { readFile, stat } from "node:fs/promises";
 import { register } from "node:module";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Handler, type Handlers, isHandler } from "./handler.ts";
+import { type Handler, type Handlers, isHandler, plainTask } from "./handler.ts";
 import type { HookData } from "./module-hooks.ts";
+import { markedLike, type ProcessorRule } from "./processors/marks.ts";
 import { stripTypes } from "./strip-types.ts";
 
 /** A tasks file that cannot be used, as its writer can understand it. */
 export class TasksFileError extends Error {
   override readonly name: string = "TasksFileError";
-  readonly code: "missing" | "unsupported" | "syntax" | "broken" | "empty";
+  readonly code: "missing" | "unsupported" | "syntax" | "broken" | "empty" | "export";
 
   constructor(code: TasksFileError["code"], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -17,11 +18,14 @@ export class TasksFileError extends Error {
   }
 }
 
+const MAX_NAME_CHARS = 256;
+
 const EXTENSIONS: readonly string[] = [".js", ".mjs", ".ts", ".mts"];
 
 /**
- * The handlers that a file exports, by their names. Those in an object that is its default export count as well,
- * for names that are no identifiers: `export default { "image.resize": task(…) }`.
+ * The handlers and functions that a file exports, by their names. Those in an object that is its default export count as well,
+ * for names that are no identifiers: `export default { "image.resize": task(…) }`. A function `processors` is none of them: it
+ * says where the others run.
  */
 export async function loadTasksFile(path: string): Promise<Handlers> {
   if (!EXTENSIONS.includes(extname(path))) {
@@ -31,7 +35,7 @@ export async function loadTasksFile(path: string): Promise<Handlers> {
   if (!found?.isFile()) throw new TasksFileError("missing", `${path}: there is no such file`);
   useHooks();
   const exported = await importFile(path);
-  const handlers = handlersIn(exported);
+  const handlers = handlersIn(exported, resolve(path));
   if (handlers.length === 0) throw new TasksFileError("empty", nothingIn(path, Object.keys(exported)));
   return Object.fromEntries(handlers);
 }
@@ -69,9 +73,36 @@ function whatAndWhere(error: unknown): string {
   return frame === undefined ? error.message : `${error.message} (${frame.trim()})`;
 }
 
-function handlersIn({ default: collected, ...named }: Exports): [string, Handler][] {
+function handlersIn(exported: Exports, file: string): [string, Handler][] {
+  const { default: collected, processors: rule, ...named } = exported;
+  if (rule !== undefined && typeof rule !== "function")
+    throw new TasksFileError(
+      "export",
+      `${file} exports processors, which must be a function (name, kinds) that returns "main" or "thread"; it is ${Array.isArray(rule) ? "an array" : `a ${typeof rule}`}`,
+    );
   const entries = [...Object.entries(isRecord(collected) ? collected : {}), ...Object.entries(named)];
-  return entries.flatMap(([name, value]) => (isHandler(value) ? [[name, value] as [string, Handler]] : []));
+  return entries.flatMap(([name, value]) => {
+    const handler = handlerOf(value);
+    const origin = { file, name, rule: rule as ProcessorRule | undefined };
+    return handler ? [[checkedName(name, file), { ...handler, origin }] as [string, Handler]] : [];
+  });
+}
+
+function handlerOf(value: unknown): Handler | undefined {
+  if (isHandler(value)) return value;
+  // A class cannot be called, and may well be exported for others.
+  if (typeof value !== "function" || /^class\b/.test(Function.prototype.toString.call(value)))
+    return undefined;
+  return markedLike(plainTask(value as (...args: readonly unknown[]) => unknown), value);
+}
+
+/** Servers refuse a worker for a name that they do not take. */
+function checkedName(name: string, file: string): string {
+  if (name.length > 0 && name.length <= MAX_NAME_CHARS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
+  throw new TasksFileError(
+    "export",
+    `${file} exports a task named ${JSON.stringify(name.slice(0, 80))}; a name has 1 to ${MAX_NAME_CHARS} characters, none of them a control character`,
+  );
 }
 
 function isRecord(value: unknown): value is Exports {
@@ -79,9 +110,10 @@ function isRecord(value: unknown): value is Exports {
 }
 
 function nothingIn(path: string, names: readonly string[]): string {
-  const found = names.length === 0 ? "exports nothing" : `exports no handler, only ${names.join(", ")}`;
+  const found =
+    names.length === 0 ? "exports nothing" : `exports no function or handler, only ${names.join(", ")}`;
   return [
-    `${path} ${found}. A task type is an export made by task or command:`,
+    `${path} ${found}. A task type is a function that is exported by name, or made by task or command:`,
     '  import { task } from "orrery/worker";',
     "  export const greet = task(async (payload) => ({ hello: payload.name }));",
   ].join("\n");

@@ -25,6 +25,8 @@ export interface WorkerHost {
   assign(assignments: readonly Assignment[]): void;
   cancel(attempts: readonly AttemptName[]): void;
   recharge(recharges: readonly Recharge[]): void;
+  /** Nobody needs these chunks any more. */
+  free(chunks: readonly string[]): void;
   /** The server wants the worker to finish what it runs, and to leave. */
   drain(): void;
 }
@@ -44,12 +46,17 @@ export interface Connection {
   progress(progress: Progress): void;
   /** Says how things stand before the next heartbeat would, where it can. */
   beat(): void;
+  /** These are held here; those of them that nobody needs are freed in answer. */
+  chunks(ids: readonly string[]): void;
   drain(): void;
   /** Resolves within a few seconds, whether or not the server heard it. */
   leave(): Promise<void>;
   /** Why it ended; undefined: the worker left. */
   readonly closed: Promise<Error | undefined>;
 }
+
+/** Ids of chunks in one message. */
+export const MAX_CHUNKS = 1000;
 
 export interface AttemptName {
   readonly task: string;

@@ -10,7 +10,13 @@ import type {
   WorkerMessage,
 } from "../protocol/index.ts";
 import { ANSWER_LIMIT_MS, authorization, declined, type ServerAddress, workerUrl } from "./server-address.ts";
-import { type Connection, ConnectionRefused, type Transport, type WorkerHost } from "./transport.ts";
+import {
+  type Connection,
+  ConnectionRefused,
+  MAX_CHUNKS,
+  type Transport,
+  type WorkerHost,
+} from "./transport.ts";
 
 const LEAVE_LIMIT_MS = 2_000;
 const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -137,6 +143,11 @@ class WebSocketConnection implements Connection {
     this.#send({ type: "heartbeat", heartbeat: this.#host.heartbeat() });
   }
 
+  chunks(ids: readonly string[]): void {
+    for (let at = 0; at < ids.length; at += MAX_CHUNKS)
+      this.#send({ type: "chunks", chunks: ids.slice(at, at + MAX_CHUNKS) });
+  }
+
   drain(): void {
     this.#send({ type: "drain" });
     // At once: what it no longer lists can begin elsewhere.
@@ -189,6 +200,9 @@ class WebSocketConnection implements Connection {
         break;
       case "cancel":
         this.#host.cancel(message.attempts);
+        break;
+      case "free":
+        this.#host.free(message.chunks);
         break;
       case "drain":
         this.#host.drain();

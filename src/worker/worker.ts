@@ -9,12 +9,16 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RecentMap } from "../core/index.ts";
-import type { Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
+import type { Ack, Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/index.ts";
+import { Dropped, type Makers } from "./attempt-data.ts";
 import { backOffMs, STEADY_MS } from "./back-off.ts";
+import { ChunkRoom, type DataOptions } from "./chunk-room.ts";
+import { failureOf } from "./failure.ts";
 import type { Handlers } from "./handler.ts";
 import { LogQueue } from "./log-queue.ts";
 import { Outbox } from "./outbox.ts";
+import { Processors } from "./processors/processors.ts";
 import { type AttemptHost, keyOf, TaskAttempt } from "./task-attempt.ts";
 import {
   type AttemptName,
@@ -23,11 +27,17 @@ import {
   type Transport,
   type WorkerHost,
 } from "./transport.ts";
+import { Waiting } from "./waiting.ts";
+import { workOf } from "./work.ts";
 
 export interface WorkerOptions {
   readonly transport: Transport;
   readonly handlers: Handlers;
-  readonly registration: Omit<Registration, "protocol" | "session" | "types">;
+  readonly registration: Omit<Registration, "protocol" | "session" | "types" | "data_url">;
+  /** Without it, nobody can fetch results that are held here. */
+  readonly data?: DataOptions;
+  /** How many threads it has for functions that should not run on its main one; 0 by default. */
+  readonly threads?: number;
   /** How long a handler or program may take to end once it was told to; 10 s by default. */
   readonly graceMs?: number;
   /** How long a worker that drains waits for a server that is away, to say how tasks ended; 30 s by default. */
@@ -46,6 +56,9 @@ export type WorkerEvent =
   | { readonly type: "draining"; readonly running: number; readonly returned: number }
   | { readonly type: "warning"; readonly message: string };
 
+/** How many tasks that take no slot run at once. */
+const MAX_IO = 256;
+
 /** How many ended attempts are remembered, so that an assignment that comes late and twice does not run again. */
 const MAX_REMEMBERED = 10_000;
 const DEFAULT_GRACE_MS = 10_000;
@@ -53,12 +66,17 @@ const DEFAULT_REPORT_MS = 30_000;
 
 export class Worker {
   readonly #options: WorkerOptions;
-  readonly #registration: Registration;
+  #registration: Registration;
   readonly #attemptHost: AttemptHost;
   readonly #held = new Map<string, TaskAttempt>();
-  /** In the order in which they were assigned. */
-  readonly #queue = new Set<TaskAttempt>();
+  readonly #waiting = new Waiting();
   readonly #running = new Set<TaskAttempt>();
+  /** Of those that run. */
+  #io = 0;
+  /** By the key of an attempt that has not ended: who waits for its result. */
+  readonly #followers = new Map<string, ((isFinished: boolean) => void)[]>();
+  #room: ChunkRoom = ChunkRoom.closed();
+  readonly #processors: Processors;
   readonly #settled = new RecentMap<string, true>(MAX_REMEMBERED);
   readonly #logs = new LogQueue(() => this.#sendLogs());
   readonly #outbox: Outbox;
@@ -92,9 +110,15 @@ export class Worker {
         this.#runtime ??= import("../runtime/index.ts").then(({ Runtime }) => Runtime.start());
         return this.#runtime;
       },
+      makers: makersOf(
+        this.#registration.id,
+        () => this.#room,
+        (chunk, onEnd) => this.#follow(chunk, onEnd),
+      ),
       warn: (message) => this.#observe({ type: "warning", message }),
     };
-    this.#outbox = new Outbox((key) => this.#settle(key));
+    this.#processors = new Processors(options.threads ?? 0);
+    this.#outbox = new Outbox((key, report, ack) => this.#settle(key, report, ack));
     this.#whenOver = new Promise((resolve) => {
       this.#over.signal.addEventListener("abort", () => resolve(undefined));
     });
@@ -103,6 +127,7 @@ export class Worker {
   /** Until it has drained or was stopped. Throws `ConnectionRefused` when the server will not have it. */
   async run(): Promise<void> {
     try {
+      await this.#openRoom();
       for (;;) {
         const error = await this.#attend();
         if (this.#over.signal.aborted) return;
@@ -113,8 +138,20 @@ export class Worker {
     } finally {
       this.stop();
       this.#logs.stop();
-      await (await this.#runtime)?.close();
+      await Promise.all([
+        this.#runtime?.then((runtime) => runtime.close()),
+        this.#processors.close(),
+        this.#room.close(),
+      ]);
     }
+  }
+
+  async #openRoom(): Promise<void> {
+    const { data } = this.#options;
+    if (!data) return;
+    this.#room = await ChunkRoom.open(data);
+    if (this.#room.url !== undefined)
+      this.#registration = { ...this.#registration, data_url: this.#room.url };
   }
 
   /** Take nothing more, finish what runs, and leave. What has not begun goes back to the server. */
@@ -122,9 +159,8 @@ export class Worker {
     if (this.#draining) return;
     this.#draining = true;
     // Missing from the next heartbeat, or at the latest when we leave, they are given to others.
-    for (const { key } of this.#queue) this.#held.delete(key);
-    const returned = this.#queue.size;
-    this.#queue.clear();
+    const returned = this.#waiting.size;
+    for (const attempt of this.#waiting.clear()) this.#drop(attempt);
     this.#observe({ type: "draining", running: this.#running.size, returned });
     this.#connection?.drain();
     this.#limitExhausted();
@@ -180,6 +216,8 @@ export class Worker {
       this.#limits.delete("reports");
       if (this.#draining) connection.drain();
       this.#sendLogs();
+      const chunks = this.#room.store.ids();
+      if (chunks.length > 0) connection.chunks(chunks);
     }
     this.#outbox.useConnection(connection);
     if (!connection) this.#leaveWhenDone();
@@ -200,6 +238,7 @@ export class Worker {
     recharge: (recharges) => {
       for (const recharge of recharges) this.#held.get(keyOf(recharge))?.recharge(recharge);
     },
+    free: (chunks) => this.#room.store.free(chunks),
     drain: () => this.#whenInUse(() => this.drain()),
   };
 
@@ -217,6 +256,7 @@ export class Worker {
         started_at: startedAt,
         ...(exhausted && { exhausted }),
       })),
+      ...(this.#options.data && { memory: this.#room.memory }),
     };
   }
 
@@ -226,24 +266,48 @@ export class Worker {
       const { key } = attempt;
       if (this.#draining || this.#held.has(key) || this.#settled.has(key)) continue;
       this.#held.set(key, attempt);
-      this.#queue.add(attempt);
+      this.#waiting.add(attempt);
+      if (attempt.data) this.#gather(attempt);
+      else this.#waiting.makeReady(attempt);
     }
     this.#startWaiting();
+  }
+
+  /** Its inputs come while others run. */
+  #gather(attempt: TaskAttempt): void {
+    attempt.data?.gather(
+      () => {
+        this.#waiting.makeReady(attempt);
+        this.#startWaiting();
+      },
+      (error) => {
+        if (!this.#waiting.delete(attempt)) return;
+        if (error instanceof Dropped) this.#drop(attempt);
+        else this.#report(attempt, attempt.unstarted(failureOf(error)));
+      },
+    );
   }
 
   #cancel(attempts: readonly AttemptName[]): void {
     for (const name of attempts) {
       const attempt = this.#held.get(keyOf(name));
       if (!attempt) continue;
-      if (this.#queue.delete(attempt)) this.#report(attempt, attempt.unstarted({ type: "cancelled" }));
-      else attempt.cancel();
+      if (this.#waiting.delete(attempt)) {
+        attempt.data?.stop();
+        this.#report(attempt, attempt.unstarted({ type: "cancelled" }));
+      } else attempt.cancel();
     }
   }
 
   #startWaiting(): void {
-    for (const attempt of this.#queue) {
-      if (this.#running.size >= this.#registration.slots) return;
-      this.#queue.delete(attempt);
+    while (this.#running.size - this.#io < this.#registration.slots) {
+      const attempt = this.#waiting.take(false);
+      if (!attempt) break;
+      this.#run(attempt);
+    }
+    while (this.#io < MAX_IO) {
+      const attempt = this.#waiting.take(true);
+      if (!attempt) break;
       this.#run(attempt);
     }
   }
@@ -251,18 +315,18 @@ export class Worker {
   #run(attempt: TaskAttempt): void {
     const { assignment } = attempt;
     const { handlers, observe } = this.#options;
-    const handler = Object.hasOwn(handlers, assignment.task_type)
-      ? handlers[assignment.task_type]
-      : undefined;
-    if (!handler) {
-      this.#report(attempt, attempt.unstarted(unknownType(assignment.task_type)));
+    const work = workOf(attempt, handlers, this.#processors);
+    if ("code" in work) {
+      this.#report(attempt, attempt.unstarted(work));
       return;
     }
     this.#running.add(attempt);
+    if (attempt.isIo) this.#io++;
     observe?.({ type: "started", assignment });
     const sinceMs = performance.now();
-    attempt.run(handler, (report) => {
+    attempt.run(work, (report) => {
       this.#running.delete(attempt);
+      if (attempt.isIo) this.#io--;
       // After leaving there is nobody to report to, and what was stopped for that reason was not cancelled.
       if (this.#over.signal.aborted) return;
       // It was given back.
@@ -273,15 +337,41 @@ export class Worker {
     });
   }
 
+  /** Whoever assigned it hears nothing, and finds it missing. */
+  #drop(attempt: TaskAttempt): void {
+    attempt.data?.stop();
+    this.#held.delete(attempt.key);
+    this.#tellFollowers(attempt.key, false);
+  }
+
+  #follow(chunk: string, onEnd: (isFinished: boolean) => void): boolean {
+    const maker = this.#held.get(chunk);
+    if (!maker || !(this.#waiting.has(maker) || this.#running.has(maker))) return false;
+    const followers = this.#followers.get(chunk);
+    if (followers) followers.push(onEnd);
+    else this.#followers.set(chunk, [onEnd]);
+    return true;
+  }
+
+  #tellFollowers(key: string, isFinished: boolean): void {
+    const followers = this.#followers.get(key) ?? [];
+    this.#followers.delete(key);
+    for (const tell of followers) tell(isFinished);
+  }
+
   #report(attempt: TaskAttempt, report: Report): void {
     // Before the report: the log of a task that has ended should be whole.
     this.#sendLogs();
     this.#outbox.add(attempt.key, report);
+    this.#tellFollowers(attempt.key, report.type === "finished");
   }
 
-  #settle(key: string): void {
+  #settle(key: string, report: Report, ack: Ack | undefined): void {
     this.#held.delete(key);
     this.#settled.set(key, true);
+    // It may have been accepted before, or never: the server knows whether anybody needs its chunk.
+    if (ack?.accepted === false && report.type === "finished" && report.chunk)
+      this.#connection?.chunks([key]);
     this.#leaveWhenDone();
   }
 
@@ -342,10 +432,12 @@ export class Worker {
   }
 }
 
-function unknownType(type: string): { code: string; message: string; retry: boolean } {
+function makersOf(worker: string, room: () => ChunkRoom, follow: Makers["follow"]): Makers {
   return {
-    code: "unknown-type",
-    message: `this worker has no handler for ${JSON.stringify(type)}`,
-    retry: false,
+    worker,
+    get room() {
+      return room();
+    },
+    follow,
   };
 }

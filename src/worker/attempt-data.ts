@@ -1,0 +1,135 @@
+import { ChunkError, type Encoded, encodedInline, InputMissing } from "../chunks/index.ts";
+import type { AssignedData, ChunkKind, InputChunk } from "../protocol/index.ts";
+import type { ChunkRoom, KeptResult } from "./chunk-room.ts";
+
+/** How an attempt finds what others make here. */
+export interface Makers {
+  /** Under which the server knows this worker. */
+  readonly worker: string;
+  readonly room: ChunkRoom;
+  /** Tells once how the attempt that makes a chunk ended here. False: there is no such attempt. */
+  follow(chunk: string, onEnd: (isFinished: boolean) => void): boolean;
+}
+
+/** The inputs will not come, and somebody else says so to the server. */
+export class Dropped extends Error {
+  override readonly name: string = "Dropped";
+}
+
+/**
+ * What an attempt of a run with data gets from others, and leaves for them. Callbacks and not promises, so that what becomes
+ * ready by the end of another attempt is so before the next one is looked for.
+ */
+export class AttemptData {
+  readonly #id: string;
+  readonly #data: AssignedData;
+  readonly #makers: Makers;
+  readonly #abort = new AbortController();
+  #missing = 0;
+  #moved = 0;
+
+  constructor(id: string, data: AssignedData, makers: Makers) {
+    this.#id = id;
+    this.#data = data;
+    this.#makers = makers;
+  }
+
+  /** Bytes that were fetched for it. */
+  get moved(): number {
+    return this.#moved;
+  }
+
+  /** Of its inputs, once they are there. */
+  get kinds(): ChunkKind[] {
+    const { store } = this.#makers.room;
+    return this.#data.inputs.map((input) => {
+      if (hasValue(input)) return encodedInline(input.value).kind;
+      return input.kind ?? store.open(input.chunk)?.handle.kind ?? "json";
+    });
+  }
+
+  /** Calls one of both, once, maybe at once. */
+  gather(onReady: () => void, onLost: (error: unknown) => void): void {
+    const arrived = (): void => {
+      if (--this.#missing === 0 && !this.#abort.signal.aborted) onReady();
+    };
+    const lost = (error: unknown): void => {
+      if (this.#abort.signal.aborted) return;
+      this.#abort.abort();
+      onLost(error);
+    };
+    // Counted before any arrives; and one more, so that all are asked for before it is ready.
+    this.#missing = this.#data.inputs.length + 1;
+    if (!this.#data.meta) for (const input of this.#data.inputs) this.#await(input, arrived, lost);
+    else this.#missing = 1;
+    arrived();
+  }
+
+  /** The transfers that only it waits for end. */
+  stop(): void {
+    this.#abort.abort();
+  }
+
+  /** What the inputs hold. Each is for reading only: it may be others' as well. */
+  async inputs(): Promise<Encoded[]> {
+    return await Promise.all(this.#data.inputs.map((input) => this.#read(input)));
+  }
+
+  async keep(result: unknown): Promise<KeptResult> {
+    return await this.#makers.room.keep({ id: this.#id, token: this.#data.token }, result);
+  }
+
+  /** Its result counts for nothing. */
+  discard(): void {
+    this.#makers.room.store.free([this.#id]);
+  }
+
+  #await(input: InputChunk, arrived: () => void, lost: (error: unknown) => void): void {
+    const { chunk, from = [], kind, bytes, sha256 } = input;
+    const { room } = this.#makers;
+    if (hasValue(input) || room.store.has(chunk)) {
+      arrived();
+      return;
+    }
+    if (from.length > 0) {
+      const handle = {
+        ...(kind && { kind }),
+        ...(bytes !== undefined && { bytes }),
+        ...(sha256 && { sha256 }),
+      };
+      room.fetcher
+        .fetch({ chunk, token: this.#data.token, from, ...handle }, this.#abort.signal)
+        .then((moved) => {
+          this.#moved += moved;
+          arrived();
+        }, lost);
+      return;
+    }
+    const isMade = this.#makers.follow(chunk, (isFinished) => {
+      if (isFinished) arrived();
+      else lost(new Dropped("an input is not made here after all"));
+    });
+    if (!isMade) lost(this.#gone(input));
+  }
+
+  async #read(input: InputChunk): Promise<Encoded> {
+    if (hasValue(input)) return encodedInline(input.value);
+    try {
+      const found = await this.#makers.room.store.read(input.chunk);
+      if (found) return found;
+    } catch (error) {
+      if (error instanceof ChunkError && error.code === "damaged") throw this.#gone(input, error);
+      throw error;
+    }
+    throw this.#gone(input);
+  }
+
+  #gone({ chunk, node }: InputChunk, cause?: ChunkError): InputMissing {
+    const why = cause ? `: ${cause.message}` : ", which should be on this worker, is not";
+    return new InputMissing(`the result of ${node}${why}`, [{ chunk, worker: this.#makers.worker }]);
+  }
+}
+
+function hasValue(input: InputChunk): boolean {
+  return "value" in input;
+}

@@ -1,0 +1,117 @@
+import { hostname, tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import {
+  ChunkServer,
+  ChunkStore,
+  checkedPieces,
+  type Encoded,
+  encode,
+  Fetcher,
+  inlineOf,
+  isByteStream,
+} from "../chunks/index.ts";
+import type { ChunkHandle, Heartbeat } from "../protocol/index.ts";
+import { EncodedResult } from "./encoded-result.ts";
+
+/** How a worker takes part in runs with data. */
+export interface DataOptions {
+  /** Where it serves its chunks; 127.0.0.1 by default. */
+  readonly host?: string;
+  /** 0, any that is free, by default. */
+  readonly port?: number;
+  /** How others reach that; by default made of host and port. */
+  readonly url?: string;
+  /** What chunks may take of the memory; 1 GiB by default. */
+  readonly memoryBytes?: number;
+  /** The share of that from which on they spill to disk. */
+  readonly highWater?: number;
+  readonly spillDirectory?: string;
+  /** Results up to so many bytes go with the report; 16 KiB by default. */
+  readonly inlineBytes?: number;
+  /** Transfers at once, each way; 8 by default. */
+  readonly maxTransfers?: number;
+}
+
+/** A result that has become a chunk. */
+export interface KeptResult {
+  readonly chunk: ChunkHandle;
+  /** Where it is small, as it goes with the report. */
+  readonly inline?: { readonly value: unknown };
+}
+
+const DEFAULT_MEMORY_BYTES = 1024 ** 3;
+/** How long transfers that are under way may take when the worker has left. */
+const CLOSE_GRACE_MS = 5_000;
+
+/** The chunks of a worker: what its tasks made, what it fetched for them, and the door at which others fetch theirs. */
+export class ChunkRoom {
+  readonly store: ChunkStore;
+  readonly fetcher: Fetcher;
+  /** Undefined: nobody can fetch from here. */
+  readonly url: string | undefined;
+  readonly #server: ChunkServer | undefined;
+  readonly #inlineBytes: number;
+
+  static async open(options: DataOptions): Promise<ChunkRoom> {
+    const store = storeOf(options);
+    const { host = "127.0.0.1", port = 0, maxTransfers: maxOut = 8 } = options;
+    const server = await ChunkServer.listen(store, { host, port, maxOut });
+    return new ChunkRoom(store, options, server, options.url ?? urlOf(host, server.port));
+  }
+
+  /** Without a door. */
+  static closed(): ChunkRoom {
+    return new ChunkRoom(storeOf({}), {}, undefined, undefined);
+  }
+
+  private constructor(
+    store: ChunkStore,
+    { inlineBytes = 16 * 1024, maxTransfers }: DataOptions,
+    server: ChunkServer | undefined,
+    url: string | undefined,
+  ) {
+    this.store = store;
+    this.fetcher = new Fetcher(store, maxTransfers);
+    this.#server = server;
+    this.#inlineBytes = inlineBytes;
+    this.url = url;
+  }
+
+  get memory(): NonNullable<Heartbeat["memory"]> {
+    return { ...this.store.counters, moved: this.fetcher.moved };
+  }
+
+  async keep(owner: { readonly id: string; readonly token: string }, value: unknown): Promise<KeptResult> {
+    if (isByteStream(value)) {
+      const chunk = await this.store.spool(owner, "bytes", checkedPieces(value));
+      if (chunk.bytes > this.#inlineBytes) return { chunk };
+      return this.#kept(chunk, (await this.store.read(owner.id)) as Encoded);
+    }
+    const encoded = value instanceof EncodedResult ? value.encoded : encode(value, this.#inlineBytes);
+    return this.#kept(await this.store.put(owner, encoded), encoded);
+  }
+
+  #kept(chunk: ChunkHandle, encoded: Encoded): KeptResult {
+    return chunk.bytes > this.#inlineBytes ? { chunk } : { chunk, inline: { value: inlineOf(encoded) } };
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close(CLOSE_GRACE_MS);
+    await this.store.close();
+  }
+}
+
+function storeOf({ memoryBytes, spillDirectory, highWater }: DataOptions): ChunkStore {
+  return new ChunkStore({
+    limitBytes: memoryBytes ?? DEFAULT_MEMORY_BYTES,
+    // Of this user alone: another one could not write into it.
+    directory: spillDirectory ?? join(tmpdir(), `orrery-${userInfo().uid}`),
+    ...(highWater !== undefined && { highWater }),
+  });
+}
+
+function urlOf(given: string, port: number): string {
+  // What listens on all addresses is known to others by the machine's name.
+  const host = given === "0.0.0.0" || given === "::" ? hostname() : given;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
