@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Assignment, Report } from "../src/protocol/worker-messages.ts";
+import { plainTask } from "../src/worker/handler.ts";
 import { anAssignment } from "./worker-fixture.ts";
 import { startWorkerProcess, type WorkerProcess } from "./worker-processes.ts";
 import { TestServer } from "./worker-server.ts";
@@ -197,14 +198,19 @@ test("[D-06] bytes move between threads, shared where they were made so and are 
 
 test("[D-06] a function that never pauses ends with its thread when it is cancelled", async () => {
   // As it is built: threads run what lies beside it.
-  const { Worker, WebSocketTransport, loadTasksFile } = (await import(
+  const { onThread, Worker, WebSocketTransport } = (await import(
     new URL("../dist/worker/index.js", import.meta.url).href
   )) as typeof import("../src/worker/index.ts");
   const server = await TestServer.start();
   servers.push(server);
   const worker = new Worker({
     transport: new WebSocketTransport({ url: server.url, key: "key" }),
-    handlers: await loadTasksFile(tasks),
+    handlers: Object.fromEntries(
+      ["spins", "marked"].map((name) => {
+        const origin = { file: tasks, name, rule: undefined };
+        return [name, onThread({ ...plainTask(() => "main"), origin })];
+      }),
+    ),
     registration: { id: "w1", executors: ["default"], cpu_millicores: 1, memory_bytes: 1, slots: 4 },
     threads: 1,
     graceMs: 100,
