@@ -1,4 +1,4 @@
-import { Account, type Budget, CHILD_BUDGET, COMPONENTS, type Component, NOTHING } from "./budget.ts";
+import { Account, type Budget, CHILD_BUDGET, COMPONENTS, type Component, least, NOTHING } from "./budget.ts";
 import { isLive, useBudget } from "./capabilities.ts";
 import type { FiberTable } from "./fiber-table.ts";
 
@@ -77,20 +77,27 @@ export class Accounts {
 
   /** Gives a new child its default, or what the pool still has. */
   fillFrom(slot: number, pool: Account): void {
+    if (
+      pool.ops < CHILD_OPS ||
+      pool.memory < CHILD_MEMORY ||
+      pool.channelOps < CHILD_CHANNEL_OPS ||
+      pool.syscalls < CHILD_SYSCALLS
+    ) {
+      const rest = least(pool, CHILD_BUDGET);
+      pool.take(rest);
+      this.set(slot, rest);
+      return;
+    }
     const table = this.#table;
-    const ops = Math.min(pool.ops, CHILD_OPS);
-    const memory = Math.min(pool.memory, CHILD_MEMORY);
-    const channelOps = Math.min(pool.channelOps, CHILD_CHANNEL_OPS);
-    const syscalls = Math.min(pool.syscalls, CHILD_SYSCALLS);
-    table.ops[slot] = ops;
-    table.memory[slot] = memory;
+    table.ops[slot] = CHILD_OPS;
+    table.memory[slot] = CHILD_MEMORY;
     table.spawnCount[slot] = 0;
-    table.channelOps[slot] = channelOps;
-    table.syscalls[slot] = syscalls;
-    pool.ops -= ops;
-    pool.memory -= memory;
-    pool.channelOps -= channelOps;
-    pool.syscalls -= syscalls;
+    table.channelOps[slot] = CHILD_CHANNEL_OPS;
+    table.syscalls[slot] = CHILD_SYSCALLS;
+    pool.ops -= CHILD_OPS;
+    pool.memory -= CHILD_MEMORY;
+    pool.channelOps -= CHILD_CHANNEL_OPS;
+    pool.syscalls -= CHILD_SYSCALLS;
   }
 
   /** Gives back what a fiber that is over did not use. */

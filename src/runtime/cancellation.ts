@@ -162,7 +162,7 @@ export class Cancellation {
   unwind(slot: number, flags: number): How {
     const { table } = this.#kernel;
     if ((flags & STARTED) === 0) {
-      this.#kernel.finish(slot, WAS_CANCELLED, undefined);
+      this.#kernel.endings.finish(slot, WAS_CANCELLED, undefined);
       return OVER;
     }
     table.flags[slot] = STARTED | UNWINDING;
@@ -175,7 +175,11 @@ export class Cancellation {
     if ((flags & FORCED) === 0) return NEXT;
     const tries = ++(table.forced[slot] as number);
     if (tries <= TRIES) return tries <= TRIES / 2 ? THROW : RETURN;
-    this.#kernel.finish(slot, PANICKED, new Panic("the finally blocks of a cancelled fiber did not end"));
+    this.#kernel.endings.finish(
+      slot,
+      PANICKED,
+      new Panic("the finally blocks of a cancelled fiber did not end"),
+    );
     return OVER;
   }
 
@@ -208,8 +212,8 @@ export class Cancellation {
 
   /** Told when a fiber is over. */
   forget(slot: number): void {
-    if (this.#interruptions.size > 0) this.#dropInterruption(slot);
-    const grace = this.#graces.size > 0 ? this.#graces.get(slot) : undefined;
+    this.#dropInterruption(slot);
+    const grace = this.#graces.get(slot);
     if (grace === undefined) return;
     this.#kernel.timers.drop(grace);
     this.#graces.delete(slot);
@@ -235,7 +239,7 @@ export class Cancellation {
     this.#kernel.moveNursery(core, "Cancelled");
     heir.pool.give(core.pool);
     core.pool.take(core.pool.toBudget());
-    this.#kernel.childEnded(heir);
+    this.#kernel.endings.childEnded(heir);
   }
 }
 

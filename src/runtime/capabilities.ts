@@ -85,6 +85,7 @@ export abstract class Capability {
 }
 
 let spawnOnce: (capability: CapSpawn) => boolean;
+let countDown: (capability: CapSpawn) => void;
 let isUnlimited: (capability: CapSpawn) => boolean;
 
 /** The right to spawn, if limited so many times. */
@@ -112,11 +113,17 @@ export class CapSpawn extends Capability {
       return true;
     };
     spawnOnce = (capability) => {
-      for (let at: CapSpawn | undefined = capability; at !== undefined; at = at.#from)
+      let isCounted = false;
+      for (let at: CapSpawn | undefined = capability; at !== undefined; at = at.#from) {
         if (at.#left <= 0) return false;
+        if (at.#left !== Number.POSITIVE_INFINITY) isCounted = true;
+      }
+      if (isCounted) countDown(capability);
+      return true;
+    };
+    countDown = (capability) => {
       for (let at: CapSpawn | undefined = capability; at !== undefined; at = at.#from)
         if (at.#left !== Number.POSITIVE_INFINITY) at.#left--;
-      return true;
     };
   }
 }

@@ -91,6 +91,24 @@ export class FiberTable {
     this.#free = slot;
   }
 
+  /** Puts a fiber among the children of a nursery. */
+  link(slot: number, core: NurseryCore): void {
+    const { first } = core;
+    this.next[slot] = first;
+    this.previous[slot] = -1;
+    if (first >= 0) this.previous[first] = slot;
+    core.first = slot;
+  }
+
+  unlink(slot: number, core: NurseryCore): void {
+    const { next, previous } = this;
+    const after = next[slot] as number;
+    const before = previous[slot] as number;
+    if (before >= 0) next[before] = after;
+    else core.first = after;
+    if (after >= 0) previous[after] = before;
+  }
+
   nurseryOf(slot: number): NurseryCore {
     return nurseryOfFiber(this.fiber[slot] as Fiber);
   }

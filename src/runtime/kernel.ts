@@ -5,9 +5,10 @@ import { Cancellation } from "./cancellation.ts";
 import { type Capability, type CapBudget, isLive } from "./capabilities.ts";
 import type { Channel } from "./channel.ts";
 import { settleStall } from "./deadlock.ts";
+import { Endings } from "./endings.ts";
 import { Panic, RuntimeError } from "./errors.ts";
 import { Exhaustions } from "./exhaustions.ts";
-import { type AnyFunction, endFiber, Fiber, nurseryOfFiber } from "./fiber.ts";
+import { type AnyFunction, Fiber } from "./fiber.ts";
 import { FiberTable, SPECIAL } from "./fiber-table.ts";
 import { type Holdings, NO_HOLDINGS } from "./holdings.ts";
 import type { Steps } from "./instruction.ts";
@@ -20,18 +21,7 @@ import { type Fresh, Processor } from "./processor.ts";
 import type { Profile } from "./profiles.ts";
 import { Ring } from "./rings.ts";
 import { Slices } from "./slices.ts";
-import {
-  CANCELLED,
-  COMPLETED,
-  checkFiberMove,
-  EXHAUSTED,
-  FAILED,
-  type NurseryState,
-  READY,
-  RUNNING,
-  SUCCEEDED,
-  WAS_CANCELLED,
-} from "./states.ts";
+import { CANCELLED, checkFiberMove, type NurseryState, READY } from "./states.ts";
 import { Timers } from "./timers.ts";
 
 export interface KernelSettings {
@@ -46,11 +36,6 @@ export interface KernelSettings {
   /** For what fibers ask of randomness. */
   readonly seed: number;
   readonly observer: Observer;
-}
-
-interface Aftermath {
-  readonly rank: number;
-  readonly error: unknown;
 }
 
 /** Fibers that another thread may have taken. */
@@ -81,6 +66,7 @@ export class Kernel {
   readonly cancellation: Cancellation;
   readonly #slices: Slices;
   readonly exhaustions: Exhaustions;
+  readonly endings: Endings;
   readonly processors: readonly Processor[];
   /** Roots, for whichever processor is free first. */
   readonly global = new Ring();
@@ -99,8 +85,6 @@ export class Kernel {
   #drawn: number;
   /** What is thrown into fibers when they run next. */
   readonly #thrown = new Map<number, unknown>();
-  /** What became of nurseries whose openers are cancelled, and still unwinding. */
-  readonly #aftermath = new Map<number, Aftermath>();
 
   constructor(
     settings: KernelSettings,
@@ -114,6 +98,7 @@ export class Kernel {
     this.cancellation = new Cancellation(this);
     this.#slices = new Slices(this);
     this.exhaustions = new Exhaustions(this);
+    this.endings = new Endings(this);
     this.processors = Array.from(
       { length: settings.processors },
       (_, id) => new Processor(id, this.global, freshFor(this)),
@@ -207,6 +192,10 @@ export class Kernel {
     return error;
   }
 
+  forgetThrown(slot: number): void {
+    this.#thrown.delete(slot);
+  }
+
   /** Opens a nursery in the fiber that runs. */
   nursery<R>(slot: number, fiber: Fiber, opening: Opening<R>): Steps<R> {
     return runNursery(this, slot, fiber, opening);
@@ -273,11 +262,7 @@ export class Kernel {
     table.fiber[slot] = fiber;
     table.state[slot] = READY;
     table.depth[slot] = depth;
-    const { first } = core;
-    table.next[slot] = first;
-    table.previous[slot] = -1;
-    if (first >= 0) table.previous[first] = slot;
-    core.first = slot;
+    table.link(slot, core);
     core.live++;
     this.counters.spawned++;
     return fiber;
@@ -302,95 +287,6 @@ export class Kernel {
     const from = core.state;
     core.move(to);
     this.settings.observer.nurseryMoved?.(core.id, from, to);
-  }
-
-  /** Ends a nursery without children: what is left of its pool goes back to its opener. */
-  settleNursery(core: NurseryCore): void {
-    this.moveNursery(core, core.state === "Closing" ? "Closed" : "Cancelled");
-    if (core.timer) this.timers.drop(core.timer);
-    this.meter.flush(core.opener);
-    this.accounts.give(core.opener, core.pool);
-    core.pool.take(core.pool.toBudget());
-    this.table.opened[core.opener] = core.below;
-    // A cancelled opener cannot throw what its nursery came to.
-    if (this.table.state[core.opener] === CANCELLED && core.rank > WAS_CANCELLED) this.#noteAftermath(core);
-    this.meter.regrant(core.opener);
-  }
-
-  #noteAftermath({ opener, rank, error }: NurseryCore): void {
-    const noted = this.#aftermath.get(opener);
-    if (noted === undefined || noted.rank < rank) this.#aftermath.set(opener, { rank, error });
-  }
-
-  /** Ends a fiber with what its code came to, or a cancelled one with something worse that happened within it. */
-  finish(slot: number, rank: number, value: unknown): void {
-    const noted = this.#aftermath.size === 0 ? undefined : this.#takeAftermath(slot, rank);
-    if (noted === undefined) this.#end(slot, rank, value);
-    else this.#end(slot, noted.rank, noted.error);
-  }
-
-  #takeAftermath(slot: number, rank: number): Aftermath | undefined {
-    const noted = this.#aftermath.get(slot);
-    this.#aftermath.delete(slot);
-    return noted !== undefined && noted.rank > rank ? noted : undefined;
-  }
-
-  /** Its budget goes back, who joined it wakes, its nursery hears of it. */
-  #end(slot: number, rank: number, value: unknown): void {
-    const { table, counters } = this;
-    const fiber = table.fiber[slot] as Fiber;
-    const core = nurseryOfFiber(fiber);
-    const wasCancelled = table.state[slot] === CANCELLED;
-    if (wasCancelled) counters.cancelled++;
-    else {
-      counters.completed++;
-      this.move(slot, COMPLETED);
-    }
-    this.meter.flush(slot);
-    const orphan = table.opened[slot];
-    if (orphan !== undefined) this.cancellation.orphan(orphan, core);
-    this.accounts.refund(slot, core.pool);
-    this.#unlink(slot, core);
-    if (this.#thrown.size > 0) this.#thrown.delete(slot);
-    this.cancellation.forget(slot);
-    endFiber(fiber, wasCancelled && rank < FAILED ? WAS_CANCELLED : rank, value);
-    table.release(slot);
-    // A child that ends with a cancellation that was not its own, of a nursery within it, has failed.
-    if (rank > SUCCEEDED && !(wasCancelled && rank === WAS_CANCELLED))
-      this.cancellation.childFailed(core, Math.max(rank, rank === WAS_CANCELLED ? FAILED : rank), value);
-    this.childEnded(core);
-  }
-
-  /** Ends a fiber that was run elsewhere, with how it ended there. */
-  settle(slot: number, rank: number, value: unknown): void {
-    const { state } = this.table;
-    if (state[slot] === EXHAUSTED) {
-      this.exhaustions.forget(slot);
-      this.move(slot, READY);
-    }
-    if (state[slot] === READY) this.move(slot, RUNNING);
-    this.finish(slot, rank, value);
-  }
-
-  /** Told when a nursery has one child less. */
-  childEnded(core: NurseryCore): void {
-    core.live--;
-    if (core.live > 0) return;
-    if (core.heir !== undefined) this.cancellation.orphanEnded(core);
-    else if (core.awaited) {
-      core.awaited = false;
-      this.settleNursery(core);
-      this.wake(core.opener);
-    }
-  }
-
-  #unlink(slot: number, core: NurseryCore): void {
-    const { next, previous } = this.table;
-    const after = next[slot] as number;
-    const before = previous[slot] as number;
-    if (before >= 0) next[before] = after;
-    else core.first = after;
-    if (after >= 0) previous[after] = before;
   }
 }
 

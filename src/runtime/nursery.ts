@@ -200,7 +200,7 @@ class Close extends Instruction<void> {
     kernel.cancellation.bodyEnded(core);
     if (core.state === "Open") kernel.moveNursery(core, "Closing");
     if (core.live === 0) {
-      kernel.settleNursery(core);
+      kernel.endings.endNursery(core);
       return DONE;
     }
     core.awaited = true;

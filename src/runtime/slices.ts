@@ -175,19 +175,20 @@ export class Slices {
 
   #returned(slot: number, value: unknown): void {
     const kernel = this.#kernel;
-    if (isPromiseLike(value)) kernel.finish(slot, FAILED, gavePromise());
-    else kernel.finish(slot, kernel.table.state[slot] === CANCELLED ? WAS_CANCELLED : SUCCEEDED, value);
+    if (isPromiseLike(value)) kernel.endings.finish(slot, FAILED, gavePromise());
+    else
+      kernel.endings.finish(slot, kernel.table.state[slot] === CANCELLED ? WAS_CANCELLED : SUCCEEDED, value);
   }
 
   #threw(slot: number, error: unknown): void {
     const kernel = this.#kernel;
     if (error instanceof RangeError && error.message.includes("call stack"))
-      kernel.finish(
+      kernel.endings.finish(
         slot,
         PANICKED,
         new Panic("the fiber called itself too deeply", "StackOverflow", { cause: error }),
       );
-    else kernel.finish(slot, error instanceof InvariantError ? PANICKED : rankOf(error), error);
+    else kernel.endings.finish(slot, error instanceof InvariantError ? PANICKED : rankOf(error), error);
   }
 }
 

@@ -164,7 +164,7 @@ export class Home implements Shop, Elsewhere {
     accounts.spent.take(this.#moved);
     this.#forget(record);
     this.#free.give(record);
-    this.#kernel.settle(slot, rank, value);
+    this.#kernel.endings.settle(slot, rank, value);
   }
 
   #sendArguments(record: number, slot: number): void {
