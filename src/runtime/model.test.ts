@@ -238,6 +238,13 @@ const { steps: programs } = fc.letrec<{ step: Step; steps: Step[] }>((tie) => ({
   steps: fc.array(tie("step"), { maxLength: 5 }),
 }));
 
+/** The one move that some hundreds of random programs may happen not to make. */
+const CANCELLED_WHILE_EXHAUSTED: Step[] = [
+  { do: "leaf", ops: 1, memory: 0, steps: [{ do: "work", ops: 5 }] },
+  { do: "pause", times: 3 },
+  { do: "cancel" },
+];
+
 const modes: fc.Arbitrary<RuntimeOptions> = fc.oneof(
   fc.constant({}),
   fc.record({
@@ -273,7 +280,7 @@ test("[R-02] [R-04] [R-07] [R-13] random programs come to what the model says, m
       for (const move of watched.moves) seen.moves.add(move);
       seen[ended.kind === "success" ? "succeeded" : "failed"]++;
     }),
-    { numRuns: Number(process.env["MODEL_RUNS"] ?? 400) },
+    { numRuns: Number(process.env["MODEL_RUNS"] ?? 400), examples: [[CANCELLED_WHILE_EXHAUSTED, {}]] },
   );
   const possible = FIBER_STATES.flatMap((from) => FIBER_MOVES[from].map((to) => `${from} ${to}`));
   expect(possible.filter((move) => !seen.moves.has(move))).toEqual([]);
