@@ -147,10 +147,9 @@ test("[G-08] where all alternatives fail, the node says so with their words, and
   expect(ran.stdout).not.toContain("failed: patch speculate");
   const runId = /^run: (.+)$/m.exec(ran.stdout)?.[1] as string;
   const { patch: node } = await nodesOf(service, runId);
-  expect((await service.get(`task/${node.id}`)).body).toMatchObject({
-    error_code: "escalated",
-    error_message: ALL_FAIL,
-  });
+  const told = { error_code: "escalated", error_message: ALL_FAIL };
+  expect(node).toMatchObject(told);
+  expect((await service.get(`task/${node.id}`)).body).toMatchObject(told);
   const failed = (await say("why", runId, "patch")).stdout;
   expect(failed).toContain(`patch is failed: ${ALL_FAIL} (escalated).`);
   expect(failed).toMatch(/vote +nobody won/);

@@ -37,12 +37,10 @@ export async function runRemotely(file: string, options: RemoteRunOptions): Prom
     const order = new Map(graph.nodes.map(({ spec }, at) => [spec.id, at]));
     const place = ({ node }: TaskSummary): number => order.get(node ?? "") ?? 0;
     const tasks = await tasksOf(client, id);
-    const nodes = await Promise.all(
-      tasks
-        .filter(({ node }) => order.has(node ?? ""))
-        .sort((a, b) => place(a) - place(b))
-        .map((node) => withAlternatives(client, node, tasks)),
-    );
+    const nodes = tasks
+      .filter(({ node }) => order.has(node ?? ""))
+      .sort((a, b) => place(a) - place(b))
+      .map((node) => withAlternatives(node, tasks));
     await report(run, nodes, view, options);
     return following.exitCode ?? (run.status === "completed" ? 0 : 1);
   });
@@ -123,20 +121,14 @@ async function tasksOf(client: OrreryClient, run: string, signal?: AbortSignal):
   return tasks;
 }
 
-/** A node that was tried in several ways has had the attempts of all; how they failed is said by the node alone. */
-async function withAlternatives(
-  client: OrreryClient,
-  node: TaskSummary,
-  all: readonly TaskSummary[],
-): Promise<TaskSummary> {
+/** A node that was tried in several ways has had the attempts of all. */
+function withAlternatives(node: TaskSummary, all: readonly TaskSummary[]): TaskSummary {
   const ids = new Set(
     Array.from({ length: MOST_ALTERNATIVES }, (_, at) => alternativeIdOf(node.id, speculationTag(at))),
   );
   const tried = all.filter(({ id }) => ids.has(id));
   if (tried.length === 0) return node;
-  const attempt = tried.reduce((sum, task) => sum + task.attempt, 0);
-  const { error_message } = node.error_code === "escalated" ? await client.task(node.id) : node;
-  return { ...node, attempt, error_message };
+  return { ...node, attempt: tried.reduce((sum, task) => sum + task.attempt, 0) };
 }
 
 /** As of a local run. */

@@ -1,6 +1,6 @@
-import { alternativeIdOf, taskIdOf } from "../core/index.ts";
+import { taskIdOf } from "../core/index.ts";
 import type { Attachment, Driver, Fact } from "../driver/index.ts";
-import { speculationTag, wireGraph } from "../graph/index.ts";
+import { wireGraph } from "../graph/index.ts";
 import { type Census, census, type State, Status } from "../scheduler/index.ts";
 import {
   type ListCursor,
@@ -13,7 +13,6 @@ import {
   type TaskRow,
 } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
-import { describeNoWinner } from "../words/index.ts";
 import type {
   AgentLimit,
   AgentView,
@@ -54,6 +53,7 @@ import {
   speculationOf,
   tierOf,
 } from "./live-task.ts";
+import { explainEscalated } from "./no-winner.ts";
 import { NodeResults } from "./node-results.ts";
 import { overviewOf } from "./overview.ts";
 import { Paced } from "./paced.ts";
@@ -395,22 +395,12 @@ export class Service implements Api {
       speculation: row.run && speculationOf(state, row),
       budget: budgetOf(state, row),
     }));
+    const [told = row] = await explainEscalated(this.#store, [row]);
     return {
-      ...row,
+      ...told,
       ...known,
-      ...(row.errorCode === "escalated" ? { errorMessage: await this.#noWinner(row) } : {}),
       progress: said && { fraction: said.fraction, message: said.message },
     };
-  }
-
-  /** A node knows that nobody won; how each alternative failed is in its own row. */
-  async #noWinner({ id }: TaskRow): Promise<string> {
-    const failures: (string | undefined)[] = [];
-    for (let at = 0; ; at++) {
-      const row = await this.#store.task(alternativeIdOf(id, speculationTag(at)));
-      if (!row) return describeNoWinner(failures);
-      failures.push(row.status === "failed" ? row.errorMessage : undefined);
-    }
   }
 
   async #countRows(row: RunRow): Promise<Record<RowStatus, number>> {

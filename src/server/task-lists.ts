@@ -10,6 +10,7 @@ import {
 } from "../store/index.ts";
 import type { Caller, ListFilter, Page, TaskLineView } from "./api.ts";
 import { isOpen, newestFirst, openTasks, overlay, runningTasks, tierOf } from "./live-task.ts";
+import { explainEscalated } from "./no-winner.ts";
 
 /** So many tasks of the state are looked through to list those of a caller. */
 const MAX_LOOKED_THROUGH = 5_000;
@@ -34,7 +35,7 @@ export class TaskLists {
     const filter: TaskFilter = { ...rest, zone: caller.zone, ...(agent !== undefined && { agent }) };
     const wanted = statuses && new Set(statuses);
     const found = await this.#found(filter, wanted, after, limit + 1);
-    const items = found.slice(0, limit);
+    const items = await explainEscalated(this.#store, found.slice(0, limit));
     return { items, next: found.length > limit ? cursorOf(items.at(-1)) : undefined };
   }
 
