@@ -44,7 +44,7 @@ import {
 import { Schedules } from "./schedules.ts";
 import { type BatchResult, type Submission, submitBody, submitInBatches } from "./submission.ts";
 import { submitIn, type Transaction } from "./transaction.ts";
-import { followLog, hasEnded, type LogLine, type WaitOptions, waitForTask } from "./waiting.ts";
+import { followLog, hasEnded, type LogLine, type WaitOptions, waitForRun, waitForTask } from "./waiting.ts";
 import { Webhooks } from "./webhooks.ts";
 
 export interface TaskFilter {
@@ -223,12 +223,9 @@ export class OrreryClient {
     return this.#connection.send(get(path`runs/${id}/plan`, options));
   }
 
-  /** The run once it has ended. */
-  async waitForRun(id: string, options: CallOptions = {}): Promise<RunAnswer> {
-    for await (const event of this.runEvents(id, options)) {
-      if (event.type === "run" && event.run.status !== "running") return event.run;
-    }
-    return await this.run(id, options);
+  /** The run when it has ended, or as it is when the time is over. */
+  waitForRun(id: string, options: WaitOptions = {}): Promise<RunAnswer> {
+    return waitForRun(this.#connection, id, options);
   }
 
   /** What happens, as it happens, for as long as it is listened to; broken connections are made again. */

@@ -132,9 +132,18 @@ describe("a stream of events", () => {
   test("of a run ends with the run, or when there is nothing more", async () => {
     const run = (status: string) => `event: Run\ndata: {"id":"r","status":"${status}"}\n\n`;
     const ended = clientOf([stream(run("running")), stream(run("running") + event(1) + run("completed"))]);
-    expect(await ended.client.waitForRun("r")).toMatchObject({ status: "completed" });
-    const nothing = clientOf([() => new Response(null, { status: 204 }), ok({ id: "r", status: "failed" })]);
-    expect(await nothing.client.waitForRun("r")).toMatchObject({ status: "failed" });
+    const seen = [];
+    for await (const told of ended.client.runEvents("r"))
+      seen.push(told.type === "run" ? told.run.status : told.event.id);
+    expect(seen).toEqual(["running", "running", "1", "completed"]);
+    const nothing = clientOf([() => new Response(null, { status: 204 })]);
+    for await (const _ of nothing.client.runEvents("r")) expect.unreachable();
+  });
+
+  test("a run is asked for again until it has ended", async () => {
+    const { client, requests } = clientOf([ok({ status: "running" }), ok({ status: "failed" })]);
+    expect(await client.waitForRun("r")).toMatchObject({ status: "failed" });
+    expect(requests[0]?.url).toMatch(/runs\/r\?wait=25$/);
   });
 
   test("that may not be read any more ends with what the server says", async () => {

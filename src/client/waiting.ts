@@ -1,4 +1,4 @@
-import type { LogAnswer, TaskAnswer } from "../protocol/api-schemas.ts";
+import type { LogAnswer, RunAnswer, TaskAnswer } from "../protocol/api-schemas.ts";
 import { backOffMs, pause } from "./back-off.ts";
 import { type CallOptions, get, path } from "./calls.ts";
 import type { Connection } from "./connection.ts";
@@ -21,21 +21,31 @@ export function hasEnded({ status }: Pick<TaskAnswer, "status">): boolean {
 }
 
 /** The task when it has ended, or as it is when the time is over. A server that is away is waited for too. */
-export async function waitForTask(
+export function waitForTask(connection: Connection, id: string, options: WaitOptions): Promise<TaskAnswer> {
+  return waitFor<TaskAnswer>(connection, path`task/${id}`, hasEnded, options);
+}
+
+/** The run when it has ended, or as it is when the time is over. */
+export function waitForRun(connection: Connection, id: string, options: WaitOptions): Promise<RunAnswer> {
+  return waitFor<RunAnswer>(connection, path`runs/${id}`, ({ status }) => status !== "running", options);
+}
+
+async function waitFor<Answer>(
   connection: Connection,
-  id: string,
+  from: string,
+  isOver: (answer: Answer) => boolean,
   { timeoutMs = Number.POSITIVE_INFINITY, signal }: WaitOptions,
-): Promise<TaskAnswer> {
+): Promise<Answer> {
   const until = performance.now() + timeoutMs;
   // Who never got through is told so.
   let retryForMs: number | undefined;
   for (let early = 0; ; ) {
     const begun = performance.now();
     const waitMs = Math.max(0, Math.min(POLL_MS, Math.ceil(until - begun)));
-    const request = get(path`task/${id}`, { signal }, { wait: waitMs / 1000 });
-    const task = await connection.send<TaskAnswer>({ ...request, waitMs }, retryForMs);
+    const request = get(from, { signal }, { wait: waitMs / 1000 });
+    const answer = await connection.send<Answer>({ ...request, waitMs }, retryForMs);
     const now = performance.now();
-    if (hasEnded(task) || now >= until) return task;
+    if (isOver(answer) || now >= until) return answer;
     retryForMs = until - now;
     // A server that is about to close answers at once, and would again.
     early = now - begun < waitMs / 2 ? early + 1 : 0;

@@ -318,6 +318,7 @@ export class Projection implements Recorder {
     const done = new Set(graph.done);
     for (const node of graph.ids.keys()) {
       const task = nodeRow(event, node, now, seq, brought);
+      if (brought) this.#onPayload(task.id, task.payload);
       const progress: TaskProgress = done.has(node)
         ? { ...QUEUED, status: "completed", endedAt: now, seq }
         : { ...QUEUED, seq };

@@ -50,6 +50,8 @@ export interface Api {
 
   submitRun(caller: Caller, run: RunSubmission): Promise<RunView | Refusal>;
   run(caller: Caller, id: string): Promise<RunView | undefined>;
+  /** Resolves when the run has ended or the time is over. */
+  waitForRun(caller: Caller, id: string, waitMs: number, signal: AbortSignal): Promise<RunView | undefined>;
   /** What happened to its nodes, and when what remains should start and end. */
   runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined>;
   runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>>;

@@ -2,7 +2,7 @@ import type { Fact } from "../driver/index.ts";
 
 const ENDS: ReadonlySet<string> = new Set(["AttemptFinished", "VoteTaken", "TaskFailed", "TaskCancelled"]);
 
-/** Those who wait for tasks to end. */
+/** Those who wait for tasks or runs to end. */
 export class EndedTasks {
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -17,8 +17,29 @@ export class EndedTasks {
     }
   }
 
+  /** What is found when it has ended, when the time is over, or when nobody wants to know any more. */
+  async untilEnded<Found>(
+    id: string,
+    { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+    look: () => Promise<{ readonly found: Found; readonly isOpen: boolean }>,
+  ): Promise<Found> {
+    const until = performance.now() + waitMs;
+    for (;;) {
+      const leftMs = until - performance.now();
+      // From before it is looked at: an end in between is not missed.
+      const ended = this.#wait(id, Math.max(0, leftMs), signal);
+      try {
+        const { found, isOpen } = await look();
+        if (!isOpen || leftMs <= 0 || signal.aborted) return found;
+        await ended.promise;
+      } finally {
+        ended.cancel();
+      }
+    }
+  }
+
   /** Resolves when the task has ended, the time is over, or nobody wants to know any more. */
-  wait(id: string, waitMs: number, signal: AbortSignal): { readonly promise: Promise<void>; cancel(): void } {
+  #wait(id: string, waitMs: number, signal: AbortSignal): { readonly promise: Promise<void>; cancel(): void } {
     let cancel = () => {};
     const promise = new Promise<void>((resolve) => {
       const done = () => {

@@ -134,19 +134,10 @@ export class Service implements Api {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<TaskView | undefined> {
-    const until = performance.now() + waitMs;
-    for (;;) {
-      const leftMs = until - performance.now();
-      // From before it is looked at: an end in between is not missed.
-      const ended = this.#ended.wait(id, Math.max(0, leftMs), signal);
-      try {
-        const task = await this.task(caller, id);
-        if (!task || !isOpen(task.status) || leftMs <= 0 || signal.aborted) return task;
-        await ended.promise;
-      } finally {
-        ended.cancel();
-      }
-    }
+    return await this.#ended.untilEnded(id, { waitMs, signal }, async () => {
+      const task = await this.task(caller, id);
+      return { found: task, isOpen: task !== undefined && isOpen(task.status) };
+    });
   }
 
   tasks(
@@ -260,6 +251,18 @@ export class Service implements Api {
     const row = await this.#store.run(id);
     if (!row || !isVisible(caller, row)) return undefined;
     return { ...row, counts: live ?? (await this.#countRows(row)) };
+  }
+
+  async waitForRun(
+    caller: Caller,
+    id: string,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<RunView | undefined> {
+    return await this.#ended.untilEnded(id, { waitMs, signal }, async () => {
+      const run = await this.run(caller, id);
+      return { found: run, isOpen: run?.outcome === "" };
+    });
   }
 
   async runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined> {

@@ -17,7 +17,19 @@ import { callerOf } from "./auth.ts";
 import { unsupported } from "./body-parsers.ts";
 import { jsonReader } from "./json-body.ts";
 import { invalid, Problem, problemOfRefusal } from "./problems.ts";
-import { type App, answers, type Edge, isName, MIB, notFound, PageLimit, PathId } from "./route.ts";
+import {
+  type App,
+  answers,
+  type Edge,
+  isName,
+  MIB,
+  notFound,
+  PageLimit,
+  PathId,
+  REQUEST_TIMEOUT_MS,
+  Wait,
+} from "./route.ts";
+import { signalOf } from "./signal.ts";
 import { submitRunTraced } from "./traced-submission.ts";
 import { checkOf } from "./validation.ts";
 
@@ -46,7 +58,7 @@ const RunQuery = Type.Object(
 );
 const checkRunBody = checkOf(RunBody, "body");
 
-export function runRoutes(app: App, { api, cursors }: Edge): void {
+export function runRoutes(app: App, { api, cursors, closing }: Edge): void {
   app.get(
     "/runs",
     {
@@ -72,12 +84,24 @@ export function runRoutes(app: App, { api, cursors }: Edge): void {
   app.get(
     "/runs/:id",
     {
-      config: { scopes: ["read"] },
-      schema: { summary: "Get a run", tags: ["runs"], params: RunId, response: answers({ 200: RunAnswer }) },
+      config: { scopes: ["read"], answerWithinMs: 3 * REQUEST_TIMEOUT_MS },
+      schema: {
+        summary: "Get a run, or wait for its end",
+        tags: ["runs"],
+        params: RunId,
+        querystring: Type.Object({ wait: Type.Optional(Wait) }, { additionalProperties: false }),
+        response: answers({ 200: RunAnswer }),
+      },
     },
-    async (request) => {
+    async (request, reply) => {
       const { id } = request.params;
-      const run = isName(id) ? await api.run(callerOf(request), id) : undefined;
+      const { wait = 0 } = request.query;
+      const caller = callerOf(request);
+      const look = () =>
+        wait === 0
+          ? api.run(caller, id)
+          : api.waitForRun(caller, id, wait * 1000, signalOf(reply.raw, closing));
+      const run = isName(id) ? await look() : undefined;
       if (!run) throw notFound("run");
       return runAnswer(run);
     },
