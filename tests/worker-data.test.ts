@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -420,4 +420,29 @@ test("[D-07] a worker that drains gives its results to others until it leaves, a
   const late = node("length", { args: [{ $input: 0 }] }, [{ ...input, chunk: `${randomUUID()}:1` }]);
   here.server.assign(late);
   expect(await here.server.report(late.task)).toMatchObject({ code: "input-missing" });
+});
+
+test("[D-11] a result that fits neither into memory nor on the disk fails its attempt, which may be tried again", async () => {
+  const blocked = join(directory, "a-file");
+  writeFileSync(blocked, "");
+  const { server } = await side(HANDLERS, { data: { memoryBytes: 100_000, spillDirectory: blocked } });
+  const [small, large, again] = [10_000, LARGE, LARGE].map((length) => node("make", { args: [length] }));
+  const report = async (of: Assignment | undefined) => {
+    server.assign(of as Assignment);
+    return await server.report((of as Assignment).task);
+  };
+  expect(await report(small)).toMatchObject({ type: "finished" });
+  const failed = await report(large);
+  expect(failed).toMatchObject({
+    type: "failed",
+    code: "spill-failed",
+    message: expect.stringContaining("--spill-dir"),
+  });
+  expect(failed).not.toHaveProperty("retry");
+  rmSync(blocked);
+  expect(await report(again)).toMatchObject({ type: "finished", chunk: { bytes: LARGE } });
+  const length = node("length", { args: [{ $input: 0 }] }, [
+    { chunk: chunkOf(small as Assignment), node: "small" },
+  ]);
+  expect(await report(length)).toMatchObject({ result: 10_000 });
 });

@@ -6,7 +6,7 @@ import type { ChunkRoom, KeptResult } from "./chunk-room.ts";
 export interface Makers {
   /** Under which the server knows this worker. */
   readonly worker: string;
-  readonly room: ChunkRoom;
+  room(): ChunkRoom;
   /** Tells once how the attempt that makes a chunk ended here. False: there is no such attempt. */
   follow(chunk: string, onEnd: (isFinished: boolean) => void): boolean;
 }
@@ -41,7 +41,7 @@ export class AttemptData {
 
   /** Of its inputs, once they are there. */
   get kinds(): ChunkKind[] {
-    const { store } = this.#makers.room;
+    const { store } = this.#makers.room();
     return this.#data.inputs.map((input) => {
       if (hasValue(input)) return encodedInline(input.value).kind;
       return input.kind ?? store.open(input.chunk)?.handle.kind ?? "json";
@@ -76,17 +76,17 @@ export class AttemptData {
   }
 
   async keep(result: unknown): Promise<KeptResult> {
-    return await this.#makers.room.keep({ id: this.#id, token: this.#data.token }, result);
+    return await this.#makers.room().keep({ id: this.#id, token: this.#data.token }, result);
   }
 
   /** Its result counts for nothing. */
   discard(): void {
-    this.#makers.room.store.free([this.#id]);
+    this.#makers.room().store.free([this.#id]);
   }
 
   #await(input: InputChunk, arrived: () => void, lost: (error: unknown) => void): void {
     const { chunk, from = [], kind, bytes, sha256 } = input;
-    const { room } = this.#makers;
+    const room = this.#makers.room();
     if (hasValue(input) || room.store.has(chunk)) {
       arrived();
       return;
@@ -115,7 +115,7 @@ export class AttemptData {
   async #read(input: InputChunk): Promise<Encoded> {
     if (hasValue(input)) return encodedInline(input.value);
     try {
-      const found = await this.#makers.room.store.read(input.chunk);
+      const found = await this.#makers.room().store.read(input.chunk);
       if (found) return found;
     } catch (error) {
       if (error instanceof ChunkError && error.code === "damaged") throw this.#gone(input, error);

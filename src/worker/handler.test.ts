@@ -24,7 +24,7 @@ async function run(handler: Handler, payload: unknown, timeoutMs = 0): Promise<R
     progress() {},
     beat() {},
     runtime: () => Runtime.start(),
-    makers: { worker: "w1", room: ChunkRoom.closed(), follow: () => false },
+    makers: { worker: "w1", room: () => ChunkRoom.closed(), follow: () => false },
     warn() {},
   });
   const sinceMs = performance.now();

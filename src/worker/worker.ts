@@ -11,10 +11,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RecentMap } from "../core/index.ts";
 import type { Ack, Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/index.ts";
-import { Dropped, type Makers } from "./attempt-data.ts";
+import { Dropped } from "./attempt-data.ts";
 import { backOffMs, STEADY_MS } from "./back-off.ts";
 import { ChunkRoom, type DataOptions } from "./chunk-room.ts";
 import { failureOf } from "./failure.ts";
+import { Followers } from "./followers.ts";
 import type { Handlers } from "./handler.ts";
 import { LogQueue } from "./log-queue.ts";
 import { Outbox } from "./outbox.ts";
@@ -73,8 +74,7 @@ export class Worker {
   readonly #running = new Set<TaskAttempt>();
   /** Of those that run. */
   #io = 0;
-  /** By the key of an attempt that has not ended: who waits for its result. */
-  readonly #followers = new Map<string, ((isFinished: boolean) => void)[]>();
+  readonly #followers = new Followers();
   #room: ChunkRoom = ChunkRoom.closed();
   readonly #processors: Processors;
   readonly #settled = new RecentMap<string, true>(MAX_REMEMBERED);
@@ -110,11 +110,11 @@ export class Worker {
         this.#runtime ??= import("../runtime/index.ts").then(({ Runtime }) => Runtime.start());
         return this.#runtime;
       },
-      makers: makersOf(
-        this.#registration.id,
-        () => this.#room,
-        (chunk, onEnd) => this.#follow(chunk, onEnd),
-      ),
+      makers: {
+        worker: this.#registration.id,
+        room: () => this.#room,
+        follow: (chunk, onEnd) => this.#follow(chunk, onEnd),
+      },
       warn: (message) => this.#observe({ type: "warning", message }),
     };
     this.#processors = new Processors(options.threads ?? 0);
@@ -341,29 +341,21 @@ export class Worker {
   #drop(attempt: TaskAttempt): void {
     attempt.data?.stop();
     this.#held.delete(attempt.key);
-    this.#tellFollowers(attempt.key, false);
+    this.#followers.tell(attempt.key, false);
   }
 
   #follow(chunk: string, onEnd: (isFinished: boolean) => void): boolean {
     const maker = this.#held.get(chunk);
     if (!maker || !(this.#waiting.has(maker) || this.#running.has(maker))) return false;
-    const followers = this.#followers.get(chunk);
-    if (followers) followers.push(onEnd);
-    else this.#followers.set(chunk, [onEnd]);
+    this.#followers.add(chunk, onEnd);
     return true;
-  }
-
-  #tellFollowers(key: string, isFinished: boolean): void {
-    const followers = this.#followers.get(key) ?? [];
-    this.#followers.delete(key);
-    for (const tell of followers) tell(isFinished);
   }
 
   #report(attempt: TaskAttempt, report: Report): void {
     // Before the report: the log of a task that has ended should be whole.
     this.#sendLogs();
     this.#outbox.add(attempt.key, report);
-    this.#tellFollowers(attempt.key, report.type === "finished");
+    this.#followers.tell(attempt.key, report.type === "finished");
   }
 
   #settle(key: string, report: Report, ack: Ack | undefined): void {
@@ -430,14 +422,4 @@ export class Worker {
   #observe(event: WorkerEvent): void {
     this.#options.observe?.(event);
   }
-}
-
-function makersOf(worker: string, room: () => ChunkRoom, follow: Makers["follow"]): Makers {
-  return {
-    worker,
-    get room() {
-      return room();
-    },
-    follow,
-  };
 }
