@@ -135,18 +135,44 @@ export const either = portable(
   },
 );
 
-/** Ends its thread as soon as it has waited for a while. */
+/** Ends its thread while one of its fibers waits. */
 export const dieWaiting = portable(
   here,
   "dieWaiting",
   /** @returns {Steps<unknown>} */
   function* (
-    /** @type {Fiber} */ _fiber,
+    /** @type {Fiber} */ fiber,
     /** @type {Channel<number>} */ told,
     /** @type {Channel<unknown>} */ from,
   ) {
     yield* told.send(threadId);
-    setTimeout(() => process.exit(6), 20);
-    return yield* from.recv();
+    return yield* fiber.nursery(undefined, undefined, function* (nursery) {
+      nursery.spawn(function* () {
+        yield* from.recv();
+      }, []);
+      yield* sleep(20);
+      process.exit(6);
+    });
   },
 );
+
+/** Waits for a child that waits for a value. */
+export const waitWithChild = portable(
+  here,
+  "waitWithChild",
+  /** @returns {Steps<number>} */
+  function* (/** @type {Fiber} */ fiber, /** @type {Channel<number>} */ channel) {
+    return yield* fiber.nursery(undefined, undefined, function* (nursery) {
+      const waiting = /** @returns {Steps<number>} */ function* () {
+        return yield* channel.recv();
+      };
+      return yield* nursery.spawn(waiting, []).join();
+    });
+  },
+);
+
+/** Says that it runs, and lets nobody else run until it is told. */
+export const spin = portable(here, "spin", (/** @type {Fiber} */ _fiber, /** @type {Int32Array} */ words) => {
+  Atomics.store(words, 0, 1);
+  while (Atomics.load(words, 0) === 1);
+});

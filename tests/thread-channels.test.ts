@@ -254,7 +254,7 @@ describe("who waits at a channel of another thread", () => {
     await start({ processors: 2 });
     const [told, channel] = [rt.channel<number>(), rt.channel<unknown>()];
     const dying = rt.launch(PLENTY, undefined, function* (n) {
-      yield* elsewhere(() => n.spawn(work.dieWaiting, [told, channel])).join();
+      yield* elsewhere(() => n.spawn(work.dieWaiting, [told, channel], { budget: { spawnCount: 1 } })).join();
     });
     await rt.nursery(PLENTY, undefined, () => receive(told));
     expect(await dying.outcome).toMatchObject({ kind: "panic", error: { code: "WorkerPanic" } });

@@ -8,41 +8,60 @@ const NAMED = 20;
 /** How often a fiber that goes on waiting is told. */
 const TRIES = 8;
 
+/** Who waits for what, of one thread. */
+export interface Waits {
+  readonly named: readonly string[];
+  readonly total: number;
+}
+
 /**
  * Nothing can run, no timer is set and no promise awaited: whoever still waits would wait forever. Those that ran out of
  * budget fail with that. If there are none it is a deadlock, and all roots fail with who waits for what.
  */
 export function settleStall(kernel: Kernel): boolean {
-  const { table, exhaustions } = kernel;
-  if (table.alive === 0) return false;
+  if (kernel.table.alive === 0) return false;
+  const exhausted = failExhausted(kernel);
+  // What is left of them is to be recharged from outside.
+  return exhausted ?? failAll(kernel, [waitsOf(kernel)]);
+}
+
+/** Fails who ran out of budget, but for fibers of other threads. Whether any did; undefined where nobody had run out. */
+export function failExhausted(kernel: Kernel): boolean | undefined {
+  const { table, exhaustions, root, tops } = kernel;
   const nurseries = new Set<NurseryCore>();
-  let exhausted = false;
+  let any = false;
   for (const slot of aliveSlots(kernel)) {
     if (table.state[slot] !== EXHAUSTED) continue;
-    exhausted = true;
-    nurseries.add(table.nurseryOf(slot));
+    any = true;
+    const core = table.nurseryOf(slot);
+    if (core === root || !tops.includes(core)) nurseries.add(core);
   }
   let failed = false;
   for (const core of nurseries) failed = exhaustions.failStalled(core) || failed;
-  // What is left of them is to be recharged from outside.
-  if (failed || exhausted) return failed;
-  return failRoots(kernel, describeWaits(kernel));
+  return any ? failed : undefined;
+}
+
+/** Fails all roots because everything is blocked. */
+export function failAll(kernel: Kernel, waits: readonly Waits[]): boolean {
+  const named = waits.flatMap((one) => one.named).slice(0, NAMED);
+  const total = waits.reduce((sum, one) => sum + one.total, 0);
+  return failRoots(kernel, new Deadlock(named, total));
 }
 
 export function* aliveSlots({ table }: Kernel): Generator<number> {
   for (let slot = 0; slot < table.used; slot++) if (table.fiber[slot] !== undefined) yield slot;
 }
 
-function describeWaits(kernel: Kernel): Deadlock {
-  const waits: string[] = [];
+export function waitsOf(kernel: Kernel): Waits {
+  const named: string[] = [];
   let total = 0;
   for (const slot of aliveSlots(kernel)) {
     const pending = kernel.table.pending[slot];
     if (pending === undefined) continue;
     total++;
-    if (waits.length < NAMED) waits.push(`fiber ${kernel.table.idOf(slot)} waits for ${pending.describe()}`);
+    if (named.length < NAMED) named.push(`fiber ${kernel.table.idOf(slot)} waits for ${pending.describe()}`);
   }
-  return new Deadlock(waits, total);
+  return { named, total };
 }
 
 function failRoots(kernel: Kernel, deadlock: Deadlock): boolean {

@@ -40,12 +40,14 @@ export class Endings {
   settle(slot: number, rank: number, value: unknown): void {
     const kernel = this.#kernel;
     const { state } = kernel.table;
+    kernel.settling = slot;
     if (state[slot] === EXHAUSTED) {
       kernel.exhaustions.forget(slot);
       kernel.move(slot, READY);
     }
     if (state[slot] === READY) kernel.move(slot, RUNNING);
     this.finish(slot, rank, value);
+    kernel.settling = -1;
   }
 
   #end(slot: number, rank: number, value: unknown): void {

@@ -54,6 +54,11 @@ export class FiberTable {
   /** What it waits for, if it waits. */
   readonly pending: (Pending | undefined)[] = [];
 
+  /** Ids of fibers that came from other threads: those that they have there. */
+  readonly aliases: Map<number, number> = new Map();
+  #me = 0;
+  #of = 1;
+
   get used(): number {
     return this.#used;
   }
@@ -117,8 +122,19 @@ export class FiberTable {
     return holdingsOfFiber(this.fiber[slot] as Fiber);
   }
 
+  /** Has ids be others than in the tables of other threads. */
+  numberAs(me: number, of: number): void {
+    this.#me = me;
+    this.#of = of;
+  }
+
+  idFor(slot: number, generation: number): number {
+    return fiberId(slot, generation) * this.#of + this.#me;
+  }
+
   idOf(slot: number): number {
-    return fiberId(slot, this.generation[slot] as number);
+    const alias = this.aliases.size > 0 ? this.aliases.get(slot) : undefined;
+    return alias ?? this.idFor(slot, this.generation[slot] as number);
   }
 
   #grow(): void {

@@ -84,7 +84,8 @@ export class Fiber<T = unknown> implements Handle<T> {
   }
 
   get id(): number {
-    return fiberId(this.#place, this.#generation);
+    const { table } = this.#kernel;
+    return this.#ended === READY ? table.idOf(this.#place) : table.idFor(this.#place, this.#generation);
   }
 
   get state(): FiberState {

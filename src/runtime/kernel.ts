@@ -41,6 +41,8 @@ export interface KernelSettings {
 /** Fibers that another thread may have taken. */
 export interface Elsewhere {
   has(slot: number): boolean;
+  /** Whether another thread has it. */
+  isAway(slot: number): boolean;
   /** Tells whoever runs it what has become of it here: that it is cancelled, has failed, or was recharged. */
   tell(slot: number): void;
 }
@@ -76,6 +78,8 @@ export class Kernel {
   /** Where fibers of this thread may be run by others. */
   elsewhere: Elsewhere | undefined;
   border: Border | undefined;
+  /** Which one of all processors its first one is. */
+  firstProcessor = 0;
   readonly loop: Loop;
   readonly counters = { spawned: 0, slices: 0, completed: 0, cancelled: 0, exhausted: 0, recharged: 0 };
   /** The processor that acts. */
@@ -83,6 +87,8 @@ export class Kernel {
   #nurseries = 0;
   #selects = 0;
   #drawn: number;
+  /** A fiber that has ended on another thread, which has told of that already. */
+  settling = -1;
   /** What is thrown into fibers when they run next. */
   readonly #thrown = new Map<number, unknown>();
 
@@ -142,7 +148,7 @@ export class Kernel {
       return;
     }
     const fiber = this.table.idOf(slot);
-    const processor = this.processor.id;
+    const processor = this.firstProcessor + this.processor.id;
     const startMs = this.nowMs();
     this.#slices.run(slot);
     ran({ fiber, processor, startMs, endMs: this.loop.sliceEndMs(), ops: this.meter.sliceOps });
@@ -154,7 +160,7 @@ export class Kernel {
     checkFiberMove(from, to);
     state[slot] = to;
     const { moved } = this.settings.observer;
-    if (moved !== undefined) moved(this.table.idOf(slot), from, to);
+    if (moved !== undefined && slot !== this.settling) moved(this.table.idOf(slot), from, to);
   }
 
   /** Goes on after what a fiber waited for has come. */

@@ -253,7 +253,9 @@ export class Runtime implements AsyncDisposable {
 
   /** Fibers by state, budgets, and the tree of nurseries with who waits for what. */
   snapshot({ fibers = 1_000 }: { fibers?: number } = {}): Snapshot {
-    return takeSnapshot(this.#kernel, fibers);
+    if (this.#crew === undefined) return takeSnapshot(this.#kernel, fibers, this.#replay?.views(fibers));
+    const { views, silent } = this.#crew.views(fibers);
+    return takeSnapshot(this.#kernel, fibers, views, silent);
   }
 
   /** How much has happened so far. */
@@ -262,7 +264,10 @@ export class Runtime implements AsyncDisposable {
     if (loop instanceof Simulation) return { ...counters, ...loop.counters };
     const sum = (what: "steals" | "failedSteals") =>
       this.processors.reduce((total, counted) => total + counted[what], 0);
-    return { ...counters, steals: sum("steals"), failedSteals: sum("failedSteals") };
+    const all = { ...counters, steals: sum("steals"), failedSteals: sum("failedSteals") };
+    for (const published of this.#crew?.published() ?? [])
+      for (const [name, count] of Object.entries(published)) all[name as keyof typeof published] += count;
+    return all;
   }
 
   /** How long it has taken all processors together, in ops; of a deterministic runtime. */
@@ -275,6 +280,7 @@ export class Runtime implements AsyncDisposable {
   trace(): ChromeTrace {
     if (this.#tracer === undefined)
       throw new RuntimeError("InvalidArgument", "nothing was traced: start the runtime with trace: true");
+    this.#crew?.catchUp();
     return this.#tracer.toChrome();
   }
 

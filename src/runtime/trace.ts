@@ -3,14 +3,15 @@ import type { Observer, Slice, Steal } from "./observer.ts";
 /** An event of the format that chrome://tracing and Perfetto open. Times are in microseconds. */
 export interface TraceEvent {
   readonly name: string;
-  readonly cat: "fiber" | "steal";
-  readonly ph: "X" | "i";
+  readonly cat: "fiber" | "steal" | "__metadata";
+  /** A slice, a steal, or the name of a processor. */
+  readonly ph: "X" | "i" | "M";
   readonly ts: number;
   readonly dur?: number;
   readonly pid: 1;
   readonly tid: number;
   readonly s?: "t";
-  readonly args: Readonly<Record<string, number>>;
+  readonly args: Readonly<Record<string, number | string>>;
 }
 
 export interface ChromeTrace {
@@ -45,7 +46,11 @@ export class Tracer {
   }
 
   toChrome(): ChromeTrace {
-    return { traceEvents: [...this.#events], otherData: { omitted: this.#omitted } };
+    const processors = [...new Set(this.#events.map(({ tid }) => tid))].toSorted((a, b) => a - b);
+    return {
+      traceEvents: [...processors.map(nameOf), ...this.#events],
+      otherData: { omitted: this.#omitted },
+    };
   }
 
   #ran({ fiber, processor, startMs, endMs, ops }: Slice): void {
@@ -72,4 +77,9 @@ export class Tracer {
     if (this.#events.length < this.#limit) this.#events.push(event);
     else this.#omitted++;
   }
+}
+
+function nameOf(tid: number): TraceEvent {
+  const args = { name: `processor ${tid}` };
+  return { name: "thread_name", cat: "__metadata", ph: "M", ts: 0, pid: 1, tid, args };
 }

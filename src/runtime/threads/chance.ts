@@ -28,6 +28,9 @@ export const LOADED = 10;
 export const LAUNCH = 11;
 export const CANCEL = 12;
 export const RECHARGE = 13;
+/** No thread could go on, and those that had run out here were told so; or there were none, and it was a deadlock. */
+export const FAILED_EXHAUSTED = 14;
+export const DEADLOCKED = 15;
 
 /**
  * Decisions: whether the window of the deque had room, whether something was left in it, whether a stolen record had
@@ -55,6 +58,8 @@ export const LENGTHS: Readonly<Record<number, number>> = {
   [LAUNCH]: 1,
   [CANCEL]: 1,
   [RECHARGE]: 1,
+  [FAILED_EXHAUSTED]: 0,
+  [DEADLOCKED]: 0,
 };
 
 /** What a thread that is recorded, or replayed, asks instead of looking for itself. */

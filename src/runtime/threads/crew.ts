@@ -3,14 +3,18 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import { mix32 } from "../../core/index.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Kernel, KernelSettings } from "../kernel.ts";
+import type { Observer } from "../observer.ts";
 import type { ProfileName } from "../profiles.ts";
+import type { KernelView } from "../snapshot.ts";
 import { Directory } from "./directory.ts";
 import { Inquiries } from "./inquiries.ts";
-import { type Inquired, MainPost } from "./letters.ts";
-import { type Counted, Memory, makeMemory } from "./memory.ts";
+import { type Inquired, type Inquiry, type Letter, MainPost } from "./letters.ts";
+import { type Counted, Memory, makeMemory, type Published } from "./memory.ts";
 import { clearAfter } from "./panic.ts";
 import { Recorder } from "./recorder.ts";
+import { StallWatch } from "./stall.ts";
 import { makeStation, type StealSettings } from "./station.ts";
+import { hooksOf, type Told, tell } from "./telling.ts";
 import { clockOf, ThreadLoop } from "./thread-loop.ts";
 
 /** How often a thread that does not even start is started again. */
@@ -19,6 +23,8 @@ const TRIES = 3;
 const AT_ONCE = 4;
 /** How long threads may take to end by themselves. */
 const END_MS = 2_000;
+/** How long threads may take to say what they do: those that compute without a pause do not hear that they are asked. */
+const PATIENCE_MS = 200;
 
 /** What a thread is started with. */
 export interface ThreadData {
@@ -29,6 +35,8 @@ export interface ThreadData {
   readonly kernel: Pick<KernelSettings, "budget" | "yieldInterval" | "graceMs" | "maxDepth" | "seed">;
   readonly settings: StealSettings;
   readonly startedMs: number;
+  /** What the observer wants to be told. */
+  readonly hooks: readonly (keyof Observer)[];
 }
 
 type MessagePort = MessageChannel["port1"];
@@ -47,6 +55,7 @@ export class Crew {
   /** Of the main thread. */
   readonly recorder: Recorder | undefined;
   readonly #inquiries: Inquiries;
+  readonly #stallWatch: StallWatch;
   #died: string | undefined;
   #closing = false;
 
@@ -59,12 +68,13 @@ export class Crew {
   ) {
     this.memory = new Memory(makeMemory(processors, isRecorded));
     this.post = new MainPost(this.memory);
-    this.#inquiries = new Inquiries(this.post, processors);
+    this.#inquiries = new Inquiries(this.post, this.memory);
     this.recorder = isRecorded ? new Recorder(() => clockOf(this.startedMs)) : undefined;
     this.#settings = settings;
     this.#steal = steal;
     this.#heapMb = heapMb;
     this.kernel = this.#makeKernel();
+    this.#stallWatch = new StallWatch(this.kernel, this.memory, this.#inquiries, this.recorder);
   }
 
   async start(): Promise<void> {
@@ -120,6 +130,7 @@ export class Crew {
       kernel: { budget, yieldInterval, graceMs, maxDepth, seed: mix32(seed ^ mix32(me)) },
       settings: this.#steal,
       startedMs: this.startedMs,
+      hooks: hooksOf(this.#settings.observer),
     };
     return new Worker(new URL("./thread.js", import.meta.url), {
       workerData,
@@ -141,11 +152,47 @@ export class Crew {
         startedMs: this.startedMs,
         sleepsAsAWhole: false,
         shutDown: () => undefined,
-        asked: (letter) => this.#inquiries.answered(letter.value as Inquired),
+        asked: (letter) => this.#hear(letter),
+        idle: () => undefined,
+        stalled: () => this.#stallWatch.look(),
         recorder: this.recorder,
         chance: this.recorder,
       },
       (made, equipped) => new ThreadLoop(made, equipped),
+    );
+  }
+
+  #hear({ kind, value }: Letter): void {
+    if (kind === "told") tell(this.#settings.observer, value as readonly Told[]);
+    else this.#inquiries.answered(value as Inquired);
+  }
+
+  /** What other threads run, and those that have not said so in time. */
+  views(limit: number): { readonly views: readonly KernelView[]; readonly silent: readonly number[] } {
+    const answers = this.#askNow("view", limit);
+    const others = Array.from({ length: this.memory.shared.processors - 1 }, (_, at) => at + 1);
+    return {
+      views: others.flatMap((me) => (answers.get(me) as KernelView | undefined) ?? []),
+      silent: others.filter((me) => !answers.has(me)),
+    };
+  }
+
+  /** Has all threads tell the observer what they have not told yet, and show what they have counted. */
+  catchUp(): void {
+    this.#askNow("told", 0);
+  }
+
+  #askNow(what: Inquiry, limit: number): Map<number, unknown> {
+    const answers = this.#inquiries.askNow(what, limit, PATIENCE_MS, (letter) => this.#hear(letter));
+    // It may have been parked, and is not any more.
+    this.kernel.loop.woken(this.kernel.processor);
+    return answers;
+  }
+
+  /** What the kernels of other threads have counted. */
+  published(): readonly Published[] {
+    return Array.from({ length: this.memory.shared.processors - 1 }, (_, at) =>
+      this.memory.published(at + 1),
     );
   }
 
@@ -190,7 +237,7 @@ export class Crew {
 
 function wordsFor(me: number, panic: unknown, code: number): string {
   const why = panic instanceof Error ? panic.message : `it ended with code ${code}`;
-  return `processor ${me} failed: ${why}`;
+  return `processor ${me}: ${why}`;
 }
 
 function notStarted(me: number, panic: unknown, code: number): RuntimeError {

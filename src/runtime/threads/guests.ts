@@ -4,7 +4,7 @@ import { type AnyFunction, type Fiber, slotOfFiber, whenOver } from "../fiber.ts
 import { NO_HOLDINGS } from "../holdings.ts";
 import type { Kernel } from "../kernel.ts";
 import { type Exhaustion, NurseryCore } from "../nursery-core.ts";
-import { EXHAUSTED, FAILED, SUCCEEDED, WAS_CANCELLED } from "../states.ts";
+import { CANCELLED, EXHAUSTED, FAILED, SUCCEEDED, WAS_CANCELLED } from "../states.ts";
 import { type Chance, COMMANDED, IMPORTED, LOADED } from "./chance.ts";
 import { copyError } from "./copied-errors.ts";
 import type { Directory } from "./directory.ts";
@@ -71,9 +71,23 @@ export class Guests {
     this.#post = post;
     const nobody = { slot: -1, fiber: undefined, below: undefined };
     this.#core = new NurseryCore(kernel.nextNurseryId(), nobody, new Account(), NO_HOLDINGS, {
-      onExhausted: (exhaustion) => this.#askHome(exhaustion),
+      onExhausted: (exhaustion) => {
+        // Its home counts that as well.
+        kernel.counters.exhausted--;
+        return this.#askHome(exhaustion);
+      },
     });
     kernel.tops.push(this.#core);
+  }
+
+  /** The nursery of all of them. */
+  get nursery(): NurseryCore {
+    return this.#core;
+  }
+
+  /** How many cannot start yet. */
+  get expected(): number {
+    return this.#expected.size;
   }
 
   /** How many wait for other threads, or for a module. */
@@ -171,11 +185,18 @@ export class Guests {
     this.#fibers.set(record, fiber);
     this.#records.set(slot, record);
     this.#memory.count(this.#me, "started");
+    this.#kernel.table.aliases.set(slot, this.#memory.fiberOf(record));
+    // Its home counts it.
+    this.#kernel.counters.spawned--;
     whenOver(fiber, (rank, value) => this.#ended(record, slot, rank, value));
     return slot;
   }
 
   #ended(record: number, slot: number, rank: number, value: unknown): void {
+    const { table, counters } = this.#kernel;
+    table.aliases.delete(slot);
+    if (table.state[slot] === CANCELLED) counters.cancelled--;
+    else counters.completed--;
     this.#fibers.delete(record);
     this.#records.delete(slot);
     this.#lacking.delete(record);
@@ -260,6 +281,7 @@ export class Guests {
     this.#lacking.delete(record);
     Atomics.store(words, this.#memory.recordAt(record) + STATE, TAKEN);
     this.#kernel.exhaustions.recharge(slot, this.#budget.toBudget(), pool);
+    this.#kernel.counters.recharged--;
     // Still not enough: more is asked for.
     if (component !== undefined && this.#kernel.table.state[slot] === EXHAUSTED)
       this.#askHome({ fiber: this.#fibers.get(record) as Fiber, component });

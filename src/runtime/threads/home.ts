@@ -10,7 +10,7 @@ import type { Directory } from "./directory.ts";
 import { FreeRecords } from "./free-records.ts";
 import type { Letter, Post } from "./letters.ts";
 import { command } from "./lists.ts";
-import type { Memory } from "./memory.ts";
+import { ID, type Memory } from "./memory.ts";
 import {
   ASK,
   ASKS,
@@ -93,6 +93,7 @@ export class Home implements Shop, Elsewhere {
     const { code, args } = this.#describe(slot);
     words[at + FUNCTION] = this.#directory.numberOf(code as AnyFunction);
     words[at + DEPTH] = table.depth[slot] as number;
+    floats[(at + ID) >> 1] = table.idOf(slot);
     words[at + ASK] = writeValues(words, at + PAYLOAD, at + PAYLOAD_END, args) ? 0 : 1;
     this.#readAccount(slot, this.#given);
     writeBudget(words, floats, at + GIVEN, this.#given);
@@ -110,6 +111,12 @@ export class Home implements Shop, Elsewhere {
 
   has(slot: number): boolean {
     return this.laid > 0 && (this.#recordOf[slot] ?? 0) > 0;
+  }
+
+  isAway(slot: number): boolean {
+    if (!this.has(slot)) return false;
+    const at = this.#memory.recordAt((this.#recordOf[slot] as number) - 1);
+    return Atomics.load(this.#memory.words, at + THIEF) > 0;
   }
 
   tell(slot: number): void {

@@ -20,7 +20,7 @@ export interface Parts {
 }
 
 /** The numbers of letters in recordings. */
-export const LETTERS: readonly Letter["kind"][] = ["arguments", "outcome", "mail", "inquiry", "answer"];
+export const LETTERS: readonly Letter["kind"][] = ["arguments", "outcome"];
 
 /** Reads what other threads have sent, and hands it to whom it concerns. */
 export class Inbox {
@@ -69,12 +69,11 @@ export class Inbox {
 
   #letter(letter: Letter): void {
     const { kind, record, serial } = letter;
-    if (kind === "inquiry" || kind === "answer") this.#station.asked(letter);
-    else if (kind === "mail") this.#mail(letter.value as Mail);
-    else {
+    if (kind === "mail") this.#mail(letter.value as Mail);
+    else if (kind === "arguments" || kind === "outcome") {
       this.#recorder?.step(LETTER, LETTERS.indexOf(kind), this.#memory.homeOf(record), serial);
       this.take(letter);
-    }
+    } else this.#station.asked(letter);
   }
 
   #mail(mail: Mail): void {

@@ -3,14 +3,16 @@ import type { Channel } from "../channel.ts";
 import type { Memory } from "./memory.ts";
 import { findChannels, type Passage, placeChannels, type Ticket } from "./passing.ts";
 
-/** What the main thread asks the others. */
-export type Inquiry = "log";
+/** What the main thread asks the others: what they recorded, what they run, to tell the observer all, and to see to a stall. */
+export type Inquiry = "log" | "view" | "told" | "stall";
 
 /** An inquiry and what is answered, by its number. */
 export interface Inquired {
   readonly number: number;
   readonly what: Inquiry;
   readonly from: number;
+  /** How many fibers are to be shown. */
+  readonly limit: number;
   readonly answer?: unknown;
 }
 
@@ -22,7 +24,7 @@ export interface Letter {
   readonly to: number;
   readonly record: number;
   readonly serial: number;
-  readonly kind: "arguments" | "outcome" | "mail" | "inquiry" | "answer";
+  readonly kind: "arguments" | "outcome" | "mail" | "inquiry" | "answer" | "told";
   readonly value: unknown;
   /** Where there are channels in the value. */
   readonly passages?: readonly Passage[];
@@ -71,6 +73,8 @@ export class MainPost implements Post {
   passed: (to: number, passages: readonly Passage[]) => void = () => undefined;
   readonly #memory: Memory;
   readonly #ports = new Map<number, MessagePort>();
+  /** Letters that were read while others were looked for. */
+  #kept: Letter[] = [];
   /** Of threads that are gone, until what they had sent is read. */
   #left: MessagePort[] = [];
 
@@ -108,9 +112,19 @@ export class MainPost implements Post {
     return true;
   }
 
+  /** Reads what others tell the main thread about themselves, and keeps the rest for later. */
+  receiveNews(take: (letter: Letter) => void): void {
+    this.receive((letter) => {
+      if (letter.kind === "answer" || letter.kind === "told") take(letter);
+      else this.#kept.push(letter);
+    });
+    if (this.#kept.length > 0) announce(this.#memory, 0);
+  }
+
   receive(take: (letter: Letter) => void): void {
     const left = this.#left;
     this.#left = [];
+    for (const letter of this.#kept.splice(0)) take(letter);
     for (const port of [...this.#ports.values(), ...left])
       receiveAll(port, (letter) => {
         if (letter.to === 0) take(withChannels(letter, this.passports));

@@ -9,6 +9,7 @@ const LINE = 16;
 const SHUTDOWN = 0;
 const LOOKING = 1;
 const CHANNELS = 2;
+const STUCK = 3;
 const PARKED = LINE;
 const PARKED_BITS = 2 * LINE;
 
@@ -19,6 +20,8 @@ const DEQUE_CAPACITY = 256;
 const BELL = 0;
 const ASLEEP = 1;
 const SERIALS = 2;
+const IS_STUCK = 3;
+const HEARD = 4;
 const REPORTS = LINE;
 const COMMANDS = 2 * LINE;
 const LETTERS = 3 * LINE;
@@ -30,6 +33,8 @@ const TEXTS = 1_024;
 const TEXT_WORDS = 256;
 
 export const RECORD_WORDS = 64;
+/** Where in a record the id of its fiber is, two words. */
+export const ID = 32;
 
 export const SLIP_WORDS = 64;
 /** Slips that each processor has. */
@@ -38,7 +43,12 @@ export const SLIPS = 128;
 /** What a processor counts, in the order of its words. */
 export const COUNTED = ["steals", "failedSteals", "parks", "started", "settled"] as const;
 
+/** What its kernel counts, behind that. */
+const PUBLISHED = ["spawned", "slices", "completed", "cancelled", "exhausted", "recharged"] as const;
+
 export type Counted = (typeof COUNTED)[number];
+
+export type Published = Readonly<Record<(typeof PUBLISHED)[number], number>>;
 
 export interface SharedMemory {
   readonly buffer: SharedArrayBuffer;
@@ -111,6 +121,11 @@ export class Memory {
     return Math.floor(record / this.shared.records);
   }
 
+  /** The id of the fiber that a record describes. */
+  fiberOf(record: number): number {
+    return this.floats[(this.recordAt(record) + ID) >> 1] as number;
+  }
+
   reportsAt(processor: number): number {
     return this.#at(processor, REPORTS);
   }
@@ -158,6 +173,36 @@ export class Memory {
     >;
   }
 
+  /** Shows what a processor's kernel has counted; what is negative is someone else's. */
+  publish(processor: number, counters: Published): void {
+    const at = this.#at(processor, COUNTERS) + COUNTED.length;
+    for (const [word, name] of PUBLISHED.entries()) this.words[at + word] = counters[name];
+  }
+
+  published(processor: number): Published {
+    const at = this.#at(processor, COUNTERS) + COUNTED.length;
+    return Object.fromEntries(PUBLISHED.map((name, word) => [name, this.words[at + word]])) as Published;
+  }
+
+  /** Says that a processor cannot go on by itself, having heard so much. Says whether all others cannot either. */
+  sticks(processor: number, heard: number): boolean {
+    const { words } = this;
+    Atomics.store(words, this.#at(processor, HEARD), heard);
+    if (Atomics.exchange(words, this.#at(processor, IS_STUCK), 1) === 1)
+      return Atomics.load(words, STUCK) === this.shared.processors;
+    return Atomics.add(words, STUCK, 1) + 1 === this.shared.processors;
+  }
+
+  /** Whether a processor cannot go on, has heard all that it was sent, and has nothing that could be stolen. */
+  isStuck(processor: number): boolean {
+    const { words } = this;
+    const isStuck = Atomics.load(words, this.#at(processor, IS_STUCK)) === 1;
+    const heard = Atomics.load(words, this.#at(processor, HEARD));
+    return (
+      isStuck && Atomics.load(words, this.bellAt(processor)) === heard && this.dequeOf(processor).size === 0
+    );
+  }
+
   /** The number of texts, and where each is. */
   get textsAt(): number {
     return this.#layout.textsAt;
@@ -172,6 +217,11 @@ export class Memory {
     Atomics.store(this.words, this.#at(processor, ASLEEP), 1);
   }
 
+  /** Says that it does not sleep for now; whether it is parked is as before. */
+  isAwake(processor: number): void {
+    Atomics.store(this.words, this.#at(processor, ASLEEP), 0);
+  }
+
   /** Says that it sleeps for long: it is woken also where there is something to steal. */
   parks(processor: number): void {
     this.sleeps(processor);
@@ -183,6 +233,8 @@ export class Memory {
   /** Says that it does not sleep. */
   wakes(processor: number): void {
     Atomics.store(this.words, this.#at(processor, ASLEEP), 0);
+    if (Atomics.exchange(this.words, this.#at(processor, IS_STUCK), 0) === 1)
+      Atomics.sub(this.words, STUCK, 1);
     this.#unpark(processor);
   }
 

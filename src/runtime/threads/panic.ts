@@ -18,6 +18,9 @@ import {
 } from "./record.ts";
 import { writeValue } from "./values.ts";
 
+/** What fits into a record of why a thread has died. */
+const MOST_WORDS = 56;
+
 /**
  * Clears up after a thread that has died: what it had stolen has failed, what was stolen from it is cancelled, and what it
  * had in its deque is forgotten together with whoever spawned it. To be called when it is really gone.
@@ -50,7 +53,7 @@ function fail(memory: Memory, record: number, because: string): void {
   const at = memory.recordAt(record);
   words.fill(0, at + MOVED, at + MOVED + (MOVED - GIVEN));
   words[at + RANK] = PANICKED;
-  writeValue(words, at + PAYLOAD, at + PAYLOAD_END, because.slice(0, 60));
+  writeValue(words, at + PAYLOAD, at + PAYLOAD_END, because.slice(0, MOST_WORDS));
   Atomics.store(words, at + STATE, ENDED);
   report(memory, record);
 }

@@ -1,3 +1,4 @@
+import { failAll, failExhausted, type Waits } from "../deadlock.ts";
 import { type Fiber, outcomeOfFiber } from "../fiber.ts";
 import type { Kernel } from "../kernel.ts";
 import type { External, Loop } from "../loop.ts";
@@ -5,7 +6,9 @@ import { Outside } from "../outside.ts";
 import {
   CANCEL,
   COMMAND,
+  DEADLOCKED,
   digestOf,
+  FAILED_EXHAUSTED,
   LAUNCH,
   LETTER,
   LOADED,
@@ -38,6 +41,8 @@ export interface Stage {
   readonly letters: Map<string, Letter>;
   /** Of each processor the records by their serials. */
   readonly records: readonly Map<number, number>[];
+  /** Who waits for what, on all processors. */
+  waits(): readonly Waits[];
   /** Says that the program does something else than in the recording. */
   diverge(words: string): void;
   /** Goes on until something is about to happen from outside. */
@@ -114,6 +119,8 @@ export class Player implements Loop {
     if (kind === RUN) return () => this.#run(a === 1);
     if (kind === TIMERS) return () => this.#kernel.timers.fireUntil(this.nowMs());
     if (kind === STALLED) return () => void this.#kernel.stalled();
+    if (kind === FAILED_EXHAUSTED) return () => void failExhausted(this.#kernel);
+    if (kind === DEADLOCKED) return () => void failAll(this.#kernel, this.#stage.waits());
     if (kind === OUTSIDE) return this.script.arrival(kind, a, -1);
     if (kind === LOADED) return this.script.arrival(kind, a, b);
     if (kind === LETTER) return this.#letter(`${LETTERS[a]} ${this.me} ${b} ${c}`);
@@ -163,6 +170,8 @@ export class Player implements Loop {
     if (record < 0 || this.#memory.words[this.#memory.recordAt(record) + SERIAL] !== serial) return undefined;
     return () => {
       this.#memory.count(this.me, "steals");
+      const { stole } = this.#kernel.settings.observer;
+      stole?.({ fiber: this.#memory.fiberOf(record), thief: this.me, victim, atMs: this.nowMs() });
       this.#stolen = this.#parts.guests.take(deque.steal());
     };
   }

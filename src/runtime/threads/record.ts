@@ -28,8 +28,8 @@ export const GIVEN = 16;
 /** Which use of the record this is: a letter may come too late. */
 export const SERIAL = 23;
 export const MOVED = 24;
-/** Arguments, then the result. */
-export const PAYLOAD = 32;
+/** Arguments, then the result. The two words before are the fiber's id. */
+export const PAYLOAD = 34;
 export const PAYLOAD_END: number = RECORD_WORDS;
 
 /** States of a record. */

@@ -1,8 +1,11 @@
 import { mix32 } from "../../core/index.ts";
+import { type Waits, waitsOf } from "../deadlock.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Kernel, KernelSettings } from "../kernel.ts";
+import type { NurseryCore } from "../nursery-core.ts";
 import type { Observer } from "../observer.ts";
 import { PROFILES } from "../profiles.ts";
+import { type KernelView, viewKernel } from "../snapshot.ts";
 import { Directory } from "./directory.ts";
 import { type Letter, type Passports, type Post, withPassages } from "./letters.ts";
 import { type Counted, Memory, makeMemory } from "./memory.ts";
@@ -33,6 +36,7 @@ export class Replay implements Stage {
   /** Rejects where the program does something else than in the recording. */
   readonly done: Promise<Replayed>;
   readonly #players: Player[] = [];
+  readonly #kernels: readonly Kernel[];
   readonly #patienceMs: number;
   #resolve: (replayed: Replayed) => void = () => undefined;
   #reject: (error: Error) => void = () => undefined;
@@ -50,8 +54,8 @@ export class Replay implements Stage {
       this.#reject = reject;
     });
     this.done.catch(() => undefined);
-    const kernels = logs.map((log, me) => this.#addPlayer(settings, log, me, me === 0 ? observer : {}));
-    this.kernel = kernels[0] as Kernel;
+    this.#kernels = logs.map((log, me) => this.#addPlayer(settings, log, me, observer));
+    this.kernel = this.#kernels[0] as Kernel;
   }
 
   #addPlayer(
@@ -78,6 +82,8 @@ export class Replay implements Stage {
       sleepsAsAWhole: false,
       shutDown: () => undefined,
       asked: () => undefined,
+      idle: () => undefined,
+      stalled: () => undefined,
       recorder: undefined,
       chance: script,
     } as const;
@@ -86,6 +92,15 @@ export class Replay implements Stage {
       this.#players.push(player);
       return player;
     });
+  }
+
+  waits(): readonly Waits[] {
+    return this.#kernels.map(waitsOf);
+  }
+
+  /** What the processors other than the first have. */
+  views(limit: number): readonly KernelView[] {
+    return this.#kernels.slice(1).map((kernel) => viewKernel(kernel, kernel.tops[1] as NurseryCore, limit));
   }
 
   get settings(): KernelSettings {

@@ -37,8 +37,12 @@ export interface Station {
   readonly sleepsAsAWhole: boolean;
   /** Told when the runtime is shut down. */
   readonly shutDown: () => void;
-  /** Told of inquiries, and of answers to them. */
+  /** Told of inquiries, of answers to them, and of what others tell the observer. */
   readonly asked: (letter: Letter) => void;
+  /** Told when there is nothing to do. */
+  readonly idle: () => void;
+  /** Told when no thread can go on by itself. */
+  readonly stalled: () => void;
   /** Where it is recorded. */
   readonly recorder: Recorder | undefined;
   /** What decides where it is recorded or replayed. */
@@ -68,6 +72,8 @@ export function makeStation(
     settings,
     (made) => {
       const parts: Parts = { home, guests: new Guests(made, station), border: borderOf(made, station) };
+      made.firstProcessor = me;
+      made.table.numberAs(me, memory.shared.processors);
       return loopFor(made, { ...parts, station, deque, inbox: new Inbox(station, parts) });
     },
     (made) => {

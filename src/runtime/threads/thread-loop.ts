@@ -228,6 +228,9 @@ export class ThreadLoop implements Loop {
       this.#memory.count(me, "steals");
       if (victim.size > 0) this.#memory.wakeOne();
       this.#recorder?.step(STOLE, chosen, this.#words[this.#memory.recordAt(record) + SERIAL] as number);
+      const { stole } = this.#kernel.settings.observer;
+      if (stole !== undefined)
+        stole({ fiber: this.#memory.fiberOf(record), thief: me, victim: chosen, atMs: this.nowMs() });
       const slot = guests.take(record);
       if (slot >= 0) return slot;
     }
@@ -248,6 +251,7 @@ export class ThreadLoop implements Loop {
       if (found !== ASLEEP) return found;
     }
     if (this.#isStalled() && this.#settleStall()) return AGAIN;
+    this.#station.idle();
     return asAWhole ? this.#park() : this.#parkBesideNode();
   }
 
@@ -285,6 +289,22 @@ export class ThreadLoop implements Loop {
     );
   }
 
+  /** Whether only other threads can have it go on. */
+  #isStuck(): boolean {
+    const { guests, home } = this.#parts;
+    if (!this.#outside.isEmpty || guests.expected > 0 || this.#kernel.timers.nextMs() !== undefined)
+      return false;
+    return this.#station.me !== 0 || home.laid > 0;
+  }
+
+  /** Says that it parks, and whether it is stuck; if all are, there is something to be done about it. */
+  #sayParked(): void {
+    const { memory, me } = this.#station;
+    memory.count(me, "parks");
+    memory.parks(me);
+    if (this.#isStuck() && memory.sticks(me, this.#heard)) this.#station.stalled();
+  }
+
   #settleStall(): boolean {
     const length = this.#recorder?.length ?? 0;
     this.#recorder?.step(STALLED);
@@ -303,9 +323,7 @@ export class ThreadLoop implements Loop {
 
   #park(): Rest {
     const nextMs = this.#kernel.timers.nextMs() ?? Number.POSITIVE_INFINITY;
-    const { memory, me } = this.#station;
-    memory.count(me, "parks");
-    memory.parks(me);
+    this.#sayParked();
     return this.#sleep(Math.min(PARKED_MS, Math.max(0, nextMs - clockOf(this.#station.startedMs))))
       ? AGAIN
       : LATER;
@@ -314,8 +332,7 @@ export class ThreadLoop implements Loop {
   /** Lets Node's loop go on, and comes back when the bell rings or a timer is due. */
   #parkBesideNode(): Rest {
     const { memory, me } = this.#station;
-    memory.count(me, "parks");
-    memory.parks(me);
+    this.#sayParked();
     if (this.#isThereSomething() || !this.#awaitBell()) {
       memory.wakes(me);
       return AGAIN;
