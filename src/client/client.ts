@@ -31,9 +31,13 @@ import type {
   ZoneAnswer,
 } from "../protocol/api-schemas.ts";
 import { type CallOptions, get, path, post, put, repeatablePost } from "./calls.ts";
-import { Connection, type ConnectionOptions, type Query, type Request } from "./connection.ts";
+import { type Computation, type ComputeOptions, compute, inOrder, startComputation } from "./computation.ts";
+import { Connection, type ConnectionOptions, type Query } from "./connection.ts";
 import { OrreryError, TaskFailed } from "./errors.ts";
+import type { TaskGraph } from "./graph.ts";
+import type { ResultOf, Wanted } from "./graph-node.ts";
 import { Keys } from "./keys.ts";
+import { nodeResult, type RawResult, rawResult } from "./node-result.ts";
 import {
   type EventsOptions,
   type RunEvent,
@@ -41,6 +45,7 @@ import {
   type ServiceEvent,
   serviceEvents,
 } from "./run-events.ts";
+import { cancelRun, type RunOptions, releaseRun, submitRun } from "./runs.ts";
 import { Schedules } from "./schedules.ts";
 import { type BatchResult, type Submission, submitBody, submitInBatches } from "./submission.ts";
 import { submitIn, type Transaction } from "./transaction.ts";
@@ -70,8 +75,6 @@ export interface LogOptions extends CallOptions {
   readonly after?: number | undefined;
   readonly limit?: number | undefined;
 }
-
-export type RunOptions = Omit<RunBody, "graph">;
 
 /**
  * The service, for programs. What it asks for and answers is as the server's document says (`/docs`).
@@ -188,21 +191,48 @@ export class OrreryClient {
   }
 
   /** A graph: what stands in a graph file, or its text in YAML or JSON. */
-  async submitRun(
+  submitRun(
     graph: string | RunBody["graph"],
     options: RunOptions = {},
-    { signal }: CallOptions = {},
+    call: CallOptions = {},
   ): Promise<RunAnswer> {
-    const id = options.id ?? crypto.randomUUID();
-    const request = runRequest(graph, { ...options, id }, signal);
-    if (options.id !== undefined) return await this.#connection.send(request);
-    try {
-      return await this.#connection.send({ ...request, isRepeatable: true });
-    } catch (error) {
-      // Nobody else has this id: it is ours, and its answer was lost.
-      if (!(error instanceof OrreryError) || error.code !== "duplicate-run") throw error;
-      return await this.run(id, { signal });
-    }
+    return submitRun(this.#connection, graph, options, call);
+  }
+
+  /**
+   * The results of nodes of a graph, which is submitted for that; what they do not need is left out. Throws `NodeFailed` where one
+   * of them fails. The signal cancels it.
+   */
+  compute<const Nodes extends Wanted>(
+    graph: TaskGraph,
+    wanted: Nodes,
+    options: ComputeOptions = {},
+  ): Promise<ResultOf<Nodes>> {
+    return compute(this.#connection, graph, wanted, options);
+  }
+
+  /** The same, without waiting: for results as they come, and for more than one look at them. */
+  start<const Nodes extends Wanted>(
+    graph: TaskGraph,
+    wanted: Nodes,
+    options: ComputeOptions = {},
+  ): Promise<Computation<Nodes>> {
+    return startComputation(this.#connection, graph, wanted, options);
+  }
+
+  /** Results of nodes of a run, by their ids. They must have completed, and not be freed. */
+  gather(run: string, nodes: readonly string[], options: CallOptions = {}): Promise<unknown[]> {
+    return inOrder(nodes, (node) => nodeResult(this.#connection, run, node, options));
+  }
+
+  /** A result as it is kept: its bytes, and how to read them. */
+  rawResult(run: string, node: string, options: CallOptions = {}): Promise<RawResult> {
+    return rawResult(this.#connection, run, node, options);
+  }
+
+  /** Lets workers forget the results of a run. False: there are none. */
+  async releaseRun(id: string, options: CallOptions = {}): Promise<boolean> {
+    return (await releaseRun(this.#connection, id, options)).released;
   }
 
   run(id: string, options: CallOptions = {}): Promise<RunAnswer> {
@@ -215,7 +245,7 @@ export class OrreryClient {
   }
 
   cancelRun(id: string, options: CallOptions = {}): Promise<RunCancelled> {
-    return this.#connection.send(repeatablePost(path`runs/${id}/cancel`, undefined, options));
+    return cancelRun(this.#connection, id, options);
   }
 
   /** What happened to its nodes, and when what remains should start and end. */
@@ -309,21 +339,4 @@ export class OrreryClient {
       cursor = page.next;
     } while (cursor !== null);
   }
-}
-
-/** A text is sent as it is, so that the server tells what is wrong with it by its lines. */
-function runRequest(
-  graph: string | RunBody["graph"],
-  options: RunOptions,
-  signal: AbortSignal | undefined,
-): Request {
-  if (typeof graph !== "string") return post("runs", { ...options, graph }, { signal });
-  const type = graph.trimStart().startsWith("{") ? "application/json" : "application/yaml";
-  const { name, id, fail_fast } = options;
-  return {
-    ...post("runs", undefined, { signal }),
-    query: { name, id, fail_fast },
-    headers: { "content-type": type },
-    body: graph,
-  };
 }

@@ -1,4 +1,4 @@
-import type { ErrorItem, TaskAnswer } from "../protocol/api-schemas.ts";
+import type { ErrorItem, TaskAnswer, TaskSummary } from "../protocol/api-schemas.ts";
 
 export interface Failure {
   readonly code: string;
@@ -51,5 +51,31 @@ export class TaskFailed extends Error {
     );
     this.code = task.error_code ?? task.status;
     this.task = task;
+  }
+}
+
+/** A node of a graph has failed, and what was wanted needs it. */
+export class NodeFailed extends Error {
+  override readonly name = "NodeFailed";
+  /** As the worker or the scheduler said it, such as `timeout`, `lost` or `cancelled`. */
+  readonly code: string;
+  readonly run: string;
+  /** The node that failed. */
+  readonly node: string;
+  /** From that node to the one that was wanted, each needing the one before. */
+  readonly way: readonly string[];
+
+  constructor(
+    run: string,
+    task: Pick<TaskSummary, "node" | "error_code" | "error_message">,
+    way: readonly string[],
+  ) {
+    const node = task.node ?? "";
+    const through = way.length > 1 ? ` (${way.join(" → ")})` : "";
+    super(`${node}: ${task.error_message ?? "it was cancelled"}${through}`);
+    this.code = task.error_code ?? "cancelled";
+    this.run = run;
+    this.node = node;
+    this.way = way;
   }
 }

@@ -29,13 +29,18 @@ export {
   type LogOptions,
   OrreryClient,
   type PageOptions,
-  type RunOptions,
   type SubmitInOptions,
   type TaskFilter,
 } from "./client.ts";
+export type { Computation, ComputeOptions } from "./computation.ts";
 export type { ConnectionOptions as ClientOptions } from "./connection.ts";
-export { OrreryError, TaskFailed } from "./errors.ts";
+export { NodeFailed, OrreryError, TaskFailed } from "./errors.ts";
+export { graph, type NodeMaker, type NodeOptions, type TaskGraph } from "./graph.ts";
+export type { Argument } from "./graph-argument.ts";
+export type { GraphNode, ResultOf, Wanted } from "./graph-node.ts";
+export type { RawResult } from "./node-result.ts";
 export type { EventsOptions, RunEvent, ServiceEvent } from "./run-events.ts";
+export type { RunOptions } from "./runs.ts";
 export type { NewSchedule } from "./schedules.ts";
 export type { BatchResult, Submission } from "./submission.ts";
 export { submitIn, type Transaction } from "./transaction.ts";

@@ -18,9 +18,9 @@ export interface WireGraph {
   readonly requests: readonly string[];
   /** Indexes of the nodes that were completed before. */
   readonly done: readonly number[];
-  /** For each node how many of its needs are inputs; left out where nodes hand no data to each other. */
+  /** For each node how many of its needs are inputs; left out where nodes hand no data to each other and nothing is kept. */
   readonly inputs?: readonly number[];
-  /** Indexes of the nodes whose results are kept, where there are inputs. */
+  /** Indexes of the nodes whose results are kept; left out with them. */
   readonly keep?: readonly number[];
 }
 
@@ -48,7 +48,7 @@ export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
   const indexOf = new Map<string, number>();
   for (let index = 0; index < nodes.length; index++) indexOf.set((nodes[index] as NodeSpec).id, index);
   const specs = new SpecTable();
-  const hasData = nodes.some(({ inputs }) => inputs !== undefined && inputs.length > 0);
+  const hasData = nodes.some(({ inputs, keep }) => keep || (inputs !== undefined && inputs.length > 0));
   return {
     ids: nodes.map((node) => node.id),
     spec: nodes.map((node) => specs.indexOf(node.task)),

@@ -52,14 +52,20 @@ class ArgumentReader {
       this.#faults.atValue(path, `an argument must not be nested more than ${MAX_DEPTH} deep`);
       return null;
     }
-    if (Array.isArray(value)) return value.map((item, at) => this.read(item, [...path, at], depth + 1));
-    if (!isMapping(value)) return value;
+    if (!isMapping(value)) return this.#members(value, path, depth);
     const keys = Object.keys(value);
     const [only] = keys;
     if (keys.length === 1 && only === "node") return this.#input(value["node"], [...path, "node"]);
     if (keys.length === 1 && only === "nodes") return this.#list(value["nodes"], [...path, "nodes"]);
-    if (keys.length === 1 && only === "value") return value["value"];
+    // A map as it is, whatever its only key; what it holds may be the results of nodes all the same.
+    if (keys.length === 1 && only === "value")
+      return this.#members(value["value"], [...path, "value"], depth);
     return this.readMap(value, path, depth);
+  }
+
+  #members(value: unknown, path: Path, depth: number): unknown {
+    if (Array.isArray(value)) return value.map((item, at) => this.read(item, [...path, at], depth + 1));
+    return isMapping(value) ? this.readMap(value, path, depth) : value;
   }
 
   readMap(map: Mapping, path: Path, depth = 0): Mapping {

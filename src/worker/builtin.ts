@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { carriedValue } from "./carried-value.ts";
 import { type Handlers, task } from "./handler.ts";
 
 /** Task types that every worker knows. They resolve when done and throw what went wrong. */
@@ -16,6 +17,12 @@ export const BUILT_IN: Readonly<Record<string, (payload: unknown, signal: AbortS
     echo: async (payload) => payload,
   };
 
-export const BUILT_IN_HANDLERS: Handlers = Object.fromEntries(
-  Object.entries(BUILT_IN).map(([type, run]) => [type, task((payload, { signal }) => run(payload, signal))]),
-);
+export const BUILT_IN_HANDLERS: Handlers = {
+  ...Object.fromEntries(
+    Object.entries(BUILT_IN).map(([type, run]) => [
+      type,
+      task((payload, { signal }) => run(payload, signal)),
+    ]),
+  ),
+  value: task<{ readonly args?: unknown }>(({ args }) => carriedValue(args)),
+};

@@ -1,0 +1,124 @@
+import { taskIdOf } from "../core/index.ts";
+import type { TaskSummary } from "../protocol/api-schemas.ts";
+import type { CallOptions } from "./calls.ts";
+import type { Connection } from "./connection.ts";
+import { NodeFailed } from "./errors.ts";
+import type { TaskGraph } from "./graph.ts";
+import { type GraphNode, listOf, type ResultOf, type Wanted } from "./graph-node.ts";
+import { nodeResult } from "./node-result.ts";
+import { cancelRun, firstFailure, type RunOptions, releaseRun, submitRun } from "./runs.ts";
+import { waitForTask } from "./waiting.ts";
+
+export type ComputeOptions = Pick<RunOptions, "name"> & CallOptions;
+
+/** Results that are fetched at a time. */
+const AT_ONCE = 8;
+/** How long a server that is away is asked to forget a run. */
+const DISPOSE_MS = 5_000;
+
+/**
+ * A graph that is being computed. Its wanted results are kept until they are released, or the computation is disposed of,
+ * which cancels what still runs.
+ */
+export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposable {
+  /** The id of its run. */
+  readonly run: string;
+  readonly #connection: Connection;
+  readonly #graph: TaskGraph;
+  readonly #wanted: Nodes;
+
+  constructor(connection: Connection, run: string, graph: TaskGraph, wanted: Nodes) {
+    this.#connection = connection;
+    this.run = run;
+    this.#graph = graph;
+    this.#wanted = wanted;
+  }
+
+  /** The result of a wanted node as soon as it has completed, whatever else still runs. Throws `NodeFailed`. */
+  async result<Result>(node: GraphNode<Result>, options: CallOptions = {}): Promise<Result> {
+    if (!listOf(this.#wanted).includes(node))
+      throw new TypeError(`the result of ${node.id} is not kept; name it when you start the graph`);
+    const task = await waitForTask(this.#connection, taskIdOf(this.run, node.id), options);
+    if (task.status !== "completed") throw await this.#failure(task, options);
+    return (await nodeResult(this.#connection, this.run, node.id, options)) as Result;
+  }
+
+  /** All wanted results. A node that fails ends the run, so that no other is waited for in vain. */
+  async results(options: CallOptions = {}): Promise<ResultOf<Nodes>> {
+    const nodes = listOf(this.#wanted);
+    const results = await inOrder(nodes, (node) => this.result(node, options));
+    return (Array.isArray(this.#wanted) ? results : results[0]) as ResultOf<Nodes>;
+  }
+
+  /** False: it has ended. */
+  async cancel(options: CallOptions = {}): Promise<boolean> {
+    return (await cancelRun(this.#connection, this.run, options)).cancelled;
+  }
+
+  /** Lets workers forget its results. False: they have. */
+  async release(options: CallOptions = {}): Promise<boolean> {
+    return (await releaseRun(this.#connection, this.run, options)).released;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const signal = AbortSignal.timeout(DISPOSE_MS);
+    await this.cancel({ signal });
+    await this.release({ signal });
+  }
+
+  /** Where it began to go wrong, and how that came to the node. */
+  async #failure(task: Pick<TaskSummary, "node" | "error_code" | "error_message">, options: CallOptions) {
+    const first = (await firstFailure(this.#connection, this.run, options)) ?? task;
+    const way = this.#graph.wayFrom(first.node ?? "", this.#wanted);
+    return new NodeFailed(this.run, first, way);
+  }
+}
+
+export async function startComputation<Nodes extends Wanted>(
+  connection: Connection,
+  graph: TaskGraph,
+  wanted: Nodes,
+  { name, signal }: ComputeOptions,
+): Promise<Computation<Nodes>> {
+  if (listOf(wanted).length === 0) throw new TypeError("name at least one node that you want the result of");
+  const options = { fail_fast: true, ...(name !== undefined && { name }) };
+  const { id } = await submitRun(connection, graph.toGraphFile(wanted), options, { signal });
+  return new Computation(connection, id, graph, wanted);
+}
+
+export async function compute<Nodes extends Wanted>(
+  connection: Connection,
+  graph: TaskGraph,
+  wanted: Nodes,
+  options: ComputeOptions,
+): Promise<ResultOf<Nodes>> {
+  const computation = await startComputation(connection, graph, wanted, options);
+  try {
+    return await computation.results(options);
+  } finally {
+    // What came of the computation is told, not what came of tidying up after it.
+    await computation[Symbol.asyncDispose]().catch(() => {});
+  }
+}
+
+/** Some at a time. What fails first is thrown; nothing further is begun. */
+export async function inOrder<Item, Result>(
+  items: readonly Item[],
+  act: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = new Array(items.length);
+  const left = items.entries();
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    for (const [at, item] of left) {
+      if (isOver) return;
+      results[at] = await act(item);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work));
+  } finally {
+    isOver = true;
+  }
+  return results;
+}

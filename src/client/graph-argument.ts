@@ -1,0 +1,117 @@
+import { GraphNode } from "./graph-node.ts";
+
+/** What may stand where a function takes a `T`: that, a node whose result it is, or nodes anywhere inside of it. */
+export type Argument<T> = GraphNode<T> | Within<T>;
+
+// biome-ignore lint/suspicious/noExplicitAny: a function of whatever arguments is no container of nodes
+type Opaque = ((...args: any) => unknown) | ArrayBufferView | ArrayBuffer | Date | RegExp | Error;
+
+type Within<T> = unknown extends T
+  ? unknown
+  : T extends Opaque | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+    ? T
+    : T extends object
+      ? { readonly [Key in keyof T]: Argument<T[Key]> }
+      : T;
+
+/** What may be given to a function of these parameters. */
+export type Arguments<Parameters extends readonly unknown[]> = {
+  readonly [At in keyof Parameters]: Argument<Parameters[At]>;
+};
+
+/** As the server reads them. */
+const MAX_DEPTH = 90;
+/** Words that a map of one key means something else by. */
+const REFERENCES: readonly string[] = ["node", "nodes", "value"];
+
+/**
+ * Arguments as they stand in a graph file: a node as `{node: ID}`, and a map which could be mistaken for one as `{value: …}`.
+ * What JSON would change is refused by its path.
+ */
+export class ArgumentWriter {
+  /** The nodes that were named, each once. */
+  readonly inputs: Set<string> = new Set();
+  readonly #owner: string;
+  readonly #idOf: (node: GraphNode, where: string) => string;
+
+  constructor(owner: string, idOf: (node: GraphNode, where: string) => string) {
+    this.#owner = owner;
+    this.#idOf = idOf;
+  }
+
+  write(args: readonly unknown[]): unknown[] {
+    const given = args.slice(0, args.findLastIndex((value) => value !== undefined) + 1);
+    return Array.from(given, (value, at) => this.#value(value, `args[${at}]`, 0));
+  }
+
+  #value(value: unknown, path: string, depth: number): unknown {
+    if (depth > MAX_DEPTH)
+      throw this.#refused(`${path.slice(0, 40)}…`, `is nested more than ${MAX_DEPTH} deep`);
+    if (value instanceof GraphNode) return this.#reference(value, path);
+    if (Array.isArray(value)) return this.#list(value, path, depth);
+    if (typeof value === "object" && value !== null) return this.#map(value, path, depth);
+    const problem = problemOf(value);
+    if (problem !== undefined) throw this.#refused(path, problem);
+    return value;
+  }
+
+  #reference(node: GraphNode, path: string): { readonly node: string } {
+    const id = this.#idOf(node, `${path} of ${this.#owner}`);
+    this.inputs.add(id);
+    return { node: id };
+  }
+
+  #list(list: readonly unknown[], path: string, depth: number): unknown[] {
+    // Not by map, which passes over holes.
+    return Array.from(list, (item, at) => this.#value(item, `${path}[${at}]`, depth + 1));
+  }
+
+  #map(map: object, path: string, depth: number): object {
+    const prototype: unknown = Object.getPrototypeOf(map);
+    if (prototype !== Object.prototype && prototype !== null)
+      throw this.#refused(
+        path,
+        `is a ${map.constructor?.name || "value of a class"}, which JSON cannot carry`,
+      );
+    const entries = Object.entries(map).filter(([, value]) => value !== undefined);
+    const bad = entries.find(([key]) => key === "$input" || key === "__proto__" || !isStorable(key));
+    if (bad)
+      throw this.#refused(path, `has the key ${JSON.stringify(bad[0])}, which an argument cannot have`);
+    const written = Object.fromEntries(
+      entries.map(([key, value]) => [key, this.#value(value, `${path}${stepOf(key)}`, depth + 1)]),
+    );
+    const [first] = entries;
+    return first && entries.length === 1 && REFERENCES.includes(first[0]) ? { value: written } : written;
+  }
+
+  #refused(path: string, problem: string): TypeError {
+    return new TypeError(
+      `${path} of ${this.#owner} ${problem}; what can be cloned goes as a node: graph.value(…)`,
+    );
+  }
+}
+
+function problemOf(value: unknown): string | undefined {
+  switch (typeof value) {
+    case "string":
+      return isStorable(value) ? undefined : "has a NUL or half of a surrogate pair";
+    case "number":
+      return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot carry`;
+    case "undefined":
+      return "is undefined, which JSON cannot carry: give null";
+    case "bigint":
+    case "function":
+    case "symbol":
+      return `is a ${typeof value}, which JSON cannot carry`;
+    default:
+      return undefined;
+  }
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+function stepOf(key: string): string {
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}

@@ -1,0 +1,27 @@
+declare const RESULT: unique symbol;
+
+/** A node of a graph. As an argument of another one it stands for its result. */
+export class GraphNode<Result = unknown> {
+  readonly id: string;
+  declare readonly [RESULT]: Result;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  toString(): string {
+    return this.id;
+  }
+}
+
+/** What nodes give when they are computed, in the same form: one, or a list of them. */
+export type ResultOf<Nodes> =
+  Nodes extends GraphNode<infer Result>
+    ? Result
+    : { -readonly [At in keyof Nodes]: Nodes[At] extends GraphNode<infer Result> ? Result : never };
+
+export type Wanted = GraphNode | readonly GraphNode[];
+
+export function listOf(wanted: Wanted): readonly GraphNode[] {
+  return wanted instanceof GraphNode ? [wanted] : wanted;
+}

@@ -1,0 +1,213 @@
+import type { RunBody } from "../protocol/api-schemas.ts";
+import { type Argument, type Arguments, ArgumentWriter } from "./graph-argument.ts";
+import { GraphNode, listOf, type Wanted } from "./graph-node.ts";
+import { piecesOf } from "./graph-value.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever takes arguments and gives a result
+export type TaskFunction = (...args: any) => unknown;
+
+/** How a node runs; the words and units are those of a graph file. */
+export interface NodeOptions {
+  /** By default the name of its function and a number. */
+  readonly id?: string;
+  /** Nodes that must complete before it, without giving it their results. */
+  readonly needs?: GraphNode | readonly GraphNode[];
+  /** In cores; 0 by default, since workers run as many functions at once as they have slots. */
+  readonly cpu?: number | string;
+  readonly memory?: number | string;
+  readonly retries?: number;
+  readonly backoff?: string;
+  readonly timeout?: string;
+  readonly estimate?: string;
+  readonly size?: string;
+  readonly priority?: "critical" | "high" | "normal" | "low" | "best_effort";
+  readonly risk?: "critical" | "high" | "medium" | "low";
+  /** "default" by default. */
+  readonly executor?: string;
+  readonly capabilities?: readonly string[];
+  readonly limits?: readonly string[] | Readonly<Record<string, number>>;
+  readonly tokens?: number;
+  readonly speculate?: boolean;
+  readonly budget?: Readonly<Record<string, number | string>>;
+}
+
+const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
+  id: true,
+  needs: true,
+  cpu: true,
+  memory: true,
+  retries: true,
+  backoff: true,
+  timeout: true,
+  estimate: true,
+  size: true,
+  priority: true,
+  risk: true,
+  executor: true,
+  capabilities: true,
+  limits: true,
+  tokens: true,
+  speculate: true,
+  budget: true,
+};
+
+/** Adds nodes to a graph, all with the same options. */
+export interface NodeMaker {
+  /** A function that a tasks file exports under its own name. */
+  task<Run extends TaskFunction>(
+    run: Run,
+    ...args: Arguments<Parameters<Run>>
+  ): GraphNode<Awaited<ReturnType<Run>>>;
+  /** What a tasks file exports under this name; with `task<typeof parse>("parse", …)` as typed as by function. */
+  task<Run extends TaskFunction = (...args: unknown[]) => unknown>(
+    name: string,
+    ...args: Arguments<Parameters<Run>>
+  ): GraphNode<Awaited<ReturnType<Run>>>;
+}
+
+interface Entry {
+  readonly node: GraphNode;
+  readonly needs: readonly string[];
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** All nodes of a run, in the order in which they were added: none can need a later one. */
+export class TaskGraph implements NodeMaker {
+  readonly #entries = new Map<string, Entry>();
+  readonly #counts = new Map<string, number>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  task<Run extends TaskFunction>(
+    run: Run | string,
+    ...args: readonly Argument<unknown>[]
+  ): GraphNode<Awaited<ReturnType<Run>>> {
+    return this.#add(nameOf(run), args, {}) as GraphNode<Awaited<ReturnType<Run>>>;
+  }
+
+  /** Adds nodes that run as the options say: `g.with({ retries: 2 }).task(parse, text)`. */
+  with(options: NodeOptions): NodeMaker {
+    checkOptions(options);
+    const task = (run: TaskFunction | string, ...args: readonly unknown[]) =>
+      this.#add(nameOf(run), args, options);
+    return { task: task as NodeMaker["task"] };
+  }
+
+  /**
+   * A value as a node: for what JSON cannot carry (a Buffer, typed arrays, a Date, a Map …), and for what several nodes get.
+   * It travels with the graph, so it may have 8 MiB; larger ones are better made or read by a task.
+   */
+  value<Value>(value: Value): GraphNode<Value> {
+    const { kind, pieces } = piecesOf(value);
+    const parts =
+      pieces.length === 1 ? pieces : pieces.map((piece) => this.#add("value", ["bytes", piece], {}));
+    return this.#add("value", [kind, ...parts], {}) as GraphNode<Value>;
+  }
+
+  /** What stands in a graph file: all nodes, or those that the wanted ones need, with the results of these kept. */
+  toGraphFile(wanted?: Wanted): RunBody["graph"] {
+    const kept = new Set((wanted === undefined ? [] : listOf(wanted)).map((node) => this.#idOf(node)));
+    const taken = wanted === undefined ? undefined : this.#neededBy(kept);
+    const nodes: Record<string, unknown> = {};
+    for (const [id, { body }] of this.#entries) {
+      if (taken && !taken.has(id)) continue;
+      nodes[id] = kept.has(id) ? { ...body, keep: true } : body;
+    }
+    return { defaults: { executor: "default", resources: { cpu: 0 } }, nodes };
+  }
+
+  /** A shortest way from a node to one of the wanted, each needing the one before. */
+  wayFrom(id: string, wanted: Wanted): string[] {
+    // Backwards from the wanted: towards which node each was met.
+    const towards = new Map<string, string | undefined>(listOf(wanted).map((node) => [node.id, undefined]));
+    for (const met of towards.keys())
+      for (const need of this.#entries.get(met)?.needs ?? []) if (!towards.has(need)) towards.set(need, met);
+    const way = [id];
+    for (let next = towards.get(id); next !== undefined; next = towards.get(next)) way.push(next);
+    return way;
+  }
+
+  #add(name: string, args: readonly unknown[], options: NodeOptions): GraphNode {
+    const id = this.#newId(name, options.id);
+    const writer = new ArgumentWriter(id, (node, where) => this.#idOf(node, where));
+    const written = writer.write(args);
+    const { id: _, needs = [], cpu, memory, ...settings } = options;
+    const after = listOf(needs).map((node) => this.#idOf(node));
+    const resources = { cpu: cpu ?? 0, ...(memory !== undefined && { memory }) };
+    const body = {
+      task: name,
+      args: written,
+      ...(after.length > 0 && { needs: after }),
+      ...((cpu ?? memory) !== undefined && { resources }),
+      ...settings,
+    };
+    const node = new GraphNode(id);
+    this.#entries.set(id, { node, needs: [...writer.inputs, ...after], body });
+    return node;
+  }
+
+  #newId(name: string, asked: string | undefined): string {
+    if (asked !== undefined) {
+      const id = checkedName(asked, "the id of a node");
+      if (!this.#entries.has(id)) return id;
+      throw new TypeError(`there is a node ${JSON.stringify(id)} already; choose another id`);
+    }
+    for (;;) {
+      const number = (this.#counts.get(name) ?? 0) + 1;
+      this.#counts.set(name, number);
+      if (!this.#entries.has(`${name}-${number}`)) return `${name}-${number}`;
+    }
+  }
+
+  #idOf(node: GraphNode, where = "it"): string {
+    if (!(node instanceof GraphNode))
+      throw new TypeError(`${where} must be a node, as task(…) and value(…) return them`);
+    if (this.#entries.get(node.id)?.node !== node)
+      throw new TypeError(`${where} is the node ${JSON.stringify(node.id)} of another graph`);
+    return node.id;
+  }
+
+  #neededBy(ids: ReadonlySet<string>): ReadonlySet<string> {
+    const found = new Set(ids);
+    for (const id of found) for (const need of this.#entries.get(id)?.needs ?? []) found.add(need);
+    return found;
+  }
+}
+
+/** A new graph of tasks, to be computed by a client, by `local`, or written to a file. */
+export function graph(): TaskGraph {
+  return new TaskGraph();
+}
+
+/** The name under which workers know a function: that of its export, which has to be its own. */
+function nameOf(run: TaskFunction | string): string {
+  if (typeof run === "string") return checkedName(run, "the name of a task");
+  if (typeof run !== "function")
+    throw new TypeError(
+      "a task is a function, or the name of what a tasks file exports; what task(…) or command(…) made goes by its name",
+    );
+  const { name } = run;
+  if (NAME.test(name) && name !== "default" && !name.includes(" ")) return name;
+  const which = name === "" ? "without a name" : `named ${JSON.stringify(name)}`;
+  throw new TypeError(
+    `no worker can find a function ${which}; export it, and give the name of that: task("name", …)`,
+  );
+}
+
+/** As a server takes them, with room for a number behind it. */
+const NAME = /^[^\p{Cc}\p{Cs}]{1,240}$/u;
+
+function checkedName(name: string, what: string): string {
+  if (typeof name === "string" && NAME.test(name)) return name;
+  throw new TypeError(`${what} must be a text of 1 to 240 characters, none of them a control character`);
+}
+
+function checkOptions(options: NodeOptions): void {
+  const unknown = Object.keys(options).find((key) => !Object.hasOwn(OPTIONS, key));
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `a node has no option ${JSON.stringify(unknown)}; there are ${Object.keys(OPTIONS).join(", ")}`,
+  );
+}
