@@ -106,7 +106,7 @@ export async function inOrder<Item, Result>(
   items: readonly Item[],
   act: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
-  const results: Result[] = new Array(items.length);
+  const results = new Array<Result>(items.length);
   const left = items.entries();
   let isOver = false;
   const work = async (): Promise<void> => {
