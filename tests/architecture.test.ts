@@ -45,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],
   chunks: ["protocol"],
   worker: ["core", "telemetry", "protocol", "graph", "runtime", "chunks"],
-  client: ["core", "protocol"],
+  client: ["core", "protocol", "chunks"],
   embedded: ["core", "graph", "telemetry", "cluster", "client", "protocol", "server", "store", "worker"],
   get local() {
     return partsAbove("local");

@@ -1,8 +1,8 @@
-import { serialize } from "node:v8";
+import { type Encoded, encode } from "../chunks/index.ts";
 
 /** How a value is carried by the nodes of the built-in type `value`, in base64. */
 export interface Pieces {
-  readonly kind: "bytes" | "text" | "clone";
+  readonly kind: Encoded["kind"];
   readonly pieces: readonly string[];
 }
 
@@ -23,13 +23,10 @@ export function piecesOf(value: unknown): Pieces {
   return { kind, pieces };
 }
 
-function encoded(value: unknown): { readonly kind: Pieces["kind"]; readonly bytes: Buffer } {
-  if (value instanceof Uint8Array)
-    return { kind: "bytes", bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength) };
-  if (typeof value === "string" && value.isWellFormed()) return { kind: "text", bytes: Buffer.from(value) };
+function encoded(value: unknown): Encoded {
   try {
-    return { kind: "clone", bytes: serialize(value) };
+    return encode(value, 0);
   } catch (cause) {
-    throw new TypeError(`a value has to be one that can be cloned: ${(cause as Error).message}`, { cause });
+    throw new TypeError(`a value must be one that can be cloned: ${(cause as Error).message}`, { cause });
   }
 }

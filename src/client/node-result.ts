@@ -1,14 +1,11 @@
 import { createHash } from "node:crypto";
-import { deserialize } from "node:v8";
+import { decode, type Encoded, encodedInline } from "../chunks/index.ts";
 import { type CallOptions, get, path } from "./calls.ts";
 import type { Connection, OpenAnswer } from "./connection.ts";
 import { OrreryError } from "./errors.ts";
 
-/** What a node returned: as it is, or as bytes and how to read them. */
-export interface RawResult {
-  readonly kind: string;
-  readonly bytes: Buffer;
-}
+/** The bytes of a result, and how to read them. */
+export type RawResult = Encoded;
 
 /** Of a body that breaks off, or is not what it should be. */
 const MAX_TRIES = 4;
@@ -22,7 +19,7 @@ export async function nodeResult(
   node: string,
   options: CallOptions,
 ): Promise<unknown> {
-  return decoded(await rawResult(connection, run, node, options));
+  return decode(await rawResult(connection, run, node, options));
 }
 
 export async function rawResult(
@@ -46,23 +43,6 @@ export async function rawResult(
   }
 }
 
-export function decoded({ kind, bytes }: RawResult): unknown {
-  switch (kind) {
-    case "json":
-      return JSON.parse(bytes.toString("utf8")) as unknown;
-    case "text":
-      return bytes.toString("utf8");
-    case "bytes":
-      return bytes;
-    case "clone":
-      return deserialize(bytes) as unknown;
-    default: {
-      const detail = `this client cannot read results of the kind ${JSON.stringify(kind)}; update it`;
-      throw new OrreryError({ code: "bad-answer", status: 0, detail });
-    }
-  }
-}
-
 async function read({ response, limit }: OpenAnswer): Promise<RawResult> {
   const { headers, body } = response;
   const pieces: Uint8Array[] = [];
@@ -75,17 +55,9 @@ async function read({ response, limit }: OpenAnswer): Promise<RawResult> {
   }
   const bytes = Buffer.concat(pieces);
   const kind = headers.get("x-orrery-kind");
-  if (kind === null) return inline(bytes);
+  if (kind === null)
+    return encodedInline((JSON.parse(bytes.toString("utf8")) as { readonly value: unknown }).value);
   if (createHash("sha256").update(bytes).digest("hex") === headers.get("x-orrery-sha256"))
-    return { kind, bytes };
+    return { kind: kind as Encoded["kind"], bytes };
   throw new Error(`its ${bytes.length} bytes are not those that were made`);
-}
-
-/** A small one is JSON, or says in JSON what it is. */
-function inline(answer: Buffer): RawResult {
-  const { value } = JSON.parse(answer.toString("utf8")) as { readonly value: unknown };
-  const { $chunk, base64 } = (value ?? {}) as { readonly $chunk?: unknown; readonly base64?: unknown };
-  return typeof $chunk === "string" && typeof base64 === "string"
-    ? { kind: $chunk, bytes: Buffer.from(base64, "base64") }
-    : { kind: "json", bytes: Buffer.from(JSON.stringify(value)) };
 }

@@ -9,6 +9,7 @@ test.each([
   [new Map([["when", new Date(0)]])],
   [new Float64Array([1.5, Number.NaN])],
   [Buffer.alloc(0)],
+  [{ a: [1, null] }],
 ])("what a graph carries is what it was: %o", (value) => {
   const g = graph();
   const { id } = g.value(value);
@@ -21,6 +22,6 @@ test("pieces are put together, and what is no value is refused for good", () => 
   expect(carriedValue(["clone", bytes.subarray(0, 5).toString("base64"), bytes.subarray(5)])).toEqual({
     a: [1, 2],
   });
-  for (const args of [undefined, [], ["json", "x"], ["bytes", 1], ["clone", "AAAA"]])
+  for (const args of [undefined, [], ["json", "x"], ["yaml", "x"], ["bytes", 1], ["clone", "AAAA"]])
     expect(() => carriedValue(args)).toThrow(expect.objectContaining({ code: "bad-payload", retry: false }));
 });

@@ -1,0 +1,143 @@
+// Graphs of functions, computed by a real server and two worker processes.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type GraphNode, graph, NodeFailed, OrreryClient } from "../src/client/index.ts";
+import { directoryWith, type Started, startOrrery } from "./cli.ts";
+import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
+
+const TASKS = `
+  import { task } from "orrery/worker";
+  export const bytes = (length, fill) => Buffer.alloc(length, fill);
+  export const length = (value) => value.length;
+  export async function add(...numbers) { return numbers.flat(Infinity).reduce((sum, one) => sum + one, 0); }
+  export const describe = (value) => Object.prototype.toString.call(value);
+  export const same = (value) => value;
+  export const fail = () => { throw Object.assign(new Error("no such row"), { code: "ENOROW" }); };
+  export const forever = task((_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)));
+`;
+
+let server: ServerProcess;
+let workers: Started[];
+let client: OrreryClient;
+
+beforeAll(async () => {
+  const cwd = await directoryWith({ "tasks.mjs": TASKS });
+  server = await startServerProcess(cwd, ["--store", "memory"]);
+  const args = ["worker", "--server", server.url, "--tasks", "tasks.mjs", "--slots", "2", "--quiet"];
+  workers = [1, 2].map((n) => startOrrery(cwd, [...args, "--id", `w${n}`], { ORRERY_API_KEY: SERVER_KEY }));
+  client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+});
+
+afterAll(async () => {
+  for (const { child, finished } of [...workers, server]) {
+    child.kill("SIGTERM");
+    await finished;
+  }
+});
+
+const add = (...numbers: readonly unknown[]): number => numbers.length;
+const bytes = (length: number, fill: string): Buffer => Buffer.alloc(length, fill);
+const length = (value: Uint8Array | string): number => value.length;
+const same = <Value>(value: Value): Value => value;
+
+test("[D-08] results of functions are arguments of others, and come back as they are", async () => {
+  const g = graph();
+  const large = g.task(bytes, 300_000, "x");
+  const small = g.task(bytes, 3, "y");
+  const total = g.task(add, g.task(length, large), [g.task(length, small), [1]]);
+  expect(await client.compute(g, total)).toBe(300_004);
+  const [one, other] = await client.compute(g, [large, small]);
+  expect(one.equals(bytes(300_000, "x"))).toBe(true);
+  expect(other).toEqual(Buffer.from("yyy"));
+});
+
+test("values of every kind go there and back, small and large", async () => {
+  const g = graph();
+  const values = [
+    new Map([["when", new Date(0)]]),
+    new Float64Array(5_000).fill(0.5),
+    "x".repeat(50_000),
+    Buffer.alloc(2_500_000, "z"),
+    { node: { value: [null, { nodes: 1 }] } },
+    "a text",
+    undefined,
+  ];
+  const nodes = values.map((value) => g.task("same", g.value(value)));
+  const results = await client.compute(g, nodes);
+  // The test's own way to compare takes a minute for so many bytes.
+  expect(results.map((result, at) => isDeepStrictEqual(result, values[at] ?? null))).toEqual(
+    values.map(() => true),
+  );
+  // Not through a value, but as an argument.
+  const odd = { node: g.value(1), nodes: "x" };
+  expect(await client.compute(g, g.task("same", [{ value: odd }, { node: odd }]))).toEqual([
+    { value: { node: 1, nodes: "x" } },
+    { node: { node: 1, nodes: "x" } },
+  ]);
+});
+
+describe("what goes wrong is said:", () => {
+  test("a node that fails, and the way from it", async () => {
+    const g = graph();
+    const failed = g.task("fail");
+    const wanted = g.task(same, g.with({ id: "between" }).task(same, [failed]));
+    const problem = await client.compute(g, [g.task("forever"), wanted]).catch((error: unknown) => error);
+    expect(problem).toBeInstanceOf(NodeFailed);
+    expect(problem).toMatchObject({
+      code: "ENOROW",
+      node: "fail-1",
+      way: ["fail-1", "between", "same-1"],
+      message: "fail-1: no such row (fail-1 → between → same-1)",
+    });
+    const { run } = problem as NodeFailed;
+    expect(await client.waitForRun(run)).toMatchObject({ status: "failed" });
+  });
+
+  test("who stops waiting cancels the run", async () => {
+    const g = graph();
+    const stop = new AbortController();
+    const waiting = client.compute(g, g.task("forever"), { name: "stopped", signal: stop.signal });
+    const id = await startedRun("stopped");
+    stop.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    expect(await client.waitForRun(id)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("a result that is not kept, or was released", async () => {
+    const g = graph();
+    const first = g.task(bytes, 100_000, "a");
+    const last = g.task(length, first);
+    const computation = await client.start(g, [first, last]);
+    expect(await computation.result(last)).toBe(100_000);
+    await expect(computation.result(g.task(length, first) as GraphNode)).rejects.toThrow(
+      "length-2 is not kept",
+    );
+    expect(await client.gather(computation.run, [last.id, last.id])).toEqual([100_000, 100_000]);
+    expect((await computation.result(first)).equals(bytes(100_000, "a"))).toBe(true);
+    expect(await computation.release()).toBe(true);
+    await expect(client.gather(computation.run, [first.id])).rejects.toMatchObject({
+      status: 410,
+      code: "result-gone",
+    });
+  });
+});
+
+test("a result is there as soon as its node has completed, although the run goes on", async () => {
+  const g = graph();
+  const quick = g.task(add, 1, 2);
+  const never = g.task("forever");
+  await using computation = await client.start(g, [quick, never]);
+  expect(await computation.result(quick)).toBe(3);
+  expect(await client.run(computation.run)).toMatchObject({ status: "running" });
+});
+
+/** Its id, once something of it runs. */
+async function startedRun(name: string): Promise<string> {
+  for (;;) {
+    for await (const run of client.runs())
+      if (run.name === name && (await client.run(run.id)).counts.running > 0) return run.id;
+    await sleep(20);
+  }
+}
