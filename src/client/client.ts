@@ -31,13 +31,13 @@ import type {
   ZoneAnswer,
 } from "../protocol/api-schemas.ts";
 import { type CallOptions, get, path, post, put, repeatablePost } from "./calls.ts";
-import { type Computation, type ComputeOptions, compute, inOrder, startComputation } from "./computation.ts";
+import type { Computation, ComputeOptions } from "./computation.ts";
 import { Connection, type ConnectionOptions, type Query } from "./connection.ts";
 import { OrreryError, TaskFailed } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
 import type { ResultOf, Wanted } from "./graph-node.ts";
 import { Keys } from "./keys.ts";
-import { nodeResult, type RawResult, rawResult } from "./node-result.ts";
+import type { RawResult } from "./node-result.ts";
 import {
   type EventsOptions,
   type RunEvent,
@@ -203,31 +203,35 @@ export class OrreryClient {
    * The results of nodes of a graph, which is submitted for that; what they do not need is left out. Throws `NodeFailed` where one
    * of them fails. The signal cancels it.
    */
-  compute<const Nodes extends Wanted>(
+  async compute<const Nodes extends Wanted>(
     graph: TaskGraph,
     wanted: Nodes,
     options: ComputeOptions = {},
   ): Promise<ResultOf<Nodes>> {
-    return compute(this.#connection, graph, wanted, options);
+    const { compute } = await import("./computation.ts");
+    return await compute(this.#connection, graph, wanted, options);
   }
 
   /** The same, without waiting: for results as they come, and for more than one look at them. */
-  start<const Nodes extends Wanted>(
+  async start<const Nodes extends Wanted>(
     graph: TaskGraph,
     wanted: Nodes,
     options: ComputeOptions = {},
   ): Promise<Computation<Nodes>> {
-    return startComputation(this.#connection, graph, wanted, options);
+    const { startComputation } = await import("./computation.ts");
+    return await startComputation(this.#connection, graph, wanted, options);
   }
 
   /** Results of nodes of a run, by their ids. They must have completed, and not be freed. */
-  gather(run: string, nodes: readonly string[], options: CallOptions = {}): Promise<unknown[]> {
-    return inOrder(nodes, (node) => nodeResult(this.#connection, run, node, options));
+  async gather(run: string, nodes: readonly string[], options: CallOptions = {}): Promise<unknown[]> {
+    const { nodeResults } = await import("./node-result.ts");
+    return await nodeResults(this.#connection, run, nodes, options);
   }
 
   /** A result as it is kept: its bytes, and how to read them. */
-  rawResult(run: string, node: string, options: CallOptions = {}): Promise<RawResult> {
-    return rawResult(this.#connection, run, node, options);
+  async rawResult(run: string, node: string, options: CallOptions = {}): Promise<RawResult> {
+    const { rawResult } = await import("./node-result.ts");
+    return await rawResult(this.#connection, run, node, options);
   }
 
   /** Lets workers forget the results of a run. False: there are none. */

@@ -5,14 +5,12 @@ import type { Connection } from "./connection.ts";
 import { NodeFailed } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
 import { type GraphNode, listOf, type ResultOf, type Wanted } from "./graph-node.ts";
-import { nodeResult } from "./node-result.ts";
+import { inOrder, nodeResult } from "./node-result.ts";
 import { cancelRun, firstFailure, type RunOptions, releaseRun, submitRun } from "./runs.ts";
 import { waitForTask } from "./waiting.ts";
 
 export type ComputeOptions = Pick<RunOptions, "name"> & CallOptions;
 
-/** Results that are fetched at a time. */
-const AT_ONCE = 8;
 /** How long a server that is away is asked to forget a run. */
 const DISPOSE_MS = 5_000;
 
@@ -99,26 +97,4 @@ export async function compute<Nodes extends Wanted>(
     // What came of the computation is told, not what came of tidying up after it.
     await computation[Symbol.asyncDispose]().catch(() => {});
   }
-}
-
-/** Some at a time. What fails first is thrown; nothing further is begun. */
-export async function inOrder<Item, Result>(
-  items: readonly Item[],
-  act: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results = new Array<Result>(items.length);
-  const left = items.entries();
-  let isOver = false;
-  const work = async (): Promise<void> => {
-    for (const [at, item] of left) {
-      if (isOver) return;
-      results[at] = await act(item);
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work));
-  } finally {
-    isOver = true;
-  }
-  return results;
 }

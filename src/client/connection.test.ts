@@ -196,13 +196,14 @@ test("a server that never answers is given up in time", async () => {
   await expect(client.metrics()).rejects.toMatchObject({ code: "no-answer", status: 0 });
 });
 
-test("it loads nothing but itself: of the protocol it takes only types", () => {
+test("it loads nothing but itself: of the protocol it takes only types, and what reads results comes with the first", () => {
   const folder = new URL("./", import.meta.url);
-  const sources = readdirSync(folder).filter((name) => !name.endsWith(".test.ts"));
+  const late = ["computation.ts", "node-result.ts"];
+  const sources = readdirSync(folder).filter((name) => !name.endsWith(".test.ts") && !late.includes(name));
   const loaded = sources.flatMap((name) => [
     ...readFileSync(new URL(name, folder), "utf8").matchAll(
       /^(?:import|export) (?!type )[^;]*? from "([^.][^"]*|\.\.[^"]*)"/gm,
     ),
   ]);
-  expect(loaded.map(([statement]) => statement)).toEqual([]);
+  expect(loaded.map(([statement]) => statement)).toEqual(['import { serialize } from "node:v8"']);
 });

@@ -1,8 +1,8 @@
-import { type Encoded, encode } from "../chunks/index.ts";
+import { serialize } from "node:v8";
 
 /** How a value is carried by the nodes of the built-in type `value`, in base64. */
 export interface Pieces {
-  readonly kind: Encoded["kind"];
+  readonly kind: "bytes" | "text" | "clone";
   readonly pieces: readonly string[];
 }
 
@@ -23,9 +23,12 @@ export function piecesOf(value: unknown): Pieces {
   return { kind, pieces };
 }
 
-function encoded(value: unknown): Encoded {
+function encoded(value: unknown): { readonly kind: Pieces["kind"]; readonly bytes: Buffer } {
+  if (value instanceof Uint8Array)
+    return { kind: "bytes", bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength) };
+  if (typeof value === "string" && value.isWellFormed()) return { kind: "text", bytes: Buffer.from(value) };
   try {
-    return encode(value, 0);
+    return { kind: "clone", bytes: serialize(value) };
   } catch (cause) {
     throw new TypeError(`a value must be one that can be cloned: ${(cause as Error).message}`, { cause });
   }

@@ -1,5 +1,5 @@
 import type { RunBody } from "../protocol/api-schemas.ts";
-import { type Argument, type Arguments, ArgumentWriter } from "./graph-argument.ts";
+import { type Arguments, ArgumentWriter } from "./graph-argument.ts";
 import { GraphNode, listOf, type Wanted } from "./graph-node.ts";
 import { piecesOf } from "./graph-value.ts";
 
@@ -73,6 +73,7 @@ interface Entry {
 
 /** All nodes of a run, in the order in which they were added: none can need a later one. */
 export class TaskGraph implements NodeMaker {
+  readonly task: NodeMaker["task"] = this.#maker({});
   readonly #entries = new Map<string, Entry>();
   readonly #counts = new Map<string, number>();
 
@@ -80,19 +81,10 @@ export class TaskGraph implements NodeMaker {
     return this.#entries.size;
   }
 
-  task<Run extends TaskFunction>(
-    run: Run | string,
-    ...args: readonly Argument<unknown>[]
-  ): GraphNode<Awaited<ReturnType<Run>>> {
-    return this.#add(nameOf(run), args, {}) as GraphNode<Awaited<ReturnType<Run>>>;
-  }
-
   /** Adds nodes that run as the options say: `g.with({ retries: 2 }).task(parse, text)`. */
   with(options: NodeOptions): NodeMaker {
     checkOptions(options);
-    const task = (run: TaskFunction | string, ...args: readonly unknown[]) =>
-      this.#add(nameOf(run), args, options);
-    return { task: task as NodeMaker["task"] };
+    return { task: this.#maker(options) };
   }
 
   /**
@@ -127,6 +119,11 @@ export class TaskGraph implements NodeMaker {
     const way = [id];
     for (let next = towards.get(id); next !== undefined; next = towards.get(next)) way.push(next);
     return way;
+  }
+
+  #maker(options: NodeOptions): NodeMaker["task"] {
+    return ((run: TaskFunction | string, ...args: readonly unknown[]) =>
+      this.#add(nameOf(run), args, options)) as NodeMaker["task"];
   }
 
   #add(name: string, args: readonly unknown[], options: NodeOptions): GraphNode {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { decode, type Encoded, encodedInline } from "../chunks/index.ts";
 import { type CallOptions, get, path } from "./calls.ts";
 import type { Connection, OpenAnswer } from "./connection.ts";
@@ -7,6 +6,8 @@ import { OrreryError } from "./errors.ts";
 /** The bytes of a result, and how to read them. */
 export type RawResult = Encoded;
 
+/** Results that are fetched at a time. */
+const AT_ONCE = 8;
 /** Of a body that breaks off, or is not what it should be. */
 const MAX_TRIES = 4;
 /** A connection that brings nothing for this long is dead. */
@@ -20,6 +21,15 @@ export async function nodeResult(
   options: CallOptions,
 ): Promise<unknown> {
   return decode(await rawResult(connection, run, node, options));
+}
+
+export function nodeResults(
+  connection: Connection,
+  run: string,
+  nodes: readonly string[],
+  options: CallOptions,
+): Promise<unknown[]> {
+  return inOrder(nodes, (node) => nodeResult(connection, run, node, options));
 }
 
 export async function rawResult(
@@ -57,7 +67,29 @@ async function read({ response, limit }: OpenAnswer): Promise<RawResult> {
   const kind = headers.get("x-orrery-kind");
   if (kind === null)
     return encodedInline((JSON.parse(bytes.toString("utf8")) as { readonly value: unknown }).value);
-  if (createHash("sha256").update(bytes).digest("hex") === headers.get("x-orrery-sha256"))
-    return { kind: kind as Encoded["kind"], bytes };
+  const hash = Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("hex");
+  if (hash === headers.get("x-orrery-sha256")) return { kind: kind as Encoded["kind"], bytes };
   throw new Error(`its ${bytes.length} bytes are not those that were made`);
+}
+
+/** Some at a time. What fails first is thrown; nothing further is begun. */
+export async function inOrder<Item, Result>(
+  items: readonly Item[],
+  act: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results = new Array<Result>(items.length);
+  const left = items.entries();
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    for (const [at, item] of left) {
+      if (isOver) return;
+      results[at] = await act(item);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work));
+  } finally {
+    isOver = true;
+  }
+  return results;
 }
