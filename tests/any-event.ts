@@ -269,6 +269,13 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     by: fc.constantFrom("majority", "score", "nobody"),
     scores: fc.array(fc.option(fc.array(fc.nat(40), { minLength: 5, maxLength: 5 })), { maxLength: 10 }),
   }),
+  TaskReused: fc.record({
+    ...kind("TaskReused"),
+    ...ofNode,
+    taskId: anyText,
+    resultHash: anyText,
+    resultBytes: anyBytes,
+  }),
   TaskRetried: fc.record({ ...kind("TaskRetried"), ...ofNode, dueAt: anyTime }),
   TaskFailed: fc.record({
     ...kind("TaskFailed"),

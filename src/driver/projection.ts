@@ -4,6 +4,7 @@ import type {
   AttemptFinished,
   LedgerEvent,
   RunSubmitted,
+  TaskReused,
   TaskSpeculated,
   TaskSubmitted,
   VoteTaken,
@@ -106,6 +107,9 @@ export class Projection implements Recorder {
         break;
       case "RunEnded":
         this.#endRun(state.run(event.run).id, event.outcome, now);
+        break;
+      case "TaskReused":
+        this.#reuse(state, event, now, seq);
         break;
       case "NodesRecomputed":
       case "TasksWithdrawn":
@@ -362,6 +366,24 @@ export class Projection implements Recorder {
       seq,
     };
     if (won) this.#move(state, run.number, node, progress);
+    else this.#chosen.push({ id, progress, of });
+  }
+
+  /** The result of the other task is copied; one that ended in the same turn is not stored yet, and its result is at hand. */
+  #reuse(state: State, event: TaskReused, endedAt: number, seq: number): void {
+    const { run, node, taskId: of, resultHash } = event;
+    const id = state.tasks(run).taskIdOf(node);
+    const made = this.#submitted.get(of)?.progress ?? this.#progressed.get(of)?.progress;
+    const progress: TaskProgress = {
+      ...QUEUED,
+      status: "completed",
+      startedAt: endedAt,
+      endedAt,
+      result: made?.result,
+      resultHash,
+      seq,
+    };
+    if (made) this.#move(state, run, node, progress);
     else this.#chosen.push({ id, progress, of });
   }
 

@@ -35,6 +35,8 @@ export interface TaskSpec {
   readonly speculate: boolean;
   /** What it may consume on its worker; empty: as much as it likes. */
   readonly budget: TaskBudget;
+  /** The version under which its result may be used again for the same arguments and inputs; undefined: never. */
+  readonly cache?: string | undefined;
 }
 
 export interface NodeSpec {

@@ -41,6 +41,7 @@ export type WireSpec = readonly [
   risk?: Risk,
   speculate?: 0 | 1,
   budget?: TaskBudget,
+  cache?: string,
 ];
 
 /** Takes a graph without problems (see `findGraphProblems`). */
@@ -48,7 +49,7 @@ export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
   const indexOf = new Map<string, number>();
   for (let index = 0; index < nodes.length; index++) indexOf.set((nodes[index] as NodeSpec).id, index);
   const specs = new SpecTable();
-  const hasData = nodes.some(({ inputs, keep }) => keep || (inputs !== undefined && inputs.length > 0));
+  const hasData = nodes.some(({ inputs = [], keep, task }) => keep || inputs.length > 0 || task.cache);
   return {
     ids: nodes.map((node) => node.id),
     spec: nodes.map((node) => specs.indexOf(node.task)),
@@ -131,7 +132,8 @@ export function wireSpec(task: TaskSpec): WireSpec {
     task.held ? 1 : 0,
   ] as const;
   // What is as usual at the end is left out, as in ledgers from before there was anything else.
-  const { limits, amounts, risk, budget } = task;
+  const { limits, amounts, risk, budget, cache } = task;
+  if (cache) return [...wire, limits, amounts, risk, task.speculate ? 1 : 0, budget, cache];
   if (budget.length > 0) return [...wire, limits, amounts, risk, task.speculate ? 1 : 0, budget];
   if (task.speculate) return [...wire, limits, amounts, risk, 1];
   if (risk !== "medium") return [...wire, limits, amounts, risk];
@@ -164,7 +166,7 @@ function readSpec(wire: WireSpec): TaskSpec {
     ...rest
   ] = wire;
   const [backoffMs, timeoutMs, held, limits = [], amounts = [], risk = "medium", ...last] = rest;
-  const [speculate = 0, budget = []] = last;
+  const [speculate = 0, budget = [], cache] = last;
   return {
     type,
     executor,
@@ -182,5 +184,6 @@ function readSpec(wire: WireSpec): TaskSpec {
     risk,
     speculate: speculate === 1,
     budget,
+    ...(cache && { cache }),
   };
 }

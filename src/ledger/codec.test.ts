@@ -62,6 +62,7 @@ test("decisions are what the step decides; everything else came from outside", (
     "TaskAssigned",
     "TaskSpeculated",
     "VoteTaken",
+    "TaskReused",
     "TaskRetried",
     "TaskFailed",
     "TaskCancelled",

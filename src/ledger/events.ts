@@ -51,6 +51,7 @@ export type Decision =
   | TaskAssigned
   | TaskSpeculated
   | VoteTaken
+  | TaskReused
   | TaskRetried
   | TaskFailed
   | TaskCancelled
@@ -356,6 +357,16 @@ export interface VoteTaken {
    * which no longer mattered.
    */
   readonly scores: readonly (readonly number[] | null)[];
+}
+
+/** A node is not run, because the same was made before from the same: it has the result of that task. */
+export interface TaskReused {
+  readonly kind: "TaskReused";
+  readonly run: number;
+  readonly node: number;
+  readonly taskId: string;
+  readonly resultHash: string;
+  readonly resultBytes: number;
 }
 
 export interface TaskRetried {

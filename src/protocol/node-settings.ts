@@ -42,6 +42,7 @@ export const STANDARD: Settings = {
   budget: [],
   env: {},
   cwd: undefined,
+  cache: undefined,
   payload: {},
 };
 
@@ -74,6 +75,7 @@ const PARSERS: ReadonlyMap<string, Parse> = new Map([
   sets("risk", "risk", parseRisk),
   sets("speculate", "speculate", parseBoolean),
   sets("cwd", "cwd", parseText),
+  sets("cache", "cache", parseCache),
 ]);
 
 const READERS: ReadonlyMap<string, Read> = new Map([
@@ -84,6 +86,15 @@ const READERS: ReadonlyMap<string, Read> = new Map([
   ["env", readEnv],
   ["payload", readPayload],
 ]);
+
+/** Of a task whose result may be used again; a change of the version makes it another. */
+function parseCache(value: unknown): string | Refusal | undefined {
+  if (typeof value === "boolean") return value ? "1" : undefined;
+  const version = parseName(value);
+  return isRefusal(version)
+    ? refused("must be true, false, or a version of the task such as v2", value)
+    : version;
+}
 
 export const SETTING_KEYS: readonly string[] = [...PARSERS.keys(), ...READERS.keys()];
 

@@ -25,6 +25,7 @@ import {
   makeReady,
   noteResult,
   recompute,
+  reuse,
 } from "./data-events.ts";
 import { forgetFollower, noteFollower } from "./followers.ts";
 import { placeKey, zonedKey } from "./group.ts";
@@ -132,6 +133,13 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "TasksSkipped":
       for (const node of event.nodes) leave(state, state.run(event.run), node, Status.skipped, now);
       break;
+    case "TaskReused": {
+      const run = state.run(event.run);
+      reuse(state, event, now);
+      countEnded(state, run, event.node, Status.completed);
+      completeNode(state, run, event.node, event.resultBytes, now);
+      break;
+    }
     case "TasksWithdrawn":
       withdrawFollowers(state, event, now);
       break;
@@ -346,7 +354,7 @@ function finish(state: State, event: AttemptFinished, now: number): void {
     noteAlternative(state, node, now, event);
     endSingle(state, node, true);
   } else {
-    noteResult(state.run(event.run), event, now);
+    noteResult(state, state.run(event.run), event, now);
     completeNode(state, state.run(event.run), node, event.resultBytes, now);
   }
 }

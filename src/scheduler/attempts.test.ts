@@ -200,7 +200,7 @@ test("[Q-03] a task's status moves only as its table says", () => {
   expect(moves).toEqual([
     "waiting: ready, assigned, failed, cancelled, skipped",
     "held: cancelled, skipped",
-    "ready: waiting, assigned, failed, cancelled, speculating",
+    "ready: waiting, assigned, completed, failed, cancelled, speculating",
     "delayed: waiting, assigned, failed, cancelled, speculating",
     "assigned: waiting, running, cancelling, settling, completed",
     "running: waiting, cancelling, settling, completed",

@@ -1,18 +1,25 @@
 import { invariant } from "../core/index.ts";
-import type { AttemptFinished, ChunkLost, NodesRecomputed, WorkerLost } from "../ledger/index.ts";
+import type { AttemptFinished, ChunkLost, NodesRecomputed, TaskReused, WorkerLost } from "../ledger/index.ts";
 import { NO_RUN, nodeOfKey, runOfKey, type Worker } from "../placement/index.ts";
+import { type CachedResult, cacheKeyOf } from "./result-cache.ts";
 import type { Run } from "./run.ts";
 import type { RunData } from "./run-data.ts";
 import type { State } from "./state.ts";
 import { isEnded, Status } from "./status.ts";
 
 /** Where the result of a node is now, and how long the likes of it take. */
-export function noteResult(run: Run, { node, held, startedAt }: AttemptFinished, now: number): void {
+export function noteResult(state: State, run: Run, event: AttemptFinished, now: number): void {
   const { data } = run;
+  const { node, held, startedAt, resultHash, resultBytes } = event;
   if (!data) return;
   const worker = run.workerOf(node);
+  data.hashes.set(node, resultHash);
   if (held) data.hold(node, worker);
-  else data.store(node);
+  else {
+    data.store(node);
+    const key = cacheKeyOf(run, node);
+    if (key) state.cache.put(key, { taskId: run.taskIdOf(node), resultHash, resultBytes, at: now });
+  }
   data.share(node, worker);
   if (startedAt >= 0) data.noteTime(run.taskOf(node).type, Math.max(0, now - startedAt));
 }
@@ -91,4 +98,45 @@ export function makeReady(state: State, run: Run, node: number, now: number): vo
   run.move(node, Status.ready, state.seq, now);
   run.readyAt[node] = now;
   run.offer(node);
+  offerCached(run, node);
+}
+
+export function offerCached(run: Run, node: number): void {
+  const key = cacheKeyOf(run, node);
+  if (key) run.data?.offer(node, key);
+}
+
+/** What can be taken from the cache, in the order of nodes. */
+export function* reusable(
+  state: State,
+  run: Run,
+): Generator<{ readonly node: number; readonly found: CachedResult }> {
+  const { data } = run;
+  if (!data || data.cacheable.size === 0) return;
+  const { cache, now } = state;
+  const nodes = data.soughtAt === cache.version ? data.unsought : data.cacheable.keys();
+  const sought = [...nodes].sort((a, b) => a - b);
+  data.unsought.clear();
+  data.soughtAt = cache.version;
+  for (const node of sought) {
+    const found = cache.find(data.cacheable.get(node) as string, now);
+    if (found) yield { node, found };
+  }
+}
+
+/** A node has the result of another that was made from the same. */
+export function reuse(
+  state: State,
+  { run: number, node, taskId, resultHash, resultBytes }: TaskReused,
+  now: number,
+): void {
+  const run = state.run(number);
+  const key = cacheKeyOf(run, node);
+  if (key) state.cache.put(key, { taskId, resultHash, resultBytes, at: now });
+  run.withdraw(node);
+  state.unreserve(run, node);
+  state.backlog--;
+  run.move(node, Status.completed, state.seq, now);
+  run.data?.hashes.set(node, resultHash);
+  run.data?.store(node);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aNode, joins, Loop, submits, type Told } from "../../tests/builders.ts";
+import { aNode, HOUR_MS, joins, Loop, submits, type Told } from "../../tests/builders.ts";
 import { DataPlay, MIB } from "../../tests/data-play.ts";
 import type { NodeSpec } from "../graph/index.ts";
 import type { NodesRecomputed } from "../ledger/index.ts";
@@ -244,6 +244,75 @@ describe("[D-05] nodes run where their data is, and what is used together is mad
       expect(Math.abs(one - other) / (one + other)).toBeLessThanOrEqual(0.1);
       expect(play.most).toBeLessThanOrEqual(12);
     }
+  });
+});
+
+describe("[D-03] what was made from the same is not made again", () => {
+  const cached = (id: string, inputs: string[], requestHash: string, cache = "1") =>
+    aNode(id, { inputs, requestHash, cache });
+  const GRAPH = [
+    cached("a", [], "args of a"),
+    cached("b", ["a"], "args of b"),
+    aNode("c", { inputs: ["b"] }),
+  ];
+
+  function completed(): Loop {
+    const loop = new Loop();
+    loop.turn(1, joins("w", { slots: 4 }), submits("r", GRAPH));
+    loop.turn(2, loop.finished("r", "a", 10, "hash of a"));
+    loop.turn(3, loop.finished("r", "b", 20, "hash of b"));
+    loop.turn(4, loop.finished("r", "c", 5, "hash of c"));
+    expect(loop.run("r").outcome).toBe("completed");
+    return loop;
+  }
+
+  test("a later run takes it in the turn in which it comes, node by node", () => {
+    const loop = completed();
+    const again = loop.turn(5, submits("s", GRAPH));
+    expect(again.texts).toEqual(["RunSubmitted", "TaskReused a", "TaskReused b", "TaskAssigned c#1 w"]);
+    const [, reused] = again.events;
+    expect(reused).toMatchObject({
+      taskId: loop.run("r").taskIdOf(0),
+      resultHash: "hash of a",
+      resultBytes: 10,
+    });
+    loop.turn(6, loop.finished("s", "c"));
+    expect(loop.run("s").outcome).toBe("completed");
+    expectReplayed(loop);
+  });
+
+  test("a run of which all is known ends at once", () => {
+    const loop = completed();
+    const { texts } = loop.turn(5, submits("s", GRAPH.slice(0, 2)));
+    expect(texts.at(-1)).toBe("RunEnded completed");
+  });
+
+  test.for([
+    ["another version", [cached("a", [], "args of a", "2")]],
+    ["other arguments", [cached("a", [], "other args")]],
+    [
+      "another function",
+      [{ ...cached("a", [], "args of a"), task: { ...aNode("a").task, type: "t", cache: "1" } }],
+    ],
+    ["without being asked to", [aNode("a", { requestHash: "args of a" }), cached("x", [], "x")]],
+  ] as const)("not for %s", ([, nodes]) => {
+    const loop = completed();
+    expect(told(loop.turn(5, submits("s", nodes)), "TaskReused")).toEqual([]);
+  });
+
+  test("not for another zone, nor after other inputs, nor of a result that only its worker has", () => {
+    const loop = completed();
+    expect(told(loop.turn(5, submits("z", GRAPH, { zone: "there" })), "TaskReused")).toEqual([]);
+    const changed = [cached("a", [], "new args"), cached("b", ["a"], "args of b")];
+    loop.turn(6, submits("s", changed));
+    loop.turn(7, { ...loop.finished("s", "a", MIB, "another hash"), costMicros: 0, held: true });
+    expect(loop.status("s", "b")).toBe("assigned");
+    expect(told(loop.turn(8, submits("t", [cached("a", [], "new args")])), "TaskReused")).toEqual([]);
+  });
+
+  test("not after a day without use", () => {
+    const loop = completed();
+    expect(told(loop.turn(24 * HOUR_MS, submits("s", GRAPH)), "TaskReused")).toEqual([]);
   });
 });
 

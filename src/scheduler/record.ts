@@ -153,6 +153,7 @@ const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
   TaskCancelled: "cancel/waiting",
   CancelSignalled: "cancel/placed",
   TasksSkipped: "dependencies/failed",
+  TaskReused: "data/reuse",
   TasksWithdrawn: "data/withdraw",
   ChunksFreed: "data/free",
   NodesRecomputed: "data/recompute",

@@ -25,6 +25,7 @@ export interface DataSnapshot {
   readonly breaches: Pairs<number, number>;
   readonly times: Pairs<string, number>;
   readonly followers: Pairs<number, number>;
+  readonly hashes: Pairs<number, string>;
   readonly isReleased: boolean;
   readonly territories: ReturnType<Territories["toSnapshot"]>;
 }
@@ -42,6 +43,13 @@ export class RunData {
   readonly deaths: Map<number, number> = new Map();
   /** For some nodes, how often workers did not have the result that they should have. */
   readonly breaches: Map<number, number> = new Map();
+  /** Of results, while there is one: what is made from them is known by these. */
+  readonly hashes: Map<number, string> = new Map();
+  /** Ready nodes whose result may be known already, by what it is known under; and those that were not looked up yet. */
+  readonly cacheable: Map<number, string> = new Map();
+  readonly unsought: Set<number> = new Set();
+  /** The state of the cache in which the others were not found. */
+  soughtAt = 0;
   /** By a node on a worker, the node that its worker was given ahead and that takes its place. */
   readonly followers: Map<number, number> = new Map();
   /** By type of task how long the last ones took, in microseconds: new ones count for an eighth. */
@@ -68,6 +76,10 @@ export class RunData {
 
   /** Follows the status of a node: who has ended no longer reads its inputs. */
   move(node: number, from: Status, to: Status): void {
+    if (this.cacheable.size > 0) {
+      this.cacheable.delete(node);
+      this.unsought.delete(node);
+    }
     if (isEnded(from) === isEnded(to)) return;
     this.#read(node, isEnded(to) ? -1 : 1);
   }
@@ -94,6 +106,12 @@ export class RunData {
       const holders = this.holders.get(input);
       if (holders && !holders.includes(worker)) this.holders.set(input, [...holders, worker]);
     }
+  }
+
+  /** A node became ready whose result may be known. */
+  offer(node: number, key: string): void {
+    this.cacheable.set(node, key);
+    this.unsought.add(node);
   }
 
   noteTime(type: string, tookMs: number): void {
@@ -154,6 +172,7 @@ export class RunData {
       deaths: byNode(deaths),
       breaches: byNode(breaches),
       followers: byNode(this.followers),
+      hashes: byNode(this.hashes),
       times: [...times].sort(([a], [b]) => compareText(a, b)),
       isReleased,
       territories: this.territories.toSnapshot(),
@@ -167,6 +186,7 @@ export class RunData {
     for (const [node, workers] of saved.holders) this.holders.set(node, workers);
     for (const [node, deaths] of saved.deaths) this.deaths.set(node, deaths);
     for (const [node, breaches] of saved.breaches) this.breaches.set(node, breaches);
+    for (const [node, hash] of saved.hashes) this.hashes.set(node, hash);
     for (const [node, next] of saved.followers) this.followers.set(node, next);
     for (const [type, micros] of saved.times) this.times.set(type, micros);
     this.isReleased = saved.isReleased;

@@ -24,6 +24,8 @@ import {
   type Tier,
 } from "../queue/index.ts";
 import type { Charge } from "./charges.ts";
+import { offerCached } from "./data-events.ts";
+import type { ResultCache } from "./result-cache.ts";
 import type { Run } from "./run.ts";
 import type { DataSnapshot } from "./run-data.ts";
 import type { AlternativeOf, Single } from "./singles.ts";
@@ -61,6 +63,8 @@ export interface Snapshot {
   readonly roomAgainAt?: readonly (readonly [zone: string, at: number])[];
   /** Left out where nobody has a rate. */
   readonly rates?: SubmitRatesSnapshot;
+  /** Left out where nothing is cached. */
+  readonly cache?: ReturnType<ResultCache["toSnapshot"]>;
   readonly totals: readonly (readonly [zone: string, totals: ZoneTotals])[];
 }
 
@@ -148,11 +152,13 @@ interface SpeculatedSnapshot {
 
 export function takeSnapshot(state: State): Snapshot {
   const rates = state.rates.toSnapshot();
+  const cache = state.cache.toSnapshot();
   const specs = new Map<TaskSpec, number>();
   const singles: SingleSnapshot[] = [];
   for (const single of state.singles.all.values()) singles.push(ofSingle(single, specs));
   return {
     ...(rates && { rates }),
+    ...(cache.length > 0 && { cache }),
     seq: state.seq,
     now: state.now,
     config: state.config,
@@ -220,6 +226,7 @@ export function restore(snapshot: Snapshot): State {
   state.fleet.cursor = state.fleet.workers[snapshot.cursor];
   state.shares = FairShare.restore(snapshot.shares);
   state.rates.restore(snapshot.rates);
+  state.cache.restore(snapshot.cache ?? []);
   state.credits = Credits.restore(snapshot.credits);
   for (const [key, cost] of snapshot.costs) state.costs.set(key, CostWindow.restore(cost));
   for (const [key, limit] of snapshot.limits) state.adoptLimit(key, Limit.restore(limit));
@@ -422,7 +429,10 @@ function restoreRun(state: State, saved: RunSnapshot): void {
     return;
   }
   run.findFront();
-  for (let node = 0; node < run.graph.size; node++) reindexTask(state, run, node);
+  for (let node = 0; node < run.graph.size; node++) {
+    reindexTask(state, run, node);
+    if (run.statusOf(node) === Status.ready) offerCached(run, node);
+  }
 }
 
 function reindexTask(state: State, tasks: Tasks, node: number): void {

@@ -18,6 +18,7 @@ import { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { alternativeSingle, submittedSingle } from "./new-single.ts";
+import { ResultCache } from "./result-cache.ts";
 import type { Kept } from "./room.ts";
 import { Run, type Watch } from "./run.ts";
 import { SharedSpecs } from "./shared-specs.ts";
@@ -72,6 +73,8 @@ export class State {
   readonly totals: Map<string, ZoneTotals> = new Map();
   /** Of attempts on workers, those that were recharged or wait for that. */
   readonly charges: Map<TaskKey, Charge> = new Map();
+
+  readonly cache: ResultCache = new ResultCache();
 
   /** Tasks that have neither ended nor been given to a worker. */
   backlog = 0;

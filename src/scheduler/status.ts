@@ -59,7 +59,8 @@ const NEXT: readonly number[] = bits({
   [held]: [cancelled, skipped],
   // Failed: its deadline passed before it began.
   // Waiting: a result that it needs was lost, and is made again.
-  [ready]: [assigned, speculating, cancelled, failed, waiting],
+  // Completed: its result is that of another.
+  [ready]: [assigned, speculating, completed, cancelled, failed, waiting],
   [delayed]: [assigned, speculating, cancelled, failed, waiting],
   // Waiting: it was given out ahead of an input that is not made now.
   [assigned]: [waiting, running, cancelling, settling, completed],

@@ -26,6 +26,7 @@ import {
 } from "../placement/index.ts";
 import { apply } from "./apply.ts";
 import { isNewCharge } from "./charges.ts";
+import { reusable } from "./data-events.ts";
 import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
 import { followersOf, placeFollowers } from "./followers.ts";
 import { zonedKey } from "./group.ts";
@@ -74,6 +75,7 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   });
   turn.recordRefusals();
   turn.expire();
+  turn.reuse();
   turn.freeChunks();
   dispatch(state, now, turn.emit);
   placeFollowers(state, turn.stirred, turn.emit);
@@ -194,6 +196,23 @@ class Turn {
       invariant(single, "a deadline that passes belongs to a task that waits");
       this.emit({ kind: "TaskFailed", run: NO_RUN, node: single.number, code: "expired" });
       at = this.#state.nextDeadline();
+    }
+  }
+
+  /** Takes from the cache what is there, and then what has become ready by that. */
+  reuse(): void {
+    for (const run of this.#state.dataRuns) {
+      for (
+        let found = [...reusable(this.#state, run)];
+        found.length > 0;
+        found = [...reusable(this.#state, run)]
+      ) {
+        for (const { node, found: result } of found) {
+          const { taskId, resultHash, resultBytes } = result;
+          this.emit({ kind: "TaskReused", run: run.number, node, taskId, resultHash, resultBytes });
+        }
+      }
+      this.#endIfDone(run);
     }
   }
 

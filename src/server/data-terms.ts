@@ -54,7 +54,10 @@ export class DataTerms {
 
   #input(input: AboutInput, taker: number, result: string | undefined): AssignedData["inputs"][number] {
     const named = { chunk: input.id, node: input.nodeId };
-    if (input.isStored) return { ...named, value: JSON.parse(result ?? "null") as unknown };
+    if (input.isStored) {
+      if (result === undefined) throw new Error(`the result of ${input.nodeId} is not stored any more`);
+      return { ...named, value: JSON.parse(result) as unknown };
+    }
     const from = input.workers.flatMap((worker) => {
       const at = worker === taker ? undefined : this.#urls.get(worker);
       return at ? [at] : [];

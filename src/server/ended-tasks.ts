@@ -39,7 +39,11 @@ export class EndedTasks {
   }
 
   /** Resolves when the task has ended, the time is over, or nobody wants to know any more. */
-  #wait(id: string, waitMs: number, signal: AbortSignal): { readonly promise: Promise<void>; cancel(): void } {
+  #wait(
+    id: string,
+    waitMs: number,
+    signal: AbortSignal,
+  ): { readonly promise: Promise<void>; cancel(): void } {
     let cancel = () => {};
     const promise = new Promise<void>((resolve) => {
       const done = () => {
