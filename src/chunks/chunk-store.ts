@@ -37,6 +37,8 @@ interface Entry extends ChunkOwner {
   path: string | undefined;
 }
 
+const NO_PROBLEM: Promise<undefined> = Promise.resolve(undefined);
+
 export class ChunkStore {
   readonly #limitBytes: number;
   readonly #highBytes: number;
@@ -202,6 +204,7 @@ export class ChunkStore {
 
   /** Why it could not go down to the high-water mark. */
   #relieve(): Promise<ChunkError | undefined> {
+    if (this.#held <= this.#highBytes) return NO_PROBLEM;
     this.#relief = this.#relief.then(() => this.#spillDown());
     return this.#relief;
   }
