@@ -21,8 +21,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "a task is ready when one of its needs has completed",
     seed: 5,
     file: "scheduler/apply",
-    find: "run.unblock(dependent) &&",
-    replace: "(run.unblock(dependent) || true) &&",
+    find: "if (!run.unblock(dependent))",
+    replace: "if (!run.unblock(dependent) && run.status[dependent] !== Status.waiting)",
   },
   {
     name: "a failed attempt keeps its resources",
@@ -107,8 +107,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "a draining worker gets work",
     seed: 25,
     file: "placement/fleet",
-    find: 'const isOpen = status === "Idle" || status === "Busy";',
-    replace: 'const isOpen = status === "Idle" || status === "Busy" || status === "Draining";',
+    find: 'return status === "Idle" || status === "Busy";',
+    replace: 'return status === "Idle" || status === "Busy" || status === "Draining";',
   },
   {
     name: "an overloaded worker that is relieved is not looked at again",
