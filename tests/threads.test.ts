@@ -1,5 +1,6 @@
 // Real threads: the runtime as it was built, because a thread cannot load TypeScript.
 
+import { availableParallelism } from "node:os";
 import { setEnvironmentData } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
@@ -8,6 +9,8 @@ import {
   type Nursery,
   Runtime,
   type RuntimeOptions,
+  sleep,
+  wait,
 } from "../dist/runtime/index.js";
 import * as work from "./thread-work.mjs";
 
@@ -352,6 +355,35 @@ test("[R-10] [SCHED:7.4.2] threads that have nothing to do sleep", async () => {
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   const { user, system } = process.cpuUsage(before);
   expect((user + system) / 1_000).toBeLessThan(400);
+});
+
+test("[R-08] there are as many processors as cores, and their threads start when there is something for them", async () => {
+  rt = await Runtime.start();
+  const local = await rt.nursery(PLENTY, undefined, function* (nursery) {
+    const handle = nursery.spawn((_fiber, value: number) => value + 1, [1]);
+    yield* sleep(1);
+    return yield* handle.join();
+  });
+  expect([local, rt.processors]).toEqual([2, []]);
+  // A promise that is awaited before there are threads, and a timer.
+  const outcome = await rt.nursery(PLENTY, undefined, function* (nursery) {
+    const waiting = nursery.spawn(function* () {
+      return yield* wait(new Promise<string>((resolve) => setTimeout(() => resolve("from before"), 50)));
+    }, []);
+    const sleeping = nursery.spawn(function* (fiber) {
+      yield* sleep(20);
+      return fiber.id;
+    }, []);
+    yield;
+    const { id } = sleeping;
+    const counting = nursery.spawn(work.countOn, [5_000]);
+    expect(yield* sleeping.join()).toBe(id);
+    return [yield* waiting.join(), typeof (yield* counting.join())];
+  });
+  expect(outcome).toEqual(["from before", "number"]);
+  expect(rt.processors).toHaveLength(availableParallelism());
+  if (availableParallelism() > 1)
+    expect(await outcomeOf((nursery) => nursery.spawn(work.count, [1]))).toMatchObject({ kind: "success" });
 });
 
 test("bad options are refused", async () => {

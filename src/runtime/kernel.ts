@@ -17,7 +17,7 @@ import { Meter } from "./meter.ts";
 import { type Opening, runNursery } from "./nursery.ts";
 import { NurseryCore } from "./nursery-core.ts";
 import type { CapabilityCheck, Observer } from "./observer.ts";
-import { type Fresh, Processor } from "./processor.ts";
+import { Processor } from "./processor.ts";
 import type { Profile } from "./profiles.ts";
 import { Ring } from "./rings.ts";
 import { Slices } from "./slices.ts";
@@ -80,7 +80,9 @@ export class Kernel {
   border: Border | undefined;
   /** Which one of all processors its first one is. */
   firstProcessor = 0;
-  readonly loop: Loop;
+  loop: Loop;
+  /** Asked of each new fiber as long as the runtime has only one thread, in case that others could run it. */
+  shares: ((slot: number) => void) | undefined;
   readonly counters = { spawned: 0, slices: 0, completed: 0, cancelled: 0, exhausted: 0, recharged: 0 };
   /** The processor that acts. */
   processor: Processor;
@@ -92,11 +94,7 @@ export class Kernel {
   /** What is thrown into fibers when they run next. */
   readonly #thrown = new Map<number, unknown>();
 
-  constructor(
-    settings: KernelSettings,
-    loopFor: (kernel: Kernel) => Loop,
-    freshFor: (kernel: Kernel) => Fresh = () => new Ring(),
-  ) {
+  constructor(settings: KernelSettings, loopFor: (kernel: Kernel) => Loop) {
     this.settings = settings;
     this.#drawn = mix32(settings.seed);
     this.accounts = new Accounts(this.table);
@@ -105,10 +103,7 @@ export class Kernel {
     this.#slices = new Slices(this);
     this.exhaustions = new Exhaustions(this);
     this.endings = new Endings(this);
-    this.processors = Array.from(
-      { length: settings.processors },
-      (_, id) => new Processor(id, this.global, freshFor(this)),
-    );
+    this.processors = Array.from({ length: settings.processors }, (_, id) => new Processor(id, this.global));
     this.processor = this.processors[0] as Processor;
     const nobody = { slot: -1, fiber: undefined, below: undefined };
     this.root = new NurseryCore(this.nextNurseryId(), nobody, new Account(settings.budget), NO_HOLDINGS, {});
@@ -279,6 +274,7 @@ export class Kernel {
     const { processor, table } = this;
     table.home[slot] = processor.id;
     table.priority[slot] = priority;
+    if (this.shares !== undefined) this.shares(slot);
     processor.pushNew(slot, priority);
     this.loop.offered(processor);
   }

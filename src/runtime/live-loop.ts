@@ -2,22 +2,21 @@ import type { Kernel } from "./kernel.ts";
 import type { Loop } from "./loop.ts";
 import { Outside } from "./outside.ts";
 import type { Processor } from "./processor.ts";
+import { Turns } from "./turns.ts";
 
 /** For so long fibers run before Node's own loop has its turn. */
 const TURN_MS = 5;
 /** Slices between looks at the clock. */
 const SLICES = 128;
-/** Turns that may follow one another without Node's loop having one in between. */
-const TURNS = 32;
 
 /** Runs fibers on this thread, by its real clock, beside whatever else Node does. */
 export class LiveLoop implements Loop {
   readonly #kernel: Kernel;
   readonly #originMs = performance.now();
   readonly #outside = new Outside();
-  #turns = 0;
-  #scheduled = false;
+  readonly #turns = new Turns(() => this.#turn());
   #turning = false;
+  #isOver = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(kernel: Kernel) {
@@ -33,11 +32,18 @@ export class LiveLoop implements Loop {
   }
 
   woken(): void {
-    if (!this.#turning && !this.#scheduled) this.#schedule();
+    if (!this.#turning) this.#turns.soon();
   }
 
   offered(_processor: Processor | undefined): void {
-    if (!this.#turning && !this.#scheduled) this.#schedule();
+    if (!this.#turning) this.#turns.soon();
+  }
+
+  /** Leaves everything to another loop, which is to go by the same clock, and knows what is awaited here. */
+  handOver(): { readonly startedMs: number; readonly outside: Outside } {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    return { startedMs: performance.timeOrigin + this.#originMs, outside: this.#outside };
   }
 
   outside(
@@ -51,24 +57,15 @@ export class LiveLoop implements Loop {
     clearTimeout(this.#timer);
   }
 
-  #schedule(): void {
-    this.#scheduled = true;
-    if (++this.#turns % TURNS === 0) setImmediate(() => this.#turn());
-    else queueMicrotask(() => this.#turn());
-  }
-
   #turn(): void {
-    this.#scheduled = false;
+    if (this.#isOver) return;
     this.#turning = true;
     clearTimeout(this.#timer);
     const busy = this.#runFor(TURN_MS);
     this.#turning = false;
-    if (busy) {
-      this.#scheduled = true;
-      setImmediate(() => this.#turn());
-    } else {
-      this.#rest();
-    }
+    if (this.#isOver) this.#kernel.loop.offered(undefined);
+    else if (busy) this.#turns.later();
+    else this.#rest();
   }
 
   /** Whether there is more to run. */
@@ -79,7 +76,7 @@ export class LiveLoop implements Loop {
     for (;;) {
       const nowMs = this.nowMs();
       timers.fireUntil(nowMs);
-      if (nowMs >= untilMs) return processor.waiting > 0 || kernel.global.size > 0;
+      if (nowMs >= untilMs || this.#isOver) return processor.waiting > 0 || kernel.global.size > 0;
       for (let slices = 0; slices < SLICES; slices++) {
         const slot = processor.pick();
         if (slot < 0) return false;

@@ -30,17 +30,23 @@ export class Processor {
   readonly id: number;
   /** Ops that it has run, and in a simulation its clock. */
   clock = 0;
-  readonly #fresh: Fresh;
+  #fresh: Fresh = new Ring();
   readonly #woken = new Ring();
   readonly #high = new Ring();
   readonly #low = new Ring();
   readonly #global: Ring;
   #tick = 0;
 
-  constructor(id: number, global: Ring, fresh: Fresh) {
+  constructor(id: number, global: Ring) {
     this.id = id;
-    this.#fresh = fresh;
     this.#global = global;
+  }
+
+  /** Has new fibers wait elsewhere, with those that wait already. */
+  waitIn(fresh: Fresh): void {
+    const before = this.#fresh;
+    this.#fresh = fresh;
+    for (let slot = before.shift(); slot >= 0; slot = before.shift()) fresh.push(slot);
   }
 
   /** What can be stolen. */

@@ -4,7 +4,7 @@ import { Account, type Budget, NOTHING, readBudget, UNLIMITED } from "./budget.t
 import { Mint } from "./capabilities.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { BudgetExhausted, Cancelled, RuntimeError } from "./errors.ts";
-import { type AnyFunction, type Fiber, slotOfFiber, whenOver } from "./fiber.ts";
+import { type AnyFunction, describeFiber, type Fiber, slotOfFiber, whenOver } from "./fiber.ts";
 import { type Capabilities, type Holdings, implicitHoldings, NO_HOLDINGS, readHoldings } from "./holdings.ts";
 import type { Steps } from "./instruction.ts";
 import { Kernel, type KernelSettings } from "./kernel.ts";
@@ -18,6 +18,7 @@ import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { type FiberState, type NurseryState, OUTCOME_KINDS, type OutcomeKind, SUCCEEDED } from "./states.ts";
 import { Crew } from "./threads/crew.ts";
 import { type Counted, MOST_PROCESSORS } from "./threads/memory.ts";
+import { placeOf } from "./threads/portable.ts";
 import { checkRecording, type Recording, sealRecording } from "./threads/recording.ts";
 import { Replay, type Replayed } from "./threads/replay.ts";
 import { type ChromeTrace, Tracer } from "./trace.ts";
@@ -25,8 +26,9 @@ import { type ChromeTrace, Tracer } from "./trace.ts";
 export interface RuntimeOptions {
   readonly profile?: ProfileName;
   /**
-   * How many processors there are. Deterministic, they are simulated, by default as many as there are cores; else each is
-   * a thread, the first this one, by default that alone. Other threads run what was spawned from a `portable` function.
+   * How many processors there are, by default as many as there are cores. Deterministic, they are simulated; else each is a
+   * thread, the first this one. Other threads run what was spawned from a `portable` function, and are started when that
+   * first is, unless their number is given.
    */
   readonly processors?: number;
   /** Of each other thread; more ends it. */
@@ -59,6 +61,8 @@ export type Counters = Readonly<
   >
 >;
 
+type CrewFor = (from?: ConstructorParameters<typeof Crew>[5]) => Crew;
+
 export type Body<T> = (nursery: Nursery, fiber: Fiber) => Steps<T>;
 
 /** A root that runs, for who started it from outside. */
@@ -88,7 +92,7 @@ export class Runtime implements AsyncDisposable {
   readonly #tracer: Tracer | undefined;
   #closing: Promise<void> | undefined;
 
-  readonly #crew: Crew | undefined;
+  #crew: Crew | undefined;
   readonly #replay: Replay | undefined;
   #roots = 0;
 
@@ -111,11 +115,21 @@ export class Runtime implements AsyncDisposable {
     const settings = readSettings(options, tracer?.beside(options.observer ?? {}) ?? options.observer ?? {});
     const order = readOrder(options, settings.seed);
     if (options.replay !== undefined) return Runtime.#startReplay(options, settings.observer, order, tracer);
-    if (!options.deterministic && settings.processors > 1)
-      return Runtime.#startThreads(settings, order, options, tracer);
-    const loopFor = (kernel: Kernel) =>
-      options.deterministic ? new Simulation(kernel, order) : new LiveLoop(kernel);
-    return new Runtime(settings, new Kernel(settings, loopFor), tracer, undefined);
+    if (options.deterministic) {
+      const kernel = new Kernel(settings, (made) => new Simulation(made, order));
+      return new Runtime(settings, kernel, tracer, undefined);
+    }
+    // Each thread has a kernel of its own, with one processor.
+    const own = { ...settings, processors: 1 };
+    const crewFor: CrewFor = (from) =>
+      new Crew(settings.processors, own, order, readHeap(options), options.record ?? false, from);
+    if (settings.processors > 1 && (options.processors !== undefined || options.record))
+      return Runtime.#startThreads(own, crewFor, tracer);
+    const kernel = new Kernel(own, (made) => new LiveLoop(made));
+    const runtime = new Runtime(own, kernel, tracer, undefined);
+    if (settings.processors > 1 && settings.profile.spawns && order.stealing)
+      runtime.#shareLater(settings.processors, crewFor);
+    return runtime;
   }
 
   static #startReplay(
@@ -137,29 +151,35 @@ export class Runtime implements AsyncDisposable {
 
   static async #startThreads(
     settings: KernelSettings,
-    { seed, victims, stealing }: SimulationSettings,
-    options: RuntimeOptions,
+    crewFor: CrewFor,
     tracer: Tracer | undefined,
   ): Promise<Runtime> {
-    const { threadHeapMb } = options;
-    const heapMb =
-      threadHeapMb === undefined ? undefined : readWhole(threadHeapMb, 0, "threadHeapMb", 8, 65_536);
-    // Each thread has a kernel of its own, with one processor.
-    const own = { ...settings, processors: 1 };
-    const crew = new Crew(
-      settings.processors,
-      own,
-      { seed, victims, stealing },
-      heapMb,
-      options.record ?? false,
-    );
+    const crew = crewFor();
     try {
       await crew.start();
     } catch (error) {
       await crew.close();
       throw error;
     }
-    return new Runtime(own, crew.kernel, tracer, crew);
+    return new Runtime(settings, crew.kernel, tracer, crew);
+  }
+
+  /** Starts threads when a fiber is spawned that they could run. */
+  #shareLater(processors: number, crewFor: CrewFor): void {
+    const kernel = this.#kernel;
+    kernel.table.numberAs(0, processors);
+    let last: AnyFunction | undefined;
+    kernel.shares = (slot) => {
+      const { code } = describeFiber(kernel.table.fiber[slot] as Fiber);
+      if (code === last) return;
+      last = code;
+      if (code === undefined || placeOf(code) === undefined || this.#closing) return;
+      kernel.shares = undefined;
+      const crew = crewFor({ kernel, ...(kernel.loop as LiveLoop).handOver() });
+      this.#crew = crew;
+      // Nobody waits for them, and without them everything runs here.
+      crew.start().catch((error: unknown) => process.emitWarning(error as Error));
+    };
   }
 
   /** Runs a body in a nursery, and waits for all that it spawns. */
@@ -425,6 +445,10 @@ function outcomeOf<T>(fiber: Fiber<T>, usedOf: () => Budget): Promise<Outcome<T>
   });
 }
 
+function readHeap({ threadHeapMb }: RuntimeOptions): number | undefined {
+  return threadHeapMb === undefined ? undefined : readWhole(threadHeapMb, 0, "threadHeapMb", 8, 65_536);
+}
+
 function readOrder(options: RuntimeOptions, seed: number): SimulationSettings {
   return {
     seed,
@@ -444,7 +468,7 @@ function readSettings(options: RuntimeOptions, observer: Observer): KernelSettin
     );
   const processors = readWhole(
     options.processors,
-    options.deterministic ? availableParallelism() : 1,
+    Math.min(availableParallelism(), MOST_PROCESSORS),
     "processors",
     1,
     options.deterministic ? 65_535 : MOST_PROCESSORS,

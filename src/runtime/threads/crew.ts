@@ -4,6 +4,7 @@ import { mix32 } from "../../core/index.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Kernel, KernelSettings } from "../kernel.ts";
 import type { Observer } from "../observer.ts";
+import type { Outside } from "../outside.ts";
 import type { ProfileName } from "../profiles.ts";
 import type { KernelView } from "../snapshot.ts";
 import { Directory } from "./directory.ts";
@@ -13,7 +14,7 @@ import { type Counted, Memory, makeMemory, type Published } from "./memory.ts";
 import { clearAfter } from "./panic.ts";
 import { Recorder } from "./recorder.ts";
 import { StallWatch } from "./stall.ts";
-import { makeStation, type StealSettings } from "./station.ts";
+import { equip, makeStation, type Station, type StealSettings } from "./station.ts";
 import { hooksOf, type Told, tell } from "./telling.ts";
 import { clockOf, ThreadLoop } from "./thread-loop.ts";
 
@@ -47,7 +48,7 @@ export class Crew {
   /** Of the main thread, which is a processor too. */
   readonly kernel: Kernel;
   readonly post: MainPost;
-  readonly startedMs: number = performance.timeOrigin + performance.now();
+  readonly startedMs: number;
   readonly #settings: KernelSettings;
   readonly #steal: StealSettings;
   readonly #heapMb: number | undefined;
@@ -65,7 +66,10 @@ export class Crew {
     steal: StealSettings,
     heapMb: number | undefined,
     isRecorded: boolean,
+    /** What has run on one thread so far. */
+    from?: { readonly kernel: Kernel; readonly startedMs: number; readonly outside: Outside },
   ) {
+    this.startedMs = from?.startedMs ?? performance.timeOrigin + performance.now();
     this.memory = new Memory(makeMemory(processors, isRecorded));
     this.post = new MainPost(this.memory);
     this.#inquiries = new Inquiries(this.post, this.memory);
@@ -73,14 +77,19 @@ export class Crew {
     this.#settings = settings;
     this.#steal = steal;
     this.#heapMb = heapMb;
-    this.kernel = this.#makeKernel();
+    if (from === undefined)
+      this.kernel = makeStation(settings, this.#station(), (...made) => new ThreadLoop(...made));
+    else {
+      this.kernel = from.kernel;
+      this.kernel.loop = new ThreadLoop(from.kernel, equip(from.kernel, this.#station()), from.outside);
+    }
     this.#stallWatch = new StallWatch(this.kernel, this.memory, this.#inquiries, this.recorder);
   }
 
   async start(): Promise<void> {
     let next = 1;
     const startSome = async () => {
-      while (next < this.memory.shared.processors) await this.#begin(next++, TRIES);
+      while (next < this.memory.shared.processors && !this.#closing) await this.#begin(next++, TRIES);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, startSome));
   }
@@ -140,26 +149,22 @@ export class Crew {
     });
   }
 
-  #makeKernel(): Kernel {
-    return makeStation(
-      this.#settings,
-      {
-        me: 0,
-        memory: this.memory,
-        directory: new Directory(this.memory),
-        post: this.post,
-        settings: this.#steal,
-        startedMs: this.startedMs,
-        sleepsAsAWhole: false,
-        shutDown: () => undefined,
-        asked: (letter) => this.#hear(letter),
-        idle: () => undefined,
-        stalled: () => this.#stallWatch.look(),
-        recorder: this.recorder,
-        chance: this.recorder,
-      },
-      (made, equipped) => new ThreadLoop(made, equipped),
-    );
+  #station(): Station {
+    return {
+      me: 0,
+      memory: this.memory,
+      directory: new Directory(this.memory),
+      post: this.post,
+      settings: this.#steal,
+      startedMs: this.startedMs,
+      sleepsAsAWhole: false,
+      shutDown: () => undefined,
+      asked: (letter) => this.#hear(letter),
+      idle: () => undefined,
+      stalled: () => this.#stallWatch.look(),
+      recorder: this.recorder,
+      chance: this.recorder,
+    };
   }
 
   #hear({ kind, value }: Letter): void {

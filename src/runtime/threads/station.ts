@@ -62,27 +62,23 @@ export function makeStation(
   station: Station,
   loopFor: (kernel: Kernel, equipped: Equipped) => Loop,
 ): Kernel {
+  return new Kernel(settings, (made) => loopFor(made, equip(made, station)));
+}
+
+/** Gives a kernel what it needs to be that of one of several threads. */
+export function equip(kernel: Kernel, station: Station): Equipped {
   const { memory, me, chance } = station;
   const shown = station.settings.stealing
     ? Math.min(MOST_SHOWN, SHOWN_PER_PROCESSOR * memory.shared.processors)
     : 0;
-  let home: Home;
-  let deque: SplitDeque;
-  return new Kernel(
-    settings,
-    (made) => {
-      const parts: Parts = { home, guests: new Guests(made, station), border: borderOf(made, station) };
-      made.firstProcessor = me;
-      made.table.numberAs(me, memory.shared.processors);
-      return loopFor(made, { ...parts, station, deque, inbox: new Inbox(station, parts) });
-    },
-    (made) => {
-      home = new Home(made, station);
-      made.elsewhere = home;
-      deque = new SplitDeque(memory.dequeOf(me), home, shown, chance);
-      return deque;
-    },
-  );
+  kernel.firstProcessor = me;
+  kernel.table.numberAs(me, memory.shared.processors);
+  const home = new Home(kernel, station);
+  kernel.elsewhere = home;
+  const deque = new SplitDeque(memory.dequeOf(me), home, shown, chance);
+  kernel.processor.waitIn(deque);
+  const parts: Parts = { home, guests: new Guests(kernel, station), border: borderOf(kernel, station) };
+  return { ...parts, station, deque, inbox: new Inbox(station, parts) };
 }
 
 function borderOf(kernel: Kernel, { memory, me, post, chance, recorder }: Station): Exchange | Desk {

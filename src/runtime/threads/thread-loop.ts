@@ -3,6 +3,7 @@ import { type Fiber, outcomeOfFiber } from "../fiber.ts";
 import type { Kernel } from "../kernel.ts";
 import type { External, Loop } from "../loop.ts";
 import { Outside } from "../outside.ts";
+import { Turns } from "../turns.ts";
 import { CANCEL, digestOf, LAUNCH, OUTSIDE, RECHARGE, RUN, STALLED, STOLE, TIMERS } from "./chance.ts";
 import { takeSlips } from "./mail.ts";
 import type { Memory } from "./memory.ts";
@@ -15,8 +16,6 @@ import { VictimChoice } from "./victims.ts";
 /** For so long fibers run, and others are waited for, before Node's own loop has its turn. */
 const TURN_MS = 5;
 const SLICES = 128;
-/** Turns of the main thread that may follow one another without Node's loop having one in between. */
-const TURNS = 32;
 /** Deques that are looked at before going to sleep; some 20 µs. */
 const LOOKS = 4_000;
 /** So many processors look around at a time: more would take the cores from those that have something to do. */
@@ -49,16 +48,16 @@ export class ThreadLoop implements Loop {
   readonly #spins: number;
   /** The bell as it was when the lists were last looked at. */
   #heard = 0;
-  readonly #outside = new Outside();
+  readonly #outside: Outside;
   #awaited = 0;
-  #turns = 0;
-  #scheduled = false;
+  readonly #turns = new Turns(() => this.#turn());
   #turning = false;
   #isWaiting = false;
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(kernel: Kernel, parts: Equipped) {
+  constructor(kernel: Kernel, parts: Equipped, outside: Outside = new Outside()) {
+    this.#outside = outside;
     const { station } = parts;
     const { memory, me, settings } = station;
     this.#kernel = kernel;
@@ -82,7 +81,7 @@ export class ThreadLoop implements Loop {
   }
 
   woken(): void {
-    if (!this.#turning && !this.#scheduled && !this.#closed) this.#schedule();
+    if (!this.#turning && !this.#closed) this.#turns.soon();
   }
 
   offered(): void {
@@ -119,14 +118,7 @@ export class ThreadLoop implements Loop {
     clearTimeout(this.#timer);
   }
 
-  #schedule(): void {
-    this.#scheduled = true;
-    if (++this.#turns % TURNS === 0) setImmediate(() => this.#turn());
-    else queueMicrotask(() => this.#turn());
-  }
-
   #turn(): void {
-    this.#scheduled = false;
     if (this.#closed) return;
     this.#turning = true;
     clearTimeout(this.#timer);
@@ -136,10 +128,7 @@ export class ThreadLoop implements Loop {
     while (rest === AGAIN) rest = this.#runUntil(untilMs) ? LATER : this.#rest(untilMs);
     this.#turning = false;
     if (this.#memory.isShutDown) this.#station.shutDown();
-    else if (rest === LATER) {
-      this.#scheduled = true;
-      setImmediate(() => this.#turn());
-    }
+    else if (rest === LATER) this.#turns.later();
   }
 
   /** Whether the time was over before there was nothing more to run. */
