@@ -1,5 +1,17 @@
-/** Orrery as a library: a scheduler, its store and workers in one process. */
+/** Orrery as a library: graphs of functions, and a scheduler, its store and workers in one process. */
 export {
+  type Computation,
+  type ComputeOptions,
+  type GraphNode,
+  graph,
+  NodeFailed,
+  type NodeOptions,
+  type TaskGraph,
+} from "./client/index.ts";
+export {
+  type LocalOptions,
+  type LocalOrrery,
+  local,
   type OpenOptions,
   type Orrery,
   open,

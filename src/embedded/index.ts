@@ -1,3 +1,4 @@
+export { type LocalOptions, type LocalOrrery, local } from "./local.ts";
 export { localCaller, startLocalWorker } from "./local-worker.ts";
 export {
   type OpenOptions,

@@ -1,6 +1,12 @@
 import { availableParallelism, hostname, totalmem } from "node:os";
 import type { Caller, WorkerGateway } from "../server/index.ts";
-import { BUILT_IN_HANDLERS, type Handlers, Worker, type WorkerEvent } from "../worker/index.ts";
+import {
+  BUILT_IN_HANDLERS,
+  type DataOptions,
+  type Handlers,
+  Worker,
+  type WorkerEvent,
+} from "../worker/index.ts";
 import { InProcessTransport } from "./in-process-transport.ts";
 
 export interface LocalWorkerOptions {
@@ -8,12 +14,14 @@ export interface LocalWorkerOptions {
   readonly executors: readonly string[];
   readonly zone: string;
   readonly slots?: number;
+  /** Without it, nobody can fetch results that are held here. */
+  readonly data?: DataOptions;
   readonly observe?: (event: WorkerEvent) => void;
 }
 
 /** A worker in the same process as its scheduler. Closing it lets what runs end first. */
 export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOptions): AsyncDisposable {
-  const { handlers, executors, zone, observe } = options;
+  const { handlers, executors, zone, data, observe } = options;
   const cores = availableParallelism();
   const worker = new Worker({
     transport: new InProcessTransport(gateway, localCaller(zone)),
@@ -26,6 +34,7 @@ export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOpt
       memory_bytes: totalmem(),
       slots: options.slots ?? cores,
     },
+    ...(data && { data }),
     ...(observe && { observe }),
   });
   const ended = worker.run().catch((error: Error) => observe?.({ type: "warning", message: error.message }));

@@ -8,7 +8,7 @@ export { PollTransport } from "./poll-transport.ts";
 export { onMain, onThread, type ProcessorRule, reading } from "./processors/marks.ts";
 export type { ServerAddress } from "./server-address.ts";
 export type { FiberTaskContext, TaskContext } from "./task-context.ts";
-export { loadTasksFile, TasksFileError } from "./tasks-file.ts";
+export { loadTasksFile, TasksFileError, tasksIn } from "./tasks-file.ts";
 export {
   type AttemptName,
   type Connection,

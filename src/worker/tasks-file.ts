@@ -40,6 +40,16 @@ export async function loadTasksFile(path: string): Promise<Handlers> {
   return Object.fromEntries(handlers);
 }
 
+/** The same of what is imported already. No thread can load it. */
+export function tasksIn(exported: Exports): Handlers {
+  const handlers = handlersIn(exported, "what was imported").map(
+    ([name, { origin: _, ...handler }]) => [name, handler] as const,
+  );
+  if (handlers.length === 0)
+    throw new TasksFileError("empty", nothingIn("what was imported", Object.keys(exported)));
+  return Object.fromEntries(handlers);
+}
+
 type Exports = Readonly<Record<string, unknown>>;
 
 async function importFile(path: string): Promise<Exports> {

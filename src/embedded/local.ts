@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type Computation,
+  type ComputeOptions,
+  OrreryClient,
+  type ResultOf,
+  type TaskGraph,
+  type Wanted,
+} from "../client/index.ts";
+import { makeLog, type RunningServer, startServer } from "../server/index.ts";
+import { BUILT_IN_HANDLERS, tasksIn } from "../worker/index.ts";
+import { startLocalWorker } from "./local-worker.ts";
+import { WorkerProcesses } from "./worker-processes.ts";
+
+export interface LocalOptions {
+  /** A tasks file, by its path or URL; or what one exports, which then runs in this process. */
+  readonly tasks: string | URL | Readonly<Record<string, unknown>>;
+  /** How many worker processes, each of which computes one thing at a time; by default one for each core, but not more than 8. */
+  readonly workers?: number;
+  /** How many functions each has begun at a time, of which all but one wait for something; 4 by default. */
+  readonly slots?: number;
+  /** What the results on a worker may take of the memory, in bytes, before they go to disk; 1 GiB by default. */
+  readonly memory?: number;
+}
+
+export interface LocalOrrery extends AsyncDisposable {
+  /** The results of nodes of a graph. Throws `NodeFailed` where one of them fails. */
+  compute<const Nodes extends Wanted>(
+    graph: TaskGraph,
+    wanted: Nodes,
+    options?: ComputeOptions,
+  ): Promise<ResultOf<Nodes>>;
+  /** The same, without waiting. */
+  start<const Nodes extends Wanted>(
+    graph: TaskGraph,
+    wanted: Nodes,
+    options?: ComputeOptions,
+  ): Promise<Computation<Nodes>>;
+  /** For everything else that a service does. */
+  readonly client: OrreryClient;
+  /** What still runs is told to stop. The same as disposing of it. */
+  close(): Promise<void>;
+}
+
+const MOST_WORKERS = 8;
+/** As those of `orrery worker`. */
+const EXECUTORS: readonly string[] = ["default", "local"];
+/** Who computes for long says nothing meanwhile, and who dies is noticed without that. */
+const LEASE_MS = 600_000;
+
+/**
+ * Computes graphs on this machine, without a service: the scheduler is in this process and remembers nothing, workers are
+ * processes of their own, or in this one.
+ */
+export async function local(options: LocalOptions): Promise<LocalOrrery> {
+  check(options);
+  const warn = (message: string): void => process.emitWarning(message, "OrreryWarning");
+  const key = `sk-${randomBytes(32).toString("base64url")}`;
+  const server = await startLocally(key, warn);
+  const workers = await startWorkers(options, server, key, warn).catch(async (error: unknown) => {
+    await server[Symbol.asyncDispose]();
+    throw error;
+  });
+  const client = new OrreryClient({ url: server.url, key });
+  const close = async (): Promise<void> => {
+    await workers[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  };
+  return {
+    client,
+    async compute(graph, wanted, options) {
+      refuseUnknown(graph, wanted, workers.tasks);
+      return await client.compute(graph, wanted, options);
+    },
+    async start(graph, wanted, options) {
+      refuseUnknown(graph, wanted, workers.tasks);
+      return await client.start(graph, wanted, options);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+interface Workers extends AsyncDisposable {
+  readonly tasks: readonly string[];
+}
+
+function startLocally(apiKey: string, warn: (message: string) => void): Promise<RunningServer> {
+  return startServer({
+    host: "127.0.0.1",
+    port: 0,
+    strictPort: true,
+    store: "memory",
+    // Nothing is written: neither a store nor a key.
+    dataDir: "",
+    apiKey,
+    version: "local",
+    settings: { config: { fairShare: null }, leaseMs: LEASE_MS },
+    log: makeLog({ level: "warn", isHuman: true, write: (line) => warn(line.trimEnd()) }),
+    onFailed: (error) => warn(`the scheduler has stopped: ${error.message}`),
+  });
+}
+
+async function startWorkers(
+  { tasks, workers, slots = 4, memory }: LocalOptions,
+  server: RunningServer,
+  key: string,
+  warn: (message: string) => void,
+): Promise<Workers> {
+  if (typeof tasks === "object" && !(tasks instanceof URL)) return startHere(tasks, slots, memory, server);
+  const file = tasks instanceof URL || tasks.startsWith("file:") ? fileURLToPath(tasks) : resolve(tasks);
+  const count = workers ?? Math.min(availableParallelism(), MOST_WORKERS);
+  const processes = new WorkerProcesses(warn);
+  const starts = Array.from({ length: count }, (_, at) =>
+    processes.start({
+      id: `local-${at + 1}`,
+      url: server.url,
+      key,
+      tasks: file,
+      slots,
+      memoryBytes: memory,
+    }),
+  );
+  try {
+    await Promise.all(starts);
+  } catch (error) {
+    await processes[Symbol.asyncDispose]();
+    throw error;
+  }
+  return processes;
+}
+
+function startHere(
+  exported: Readonly<Record<string, unknown>>,
+  slots: number,
+  memory: number | undefined,
+  { service }: RunningServer,
+): Workers {
+  const handlers = tasksIn(exported);
+  if (!service) throw new Error("the scheduler has not begun");
+  const worker = startLocalWorker(service.gateway, {
+    handlers,
+    executors: EXECUTORS,
+    zone: "default",
+    slots,
+    data: { ...(memory !== undefined && { memoryBytes: memory }) },
+  });
+  return {
+    tasks: [...Object.keys(BUILT_IN_HANDLERS), ...Object.keys(handlers)],
+    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
+  };
+}
+
+/** On a service a worker may come that can run it; here none will. */
+function refuseUnknown(graph: TaskGraph, wanted: Wanted, known: readonly string[]): void {
+  const { nodes } = graph.toGraphFile(wanted) as { readonly nodes: Readonly<Record<string, LocalNode>> };
+  const names = new Set(known);
+  for (const [id, { task, executor = "default", capabilities = [] }] of Object.entries(nodes)) {
+    if (!names.has(task)) {
+      const own = known.filter((name) => !Object.hasOwn(BUILT_IN_HANDLERS, name)).join(", ");
+      throw new TypeError(`${id}: the tasks file exports no ${JSON.stringify(task)}; it has ${own}`);
+    }
+    if (!EXECUTORS.includes(executor) || capabilities.length > 0)
+      throw new TypeError(
+        `${id}: workers of local have no other executors and no capabilities; leave them out`,
+      );
+  }
+}
+
+interface LocalNode {
+  readonly task: string;
+  readonly executor?: string;
+  readonly capabilities?: readonly string[];
+}
+
+function check({ tasks, workers, slots, memory }: LocalOptions): void {
+  if (typeof tasks !== "string" && (typeof tasks !== "object" || tasks === null))
+    throw new TypeError(
+      'tasks must be the path or URL of a tasks file, such as "./tasks.js", or what it exports',
+    );
+  for (const [name, value] of Object.entries({ workers, slots, memory })) {
+    if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) continue;
+    throw new TypeError(`${name} must be a whole number from 1 on; got ${String(value)}`);
+  }
+}
