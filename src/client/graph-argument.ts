@@ -3,8 +3,7 @@ import { GraphNode } from "./graph-node.ts";
 /** What may stand where a function takes a `T`: that, a node whose result it is, or nodes anywhere inside of it. */
 export type Argument<T> = GraphNode<T> | Within<T>;
 
-// biome-ignore lint/suspicious/noExplicitAny: a function of whatever arguments is no container of nodes
-type Opaque = ((...args: any) => unknown) | ArrayBufferView | ArrayBuffer | Date | RegExp | Error;
+type Opaque = TaskFunction | ArrayBufferView | ArrayBuffer | Date | RegExp | Error;
 
 type Within<T> = unknown extends T
   ? unknown
@@ -14,10 +13,13 @@ type Within<T> = unknown extends T
       ? { readonly [Key in keyof T]: Argument<T[Key]> }
       : T;
 
-/** What may be given to a function of these parameters. */
-export type Arguments<Parameters extends readonly unknown[]> = {
-  readonly [At in keyof Parameters]: Argument<Parameters[At]>;
-};
+// biome-ignore lint/suspicious/noExplicitAny: whatever takes arguments and gives a result
+export type TaskFunction = (...args: any) => unknown;
+
+/** What may be given to a function. Not by `Parameters`, which knows no functions of a list that is read-only. */
+export type ArgumentsOf<Run> = Run extends (...args: infer Given extends readonly unknown[]) => unknown
+  ? { readonly [At in keyof Given]: Argument<Given[At]> }
+  : never;
 
 /** As the server reads them. */
 const MAX_DEPTH = 90;

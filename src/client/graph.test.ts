@@ -72,6 +72,10 @@ test("types follow from the functions", () => {
   expectTypeOf<GraphNode<"x">>().toExtend<GraphNode<string>>();
   const either = (_: string | number): boolean => true;
   g.task(either, g.task(load.name) as GraphNode<string>);
+  const all = (...texts: readonly string[]): string => texts.join();
+  g.task(all, "a", g.task(load.name) as GraphNode<string>);
+  // @ts-expect-error a list of numbers is no text
+  g.task(all, "a", b);
   // @ts-expect-error a list of numbers is no text
   g.task(load, b);
   // @ts-expect-error neither is one that is given as it is

@@ -1,10 +1,7 @@
 import type { RunBody } from "../protocol/api-schemas.ts";
-import { type Arguments, ArgumentWriter } from "./graph-argument.ts";
+import { type ArgumentsOf, ArgumentWriter, type TaskFunction } from "./graph-argument.ts";
 import { GraphNode, listOf, type Wanted } from "./graph-node.ts";
 import { piecesOf } from "./graph-value.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: whatever takes arguments and gives a result
-export type TaskFunction = (...args: any) => unknown;
 
 /** How a node runs; the words and units are those of a graph file. */
 export interface NodeOptions {
@@ -29,6 +26,8 @@ export interface NodeOptions {
   readonly tokens?: number;
   readonly speculate?: boolean;
   readonly budget?: Readonly<Record<string, number | string>>;
+  /** Its result, if it is small, is used again by later runs for the same arguments and inputs; a text names the version of its function. */
+  readonly cache?: boolean | string;
 }
 
 const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
@@ -49,19 +48,17 @@ const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
   tokens: true,
   speculate: true,
   budget: true,
+  cache: true,
 };
 
 /** Adds nodes to a graph, all with the same options. */
 export interface NodeMaker {
   /** A function that a tasks file exports under its own name. */
-  task<Run extends TaskFunction>(
-    run: Run,
-    ...args: Arguments<Parameters<Run>>
-  ): GraphNode<Awaited<ReturnType<Run>>>;
+  task<Run extends TaskFunction>(run: Run, ...args: ArgumentsOf<Run>): GraphNode<Awaited<ReturnType<Run>>>;
   /** What a tasks file exports under this name; with `task<typeof parse>("parse", …)` as typed as by function. */
   task<Run extends TaskFunction = (...args: unknown[]) => unknown>(
     name: string,
-    ...args: Arguments<Parameters<Run>>
+    ...args: ArgumentsOf<Run>
   ): GraphNode<Awaited<ReturnType<Run>>>;
 }
 

@@ -7,13 +7,16 @@ export async function load(url) {
 
 /** @param {string} text */
 export function count(text) {
+  /** @type {Map<string, number>} */
   const counts = new Map();
-  for (const [word] of text.toLowerCase().matchAll(/\p{L}{4,}/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const [word] of text.toLowerCase().matchAll(/\p{L}{4,}/gu))
+    counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;
 }
 
 /** @param {...Map<string, number>} parts */
 export function merge(...parts) {
+  /** @type {Map<string, number>} */
   const all = new Map();
   for (const part of parts) for (const [word, n] of part) all.set(word, (all.get(word) ?? 0) + n);
   return all;

@@ -1,0 +1,27 @@
+// The examples of graphs with data, each as a reader starts it.
+
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const EXAMPLES = new URL("../examples/data/", import.meta.url);
+
+const SAYS: Readonly<Record<string, RegExp>> = {
+  etl: /^\{"tea":14,"coffee":60\}: 0 of 9 nodes used again\n\{"tea":109,"coffee":30\}: 6 of 9 nodes used again\n$/,
+  "parameter-sweep": /\nbest: 0\.01 with an error of 0\.0591\n$/,
+  thumbnails: /^4 images in .+, 15515 bytes the first\n$/,
+  "word-count": /^(?:\d+\t\p{L}+\n){5}\d+ files in \d+ nodes\n$/u,
+};
+
+test("there is a test for each", () => {
+  expect(readdirSync(EXAMPLES).sort()).toEqual(Object.keys(SAYS));
+});
+
+test.each(Object.entries(SAYS))("%s", async (name, says) => {
+  const main = fileURLToPath(new URL(`${name}/main.mjs`, EXAMPLES));
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [main]);
+  expect(stdout).toMatch(says);
+  expect(stderr).toBe("");
+});
