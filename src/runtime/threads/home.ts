@@ -27,6 +27,7 @@ import {
   OPEN,
   PAYLOAD,
   PAYLOAD_END,
+  POSTED,
   RANK,
   RECHARGE,
   readBudgetInto,
@@ -151,7 +152,8 @@ export class Home implements Shop, Elsewhere {
     if (this.#memory.words[this.#memory.recordAt(record) + SERIAL] !== serial) return;
     const slot = (this.#slotOf[this.#free.own(record)] as number) - 1;
     if (slot < 0) {
-      this.#free.give(record);
+      // For a thread that was here before and is gone.
+      if (this.#memory.words[this.#memory.recordAt(record) + STATE] === POSTED) this.#free.give(record);
       return;
     }
     const rank = this.#memory.words[this.#memory.recordAt(record) + RANK] as number;

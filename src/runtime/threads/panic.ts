@@ -35,14 +35,21 @@ export function clearAfter(memory: Memory, dead: number, words: string): void {
   for (let record = 0; record < processors * records; record++) {
     const at = memory.recordAt(record);
     const state = Atomics.load(memory.words, at + STATE);
-    if (state === FREE || state === ENDED || state === POSTED) continue;
+    if (state === FREE || state === ENDED) continue;
     const thief = Atomics.load(memory.words, at + THIEF) - 1;
-    if (memory.homeOf(record) === dead) cancel(memory, record, thief);
+    if (memory.homeOf(record) === dead) letGo(memory, record, state, thief);
+    else if (state === POSTED) continue;
     else if (thief === dead && state !== OPEN) fail(memory, record, words);
   }
 }
 
-function cancel(memory: Memory, record: number, thief: number): void {
+/** Of a fiber whose home is gone. A result that was on its way there is not waited for. */
+function letGo(memory: Memory, record: number, state: number, thief: number): void {
+  if (state === POSTED) {
+    Atomics.store(memory.words, memory.recordAt(record) + STATE, ENDED);
+    report(memory, record);
+    return;
+  }
   const before = Atomics.or(memory.words, memory.recordAt(record) + COMMANDS, CANCEL);
   if (thief >= 0 && before === 0) command(memory, thief, record);
 }
