@@ -276,6 +276,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     resultHash: anyText,
     resultBytes: anyBytes,
   }),
+  ExpansionEnded: fc.record({ ...kind("ExpansionEnded"), ...ofNode, child: anyIndex }),
   TaskRetried: fc.record({ ...kind("TaskRetried"), ...ofNode, dueAt: anyTime }),
   TaskFailed: fc.record({
     ...kind("TaskFailed"),

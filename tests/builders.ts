@@ -41,9 +41,10 @@ export type NodeOptions = Partial<TaskSpec> &
   Partial<Pick<NodeSpec, "needs" | "inputs" | "keep" | "requestHash" | "done">>;
 
 export function aNode(id: string, options: NodeOptions = {}): NodeSpec {
-  const { inputs = [], keep = false, requestHash = "", done = false, ...rest } = options;
-  const { needs = inputs, ...task } = rest;
-  return { id, needs, inputs, keep, requestHash, done, task: { ...A_TASK, ...task } };
+  const { inputs, keep, requestHash = "", done = false, ...rest } = options;
+  const { needs = inputs ?? [], ...task } = rest;
+  const data = { ...(inputs && { inputs }), ...(keep && { keep }) };
+  return { id, needs, ...data, requestHash, done, task: { ...A_TASK, ...task } };
 }
 
 const A_TASK: TaskSpec = {

@@ -28,6 +28,8 @@ export interface NodeOptions {
   readonly budget?: Readonly<Record<string, number | string>>;
   /** Its result, if it is small, is used again by later runs for the same arguments and inputs; a text names the version of its function. */
   readonly cache?: boolean | string;
+  /** It may add nodes to its run by returning `expand(…)`: true, or how many at most. */
+  readonly dynamic?: boolean | number;
 }
 
 const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
@@ -49,6 +51,7 @@ const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
   speculate: true,
   budget: true,
   cache: true,
+  dynamic: true,
 };
 
 /** Adds nodes to a graph, all with the same options. */
@@ -105,6 +108,15 @@ export class TaskGraph implements NodeMaker {
       nodes[id] = kept.has(id) ? { ...body, keep: true } : body;
     }
     return { defaults: { executor: "default", resources: { cpu: 0 } }, nodes };
+  }
+
+  /**
+   * For a task to return instead of a result, where it was submitted as dynamic: these nodes are added to its run, and the
+   * result of one of them is the task's.
+   */
+  expand<Result>(node: GraphNode<Result>): Result {
+    const expansion = { graph: this.toGraphFile(node), result: this.#idOf(node) };
+    return { [Symbol.for("orrery.expansion")]: expansion } as Result;
   }
 
   /** A shortest way from a node to one of the wanted, each needing the one before. */

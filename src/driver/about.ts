@@ -2,7 +2,7 @@ import { speculationTag, taskSpecOf } from "../graph/index.ts";
 import type { ChunksFreed, LedgerEvent, TaskAssigned, TasksWithdrawn } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import { Result, type Run, type State } from "../scheduler/index.ts";
-import type { About, AboutChunk, AboutInput } from "./attachment.ts";
+import type { About, AboutChunk, TaskInputs } from "./attachment.ts";
 
 /** Whom an event is about, in the state before it. */
 export function aboutOf(state: State, event: LedgerEvent): About | undefined {
@@ -11,8 +11,9 @@ export function aboutOf(state: State, event: LedgerEvent): About | undefined {
     return { zone, agent, runId: undefined, task: { id, node: undefined, spec: taskSpecOf(event.spec) } };
   }
   if (event.kind === "RunSubmitted") {
-    const { zone, agent, runId } = event;
-    return { zone, agent, runId, task: undefined };
+    const { zone, agent, runId, parent } = event;
+    const expanded = parent && state.run(parent.run).taskIdOf(parent.node);
+    return { zone, agent, runId, task: undefined, ...(expanded && { expanded }) };
   }
   if (!("run" in event)) return undefined;
   if (event.kind === "ChunksFreed") return aboutFreed(state, event);
@@ -40,11 +41,11 @@ function withInputs(state: State, { run, node }: TaskAssigned, about: About | un
 }
 
 /** What a node gets; undefined where nodes of its run hand nothing to each other. */
-export function inputsOf(state: State, number: number, node: number): readonly AboutInput[] | undefined {
+export function inputsOf(state: State, number: number, node: number): TaskInputs | undefined {
   const run = state.runs.get(number);
   const { data, graph } = run ?? {};
   if (!run || !data || !graph) return undefined;
-  return Array.from(graph.inputsOf(node), (input) => ({
+  const chunks = Array.from(graph.inputsOf(node), (input) => ({
     ...chunkOf(run, input),
     node: input,
     nodeId: graph.idOf(input),
@@ -52,11 +53,12 @@ export function inputsOf(state: State, number: number, node: number): readonly A
     isStored: data.result[input] === Result.stored,
     bytes: run.resultBytes[input] as number,
   }));
+  return { rootId: run.rootId, chunks };
 }
 
 function chunkOf(run: Run, node: number): AboutChunk {
   return {
-    id: `${run.taskIdOf(node)}:${run.attemptOf(node)}`,
+    id: run.chunkIdOf(node),
     workers: run.data?.holders.get(node) ?? [],
   };
 }

@@ -32,6 +32,8 @@ export interface About {
   readonly runId: string | undefined;
   /** Undefined where an event is about a whole run. */
   readonly task: AboutTask | undefined;
+  /** The task whose attempt ended by submitting the run. */
+  readonly expanded?: string | undefined;
   /** Attempts that their workers are to forget. */
   readonly withdrawn?: readonly { readonly id: string; readonly attempt: number }[];
   /** Results on workers that are freed, and who has them by number. */
@@ -42,6 +44,13 @@ export interface About {
 export interface AboutChunk {
   readonly id: string;
   readonly workers: readonly number[];
+}
+
+/** What a task gets from others of its run. */
+export interface TaskInputs {
+  /** The run that it belongs to, or the one that this was submitted for. */
+  readonly rootId: string;
+  readonly chunks: readonly AboutInput[];
 }
 
 /** A result that a task gets. */
@@ -60,7 +69,7 @@ export interface AboutTask {
   readonly node: string | undefined;
   readonly spec: TaskSpec;
   /** Where it is given to a worker, of a run whose nodes hand data to each other: what it gets. */
-  readonly inputs?: readonly AboutInput[];
+  readonly inputs?: TaskInputs;
   /** Where it is one of several ways to do what another task asks for. */
   readonly alternative?: AboutAlternative | undefined;
 }

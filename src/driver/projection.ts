@@ -2,6 +2,7 @@ import { alternativeIdOf } from "../core/index.ts";
 import { speculationTag } from "../graph/index.ts";
 import type {
   AttemptFinished,
+  ExpansionEnded,
   LedgerEvent,
   RunSubmitted,
   TaskReused,
@@ -110,6 +111,9 @@ export class Projection implements Recorder {
         break;
       case "TaskReused":
         this.#reuse(state, event, now, seq);
+        break;
+      case "ExpansionEnded":
+        this.#takeTail(state, event, now, seq);
         break;
       case "NodesRecomputed":
       case "TasksWithdrawn":
@@ -369,22 +373,33 @@ export class Projection implements Recorder {
     else this.#chosen.push({ id, progress, of });
   }
 
-  /** The result of the other task is copied; one that ended in the same turn is not stored yet, and its result is at hand. */
-  #reuse(state: State, event: TaskReused, endedAt: number, seq: number): void {
+  #reuse(state: State, event: TaskReused, now: number, seq: number): void {
     const { run, node, taskId: of, resultHash } = event;
-    const id = state.tasks(run).taskIdOf(node);
-    const made = this.#submitted.get(of)?.progress ?? this.#progressed.get(of)?.progress;
+    const times = { startedAt: now, endedAt: now };
+    this.#copy(state, run, node, { ...QUEUED, status: "completed", ...times, resultHash, seq }, of);
+  }
+
+  #takeTail(state: State, { run, node, child: number }: ExpansionEnded, endedAt: number, seq: number): void {
+    const child = state.run(number);
+    const tail = child.parent?.tail ?? -1;
     const progress: TaskProgress = {
       ...QUEUED,
       status: "completed",
-      startedAt: endedAt,
+      attempt: state.tasks(run).attemptOf(node),
+      startedAt: child.parent?.startedAt ?? endedAt,
       endedAt,
-      result: made?.result,
-      resultHash,
+      resultHash: child.data?.hashes.get(tail) ?? "",
       seq,
     };
-    if (made) this.#move(state, run, node, progress);
-    else this.#chosen.push({ id, progress, of });
+    this.#copy(state, run, node, progress, child.taskIdOf(tail));
+  }
+
+  /** The result of another task is copied; one that ended in the same turn is not stored yet, and its result is at hand. */
+  #copy(state: State, run: number, node: number, progress: TaskProgress, of: string): void {
+    const made = this.#submitted.get(of)?.progress ?? this.#progressed.get(of)?.progress;
+    const copied = { ...progress, result: made?.result };
+    if (made) this.#move(state, run, node, copied);
+    else this.#chosen.push({ id: state.tasks(run).taskIdOf(node), progress: copied, of });
   }
 
   #endRun(id: string, outcome: RunRow["outcome"], endedAt: number): void {

@@ -35,6 +35,8 @@ export function errorOfTask({ code }: TaskFailed): TaskError | undefined {
         errorCode: code,
         errorMessage: "three workers were lost while they ran it: it is the likely cause",
       };
+    case "expansion":
+      return { errorCode: code, errorMessage: "the run that it expanded into did not complete" };
     case "corrupt":
       return {
         errorCode: code,

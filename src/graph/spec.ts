@@ -37,13 +37,15 @@ export interface TaskSpec {
   readonly budget: TaskBudget;
   /** The version under which its result may be used again for the same arguments and inputs; undefined: never. */
   readonly cache?: string | undefined;
+  /** How many nodes it may add to its run by an attempt of it; undefined: none. */
+  readonly mayAdd?: number | undefined;
 }
 
 export interface NodeSpec {
   readonly id: string;
   /** Ids of the nodes that must have completed before this one starts. */
   readonly needs: readonly string[];
-  /** Of these, those whose results it gets, in the order in which it gets them; left out: none. */
+  /** Of these, those whose results it gets, in the order in which it gets them; left out: it is not called with any. */
   readonly inputs?: readonly string[];
   /** Its result is kept until the run is released. */
   readonly keep?: boolean;

@@ -42,6 +42,7 @@ export type WireSpec = readonly [
   speculate?: 0 | 1,
   budget?: TaskBudget,
   cache?: string,
+  mayAdd?: number,
 ];
 
 /** Takes a graph without problems (see `findGraphProblems`). */
@@ -49,7 +50,7 @@ export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
   const indexOf = new Map<string, number>();
   for (let index = 0; index < nodes.length; index++) indexOf.set((nodes[index] as NodeSpec).id, index);
   const specs = new SpecTable();
-  const hasData = nodes.some(({ inputs = [], keep, task }) => keep || inputs.length > 0 || task.cache);
+  const hasData = nodes.some(({ inputs, keep, task }) => inputs || keep || task.cache || task.mayAdd);
   return {
     ids: nodes.map((node) => node.id),
     spec: nodes.map((node) => specs.indexOf(node.task)),
@@ -133,7 +134,9 @@ export function wireSpec(task: TaskSpec): WireSpec {
   ] as const;
   // What is as usual at the end is left out, as in ledgers from before there was anything else.
   const { limits, amounts, risk, budget, cache } = task;
-  if (cache) return [...wire, limits, amounts, risk, task.speculate ? 1 : 0, budget, cache];
+  const speculate = task.speculate ? 1 : 0;
+  if (task.mayAdd) return [...wire, limits, amounts, risk, speculate, budget, cache ?? "", task.mayAdd];
+  if (cache) return [...wire, limits, amounts, risk, speculate, budget, cache];
   if (budget.length > 0) return [...wire, limits, amounts, risk, task.speculate ? 1 : 0, budget];
   if (task.speculate) return [...wire, limits, amounts, risk, 1];
   if (risk !== "medium") return [...wire, limits, amounts, risk];
@@ -166,7 +169,7 @@ function readSpec(wire: WireSpec): TaskSpec {
     ...rest
   ] = wire;
   const [backoffMs, timeoutMs, held, limits = [], amounts = [], risk = "medium", ...last] = rest;
-  const [speculate = 0, budget = [], cache] = last;
+  const [speculate = 0, budget = [], cache, mayAdd] = last;
   return {
     type,
     executor,
@@ -185,5 +188,6 @@ function readSpec(wire: WireSpec): TaskSpec {
     speculate: speculate === 1,
     budget,
     ...(cache && { cache }),
+    ...(mayAdd && { mayAdd }),
   };
 }

@@ -63,6 +63,7 @@ test("decisions are what the step decides; everything else came from outside", (
     "TaskSpeculated",
     "VoteTaken",
     "TaskReused",
+    "ExpansionEnded",
     "TaskRetried",
     "TaskFailed",
     "TaskCancelled",

@@ -17,7 +17,7 @@ import type {
  */
 const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kind>, "kind">[] } = {
   SchedulerConfigured: ["config"],
-  RunSubmitted: ["runId", "name", "agent", "zone", "onFailure", "graph"],
+  RunSubmitted: ["runId", "name", "agent", "zone", "onFailure", "graph", "parent"],
   TaskSubmitted: [
     "id",
     "agent",
@@ -69,6 +69,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   TaskSpeculated: ["run", "node", "first", "count", "because"],
   VoteTaken: ["run", "node", "winner", "by", "scores"],
   TaskReused: ["run", "node", "taskId", "resultHash", "resultBytes"],
+  ExpansionEnded: ["run", "node", "child"],
   TaskRetried: ["run", "node", "dueAt"],
   TaskFailed: ["run", "node", "code"],
   TaskCancelled: ["run", "node"],
@@ -87,6 +88,7 @@ const DECISIONS: ReadonlySet<EventKind> = new Set<EventKind>([
   "TaskSpeculated",
   "VoteTaken",
   "TaskReused",
+  "ExpansionEnded",
   "TaskRetried",
   "TaskFailed",
   "TaskCancelled",

@@ -52,6 +52,7 @@ export type Decision =
   | TaskSpeculated
   | VoteTaken
   | TaskReused
+  | ExpansionEnded
   | TaskRetried
   | TaskFailed
   | TaskCancelled
@@ -106,6 +107,13 @@ export interface RunSubmitted {
   /** What becomes of the rest when a node has failed for good. */
   readonly onFailure: "continue" | "cancel";
   readonly graph: WireGraph;
+  /** The attempt that ended by submitting it: its node gets the result of one of these. */
+  readonly parent?: RunParent | undefined;
+}
+
+export interface RunParent extends Ended {
+  /** The node of the new run whose result it is. */
+  readonly tail: number;
 }
 
 /** A task of its own. */
@@ -369,6 +377,15 @@ export interface TaskReused {
   readonly resultBytes: number;
 }
 
+/** The run that a node's attempt had submitted has completed, and the node has the result of its tail. */
+export interface ExpansionEnded {
+  readonly kind: "ExpansionEnded";
+  readonly run: number;
+  readonly node: number;
+  /** The number of that run. */
+  readonly child: number;
+}
+
 export interface TaskRetried {
   readonly kind: "TaskRetried";
   readonly run: number;
@@ -383,9 +400,9 @@ export interface TaskFailed {
   /**
    * `fatal`: its worker said that trying again is no use. `expired`: its deadline passed before it began. `escalated`: none
    * of its alternatives is good enough. `poison`: three workers were lost while they ran it. `corrupt`: workers did not have
-   * the result that they had said they made, three times.
+   * the result that they had said they made, three times. `expansion`: the run that it submitted did not complete.
    */
-  readonly code: "attempts" | "fatal" | "expired" | "escalated" | "poison" | "corrupt";
+  readonly code: "attempts" | "fatal" | "expired" | "escalated" | "poison" | "corrupt" | "expansion";
 }
 
 export interface TaskCancelled {

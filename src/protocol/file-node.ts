@@ -82,7 +82,7 @@ export class NodeReader {
     const spec = {
       id,
       needs: call ? [...new Set([...listed, ...call.inputs])] : listed,
-      ...(call && call.inputs.length > 0 && { inputs: call.inputs }),
+      ...(call && { inputs: call.inputs }),
       ...(this.#keeps(map, path) && { keep: true }),
       task: this.#taskSpec(type, settings),
       requestHash: this.#hash(work, id, path),

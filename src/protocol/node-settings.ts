@@ -43,6 +43,7 @@ export const STANDARD: Settings = {
   env: {},
   cwd: undefined,
   cache: undefined,
+  mayAdd: undefined,
   payload: {},
 };
 
@@ -76,6 +77,7 @@ const PARSERS: ReadonlyMap<string, Parse> = new Map([
   sets("speculate", "speculate", parseBoolean),
   sets("cwd", "cwd", parseText),
   sets("cache", "cache", parseCache),
+  sets("dynamic", "mayAdd", parseDynamic),
 ]);
 
 const READERS: ReadonlyMap<string, Read> = new Map([
@@ -94,6 +96,18 @@ function parseCache(value: unknown): string | Refusal | undefined {
   return isRefusal(version)
     ? refused("must be true, false, or a version of the task such as v2", value)
     : version;
+}
+
+const MAX_ADDED = 100_000;
+
+/** How many nodes an attempt may add to its run. */
+function parseDynamic(value: unknown): number | Refusal | undefined {
+  if (value === false) return undefined;
+  if (value === true) return 1000;
+  const isCount = typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_ADDED;
+  return isCount
+    ? value
+    : refused(`must be true, or how many nodes it may add, from 1 to ${MAX_ADDED}`, value);
 }
 
 export const SETTING_KEYS: readonly string[] = [...PARSERS.keys(), ...READERS.keys()];

@@ -99,6 +99,10 @@ export const Report = Type.Union([
     result: Type.Optional(Type.Unknown()),
     /** Of a run with data. Without `result` beside it, the worker holds it. */
     chunk: Type.Optional(ChunkHandle),
+    /** Instead of a result: nodes for its run, and the one whose result is the task's. */
+    expansion: Type.Optional(
+      Type.Object({ graph: Type.Record(Type.String(), Type.Unknown()), result: Name }),
+    ),
     /** Bytes that were fetched from other workers for it. */
     moved: Type.Optional(Millis),
     assessment: Type.Optional(Assessment),

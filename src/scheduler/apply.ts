@@ -5,6 +5,7 @@ import type {
   LedgerEvent,
   QueuePaused,
   Report,
+  RunParent,
   RunSubmitted,
   TaskAssigned,
   TaskSpeculated,
@@ -26,6 +27,7 @@ import {
   noteResult,
   recompute,
   reuse,
+  takeTail,
 } from "./data-events.ts";
 import { forgetFollower, noteFollower } from "./followers.ts";
 import { placeKey, zonedKey } from "./group.ts";
@@ -140,6 +142,14 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       completeNode(state, run, event.node, event.resultBytes, now);
       break;
     }
+    case "ExpansionEnded": {
+      const run = state.run(event.run);
+      const bytes = takeTail(run, event.node, state.run(event.child));
+      run.move(event.node, Status.completed, state.seq, now);
+      countEnded(state, run, event.node, Status.completed);
+      completeNode(state, run, event.node, bytes, now);
+      break;
+    }
     case "TasksWithdrawn":
       withdrawFollowers(state, event, now);
       break;
@@ -185,12 +195,23 @@ function configureAgent(state: State, event: AgentConfigured, now: number): void
 }
 
 function submitRun(state: State, event: RunSubmitted, now: number): void {
-  state.rates.take(zonedKey(event.zone, event.agent), now);
+  if (event.parent) expand(state, event.parent, now);
+  else state.rates.take(zonedKey(event.zone, event.agent), now);
   const run = state.addRun(event, state.nextRun++, state.seq, now);
   state.backlog += run.unfinished;
   for (let node = 0; node < run.graph.size; node++) {
     if (run.pending[node] === 0 && run.status[node] === Status.waiting) makeReady(state, run, node, now);
   }
+}
+
+/** An attempt has ended by submitting a run. */
+function expand(state: State, { run: number, node }: RunParent, now: number): void {
+  const run = state.run(number);
+  const worker = run.workerOf(node);
+  release(state, run, node);
+  state.fleet.noteExecuted(state.worker(worker), run.taskOf(node).type);
+  run.data?.share(node, worker);
+  run.move(node, Status.expanded, state.seq, now);
 }
 
 function submitTask(state: State, event: TaskSubmitted, now: number): void {

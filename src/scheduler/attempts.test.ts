@@ -202,8 +202,8 @@ test("[Q-03] a task's status moves only as its table says", () => {
     "held: cancelled, skipped",
     "ready: waiting, assigned, completed, failed, cancelled, speculating",
     "delayed: waiting, assigned, failed, cancelled, speculating",
-    "assigned: waiting, running, cancelling, settling, completed",
-    "running: waiting, cancelling, settling, completed",
+    "assigned: waiting, running, cancelling, settling, completed, expanded",
+    "running: waiting, cancelling, settling, completed, expanded",
     "cancelling: settlingCancel, completed",
     "settling: waiting, delayed, failed, cancelled",
     "settlingCancel: cancelled",
@@ -212,6 +212,7 @@ test("[Q-03] a task's status moves only as its table says", () => {
     "cancelled: ",
     "skipped: ",
     "speculating: completed, failed, cancelled",
+    "expanded: completed, failed, cancelled",
   ]);
 });
 

@@ -1,9 +1,16 @@
 import { invariant } from "../core/index.ts";
-import type { AttemptFinished, ChunkLost, NodesRecomputed, TaskReused, WorkerLost } from "../ledger/index.ts";
+import type {
+  AttemptFinished,
+  ChunkLost,
+  NodesRecomputed,
+  RunParent,
+  TaskReused,
+  WorkerLost,
+} from "../ledger/index.ts";
 import { NO_RUN, nodeOfKey, runOfKey, type Worker } from "../placement/index.ts";
 import { type CachedResult, cacheKeyOf } from "./result-cache.ts";
 import type { Run } from "./run.ts";
-import type { RunData } from "./run-data.ts";
+import { Result, type RunData } from "./run-data.ts";
 import type { State } from "./state.ts";
 import { isEnded, Status } from "./status.ts";
 
@@ -139,4 +146,18 @@ export function reuse(
   run.move(node, Status.completed, state.seq, now);
   run.data?.hashes.set(node, resultHash);
   run.data?.store(node);
+}
+
+/** A node has the result of the tail of the run that it submitted, which needs it no longer. How large it is. */
+export function takeTail(run: Run, node: number, child: Run): number {
+  const { tail } = child.parent as RunParent;
+  const made = child.data as RunData;
+  const data = run.data as RunData;
+  data.hashes.set(node, made.hashes.get(tail) ?? "");
+  if (made.result[tail] === Result.stored) data.store(node);
+  else {
+    data.adopt(node, { origin: child.chunkIdOf(tail), holders: made.holders.get(tail) ?? [] });
+    made.forget(tail);
+  }
+  return child.resultBytes[tail] as number;
 }

@@ -154,6 +154,7 @@ const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
   CancelSignalled: "cancel/placed",
   TasksSkipped: "dependencies/failed",
   TaskReused: "data/reuse",
+  ExpansionEnded: "data/expand",
   TasksWithdrawn: "data/withdraw",
   ChunksFreed: "data/free",
   NodesRecomputed: "data/recompute",

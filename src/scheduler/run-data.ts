@@ -26,6 +26,7 @@ export interface DataSnapshot {
   readonly times: Pairs<string, number>;
   readonly followers: Pairs<number, number>;
   readonly hashes: Pairs<number, string>;
+  readonly origins: Pairs<number, string>;
   readonly isReleased: boolean;
   readonly territories: ReturnType<Territories["toSnapshot"]>;
 }
@@ -35,6 +36,8 @@ export class RunData {
   readonly result: Uint8Array;
   /** For a held result the workers that have it, by number: first where it was made, then where it was brought to. */
   readonly holders: Map<number, readonly number[]> = new Map();
+  /** Of held results that were made under another id, that. */
+  readonly origins: Map<number, string> = new Map();
   /** Of the nodes that get a node's result, how many have not ended. */
   readonly readers: Uint32Array;
   /** Held results that no node needs any more and nobody asked to keep. */
@@ -100,6 +103,14 @@ export class RunData {
     this.#judge(node);
   }
 
+  /** Takes over a result from another run. */
+  adopt(node: number, { origin, holders }: { origin: string; holders: readonly number[] }): void {
+    this.result[node] = holders.length > 0 ? Result.held : Result.lost;
+    this.origins.set(node, origin);
+    this.holders.set(node, holders);
+    this.#judge(node);
+  }
+
   /** A worker that has run a node has its inputs. */
   share(node: number, worker: number): void {
     for (const input of this.#graph.inputsOf(node)) {
@@ -118,6 +129,12 @@ export class RunData {
     const before = this.times.get(type);
     const micros = 1000 * tookMs;
     this.times.set(type, before === undefined ? micros : Math.floor((7 * before + micros) / 8));
+  }
+
+  /** The node whose result was made under that id in another run. */
+  nodeOfOrigin(chunk: string): number | undefined {
+    for (const [node, origin] of this.origins) if (origin === chunk) return node;
+    return undefined;
   }
 
   free(nodes: readonly number[]): void {
@@ -173,6 +190,7 @@ export class RunData {
       breaches: byNode(breaches),
       followers: byNode(this.followers),
       hashes: byNode(this.hashes),
+      origins: byNode(this.origins),
       times: [...times].sort(([a], [b]) => compareText(a, b)),
       isReleased,
       territories: this.territories.toSnapshot(),
@@ -186,6 +204,7 @@ export class RunData {
     for (const [node, workers] of saved.holders) this.holders.set(node, workers);
     for (const [node, deaths] of saved.deaths) this.deaths.set(node, deaths);
     for (const [node, breaches] of saved.breaches) this.breaches.set(node, breaches);
+    for (const [node, origin] of saved.origins) this.origins.set(node, origin);
     for (const [node, hash] of saved.hashes) this.hashes.set(node, hash);
     for (const [node, next] of saved.followers) this.followers.set(node, next);
     for (const [type, micros] of saved.times) this.times.set(type, micros);
@@ -199,6 +218,7 @@ export class RunData {
   #forget(node: number, left: Result): void {
     this.result[node] = left;
     this.holders.delete(node);
+    this.origins.delete(node);
     this.idle.delete(node);
   }
 

@@ -1,6 +1,6 @@
 import { IndexHeap, taskIdOf } from "../core/index.ts";
 import { Graph, type Priority, type TaskSpec } from "../graph/index.ts";
-import type { RunOutcome, RunSubmitted } from "../ledger/index.ts";
+import type { RunOutcome, RunParent, RunSubmitted } from "../ledger/index.ts";
 import { classify, type Entry, type PriorityClass } from "../queue/index.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
@@ -19,6 +19,10 @@ export class Run implements Tasks {
   readonly zone: string;
   readonly onFailure: RunSubmitted["onFailure"];
   readonly graph: Graph;
+  /** The node whose attempt submitted it, and which of its own nodes that gets the result of. */
+  readonly parent: RunParent | undefined;
+  /** The id of the run that nobody's attempt submitted: this one's, or that of the first before it. */
+  readonly rootId: string;
   readonly submittedAt: number;
   readonly submittedSeq: number;
 
@@ -76,6 +80,7 @@ export class Run implements Tasks {
     now: number,
     groupOf: (run: Run, spec: number) => Group,
     watch: Watch,
+    rootId: string = event.runId,
   ) {
     this.number = number;
     this.id = event.runId;
@@ -84,6 +89,8 @@ export class Run implements Tasks {
     this.zone = event.zone;
     this.onFailure = event.onFailure;
     this.graph = new Graph(event.graph);
+    this.parent = event.parent;
+    this.rootId = rootId;
     this.submittedAt = now;
     this.submittedSeq = seq;
     this.lastEventSeq = seq;
@@ -157,6 +164,11 @@ export class Run implements Tasks {
 
   taskIdOf(node: number): string {
     return taskIdOf(this.id, this.graph.idOf(node));
+  }
+
+  /** What workers know the result of a node by. */
+  chunkIdOf(node: number): string {
+    return this.data?.origins.get(node) ?? `${this.taskIdOf(node)}:${this.attemptOf(node)}`;
   }
 
   /** The node whose task has that id. */

@@ -7,7 +7,7 @@ import {
   type WireSpec,
   wireSpec,
 } from "../graph/index.ts";
-import type { RunOutcome, RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
+import type { RunOutcome, RunParent, RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import { type Held, type TaskKey, Worker, type WorkerSpec, type WorkerStatus } from "../placement/index.ts";
 import {
   CostWindow,
@@ -120,6 +120,9 @@ interface RunSnapshot {
   readonly zone: string;
   readonly onFailure: RunSubmitted["onFailure"];
   readonly graph: WireGraph;
+  /** Left out where nobody's attempt submitted it. */
+  readonly parent?: RunParent;
+  readonly rootId?: string;
   readonly submittedAt: number;
   readonly submittedSeq: number;
   readonly lastEventSeq: number;
@@ -363,6 +366,7 @@ function ofRun(run: Run): RunSnapshot {
     zone: run.zone,
     onFailure: run.onFailure,
     graph: run.graph.toWire(run.carried),
+    ...(run.parent && { parent: run.parent, rootId: run.rootId }),
     submittedAt: run.submittedAt,
     submittedSeq: run.submittedSeq,
     lastEventSeq: run.lastEventSeq,
@@ -405,8 +409,18 @@ function restoreSpeculation(run: Run, saved: SpeculatedSnapshot): void {
 
 function restoreRun(state: State, saved: RunSnapshot): void {
   const { id, name, agent, zone, onFailure, graph } = saved;
-  const event: RunSubmitted = { kind: "RunSubmitted", runId: id, name, agent, zone, onFailure, graph };
-  const run = state.addRun(event, saved.number, saved.submittedSeq, saved.submittedAt);
+  const { parent, rootId } = saved;
+  const event: RunSubmitted = {
+    kind: "RunSubmitted",
+    runId: id,
+    name,
+    agent,
+    zone,
+    onFailure,
+    graph,
+    parent,
+  };
+  const run = state.addRun(event, saved.number, saved.submittedSeq, saved.submittedAt, rootId);
   run.lastEventSeq = saved.lastEventSeq;
   run.cancelRequested = saved.cancelRequested;
   run.outcome = saved.outcome ?? undefined;

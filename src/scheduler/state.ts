@@ -161,10 +161,11 @@ export class State {
     }
   }
 
-  addRun(event: RunSubmitted, number: number, seq: number, now: number): Run {
+  addRun(event: RunSubmitted, number: number, seq: number, now: number, knownRoot?: string): Run {
     const groupOf = (run: Run, spec: number) =>
       this.groupFor(run.graph.specs[spec] as TaskSpec, run.zone, run.agent);
-    const run = new Run(number, event, seq, now, groupOf, this.#watch);
+    const rootId = knownRoot ?? (event.parent && this.runs.get(event.parent.run)?.rootId);
+    const run = new Run(number, event, seq, now, groupOf, this.#watch, rootId);
     this.runs.set(number, run);
     this.#numbers.set(run.id, number);
     if (run.data) this.dataRuns.add(run);

@@ -28,6 +28,8 @@ export const Status = {
   skipped: 12,
   /** Tried in several alternatives, on which there is a vote to come. */
   speculating: 13,
+  /** Its attempt ended by submitting a run, whose result will be its own. */
+  expanded: 14,
 } as const;
 
 export type StatusName = keyof typeof Status;
@@ -50,6 +52,7 @@ const {
   cancelled,
   skipped,
   speculating,
+  expanded,
 } = Status;
 
 const NEXT: readonly number[] = bits({
@@ -63,10 +66,10 @@ const NEXT: readonly number[] = bits({
   [ready]: [assigned, speculating, completed, cancelled, failed, waiting],
   [delayed]: [assigned, speculating, cancelled, failed, waiting],
   // Waiting: it was given out ahead of an input that is not made now.
-  [assigned]: [waiting, running, cancelling, settling, completed],
+  [assigned]: [waiting, running, cancelling, settling, completed, expanded],
   // A lost attempt sends its task back: the worker may still be running it, so a report must name the
   // attempt that it is about.
-  [running]: [waiting, cancelling, settling, completed],
+  [running]: [waiting, cancelling, settling, completed, expanded],
   [cancelling]: [settlingCancel, completed],
   // Cancelled: another task that settles in the same turn has failed its run.
   [settling]: [delayed, failed, cancelled, waiting],
@@ -78,6 +81,7 @@ const NEXT: readonly number[] = bits({
   [skipped]: [],
   // Failed: nobody won.
   [speculating]: [completed, failed, cancelled],
+  [expanded]: [completed, failed, cancelled],
 });
 
 function bits(table: Readonly<Record<Status, readonly Status[]>>): number[] {

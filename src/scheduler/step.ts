@@ -7,6 +7,7 @@ import type {
   LedgerEvent,
   RefusalCode,
   Report,
+  RunParent,
   RunReleased,
   RunSubmitted,
   TaskBudgetExhausted,
@@ -233,12 +234,41 @@ class Turn {
     const size = event.graph.ids.length;
     if (this.#state.runById(event.runId)) return { accepted: false, code: "duplicate-run" };
     if (size > config.maxNodes) return { accepted: false, code: "too-many-nodes" };
+    if (event.parent) return this.#expand(event, event.parent);
     const refused = this.#refusalOf(event.zone, event.agent, size);
     if (refused) return this.#refuse(event, refused);
     const number = this.#state.nextRun;
     this.emit(event);
     this.#endIfDone(this.#state.run(number));
     return this.#accepted();
+  }
+
+  /** What an attempt adds to its run is part of what was taken already: nothing more is asked than that it may. */
+  #expand(event: RunSubmitted, parent: RunParent): Reply {
+    const run = this.#state.runs.get(parent.run);
+    if (!run?.data || !isCurrent(run, { kind: "AttemptFinished", ...parent }))
+      return { accepted: false, code: "stale" };
+    if (run.statusOf(parent.node) === Status.cancelling) return { accepted: false, code: "stale" };
+    const { ids } = event.graph;
+    if (ids.length > (run.taskOf(parent.node).mayAdd ?? 0))
+      return { accepted: false, code: "too-many-nodes" };
+    this.#withdrawFollowers(run, parent.node);
+    const number = this.#state.nextRun;
+    this.emit(event);
+    this.#endIfDone(this.#state.run(number));
+    return this.#accepted();
+  }
+
+  /** A node that expanded into a run has ended with it. */
+  #endExpansion(child: Run): void {
+    const { run: number, node } = child.parent ?? { run: NO_RUN, node: -1 };
+    const run = this.#state.runs.get(number);
+    if (run?.statusOf(node) !== Status.expanded) return;
+    if (child.outcome === "completed") {
+      this.emit({ kind: "ExpansionEnded", run: number, node, child: child.number });
+      this.#recompute(run);
+    } else this.#fail(run, node, "expansion");
+    this.#endIfDone(run);
   }
 
   #submitTask(event: TaskSubmitted): Reply {
@@ -412,13 +442,23 @@ class Turn {
   }
 
   #cancelTask(tasks: Tasks, node: number): void {
-    if (isWaiting(tasks, node) || tasks.statusOf(node) === Status.speculating) {
+    const status = tasks.statusOf(node);
+    if (isWaiting(tasks, node) || status === Status.speculating || status === Status.expanded) {
       this.emit({ kind: "TaskCancelled", run: tasks.number, node });
       this.#skipDependents(tasks, node);
       const run = this.#state.runs.get(tasks.number);
       if (run) this.#cancelAlternatives(run, node);
+      if (run?.data) this.#cancelExpansion(run, node);
     } else if (tasks.statusOf(node) !== Status.cancelling) {
       this.emit({ kind: "CancelSignalled", run: tasks.number, node, attempt: tasks.attemptOf(node) });
+    }
+  }
+
+  #cancelExpansion({ number }: Run, node: number): void {
+    for (const child of this.#state.dataRuns) {
+      if (child.parent?.run !== number || child.parent.node !== node || child.outcome !== undefined) continue;
+      this.#cancelRest(child);
+      this.#endIfDone(child);
     }
   }
 
@@ -426,7 +466,8 @@ class Turn {
     for (let node = 0; node < run.graph.size; node++) {
       const status = run.statusOf(node);
       if (isWaiting(run, node)) this.emit({ kind: "TaskCancelled", run: run.number, node });
-      else if (isPlaced(status) || status === Status.speculating) this.#cancelTask(run, node);
+      else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)
+        this.#cancelTask(run, node);
     }
   }
 
@@ -485,13 +526,22 @@ class Turn {
   #endIfDone(tasks: Tasks): void {
     const run = this.#state.runs.get(tasks.number);
     if (!run || run.unfinished > 0 || run.outcome !== undefined) return;
-    const outcome = run.cancelRequested
-      ? "cancelled"
-      : run.count(Status.completed) === run.graph.size
-        ? "completed"
-        : "failed";
+    const outcome =
+      run.cancelRequested || this.#isOrphan(run)
+        ? "cancelled"
+        : run.count(Status.completed) === run.graph.size
+          ? "completed"
+          : "failed";
     this.#freeForgotten(run);
     this.emit({ kind: "RunEnded", run: run.number, outcome });
+    if (run.parent) this.#endExpansion(run);
+  }
+
+  /** The node that it was submitted for has ended without it. */
+  #isOrphan({ parent }: Run): boolean {
+    return (
+      parent !== undefined && this.#state.runs.get(parent.run)?.statusOf(parent.node) !== Status.expanded
+    );
   }
 
   /** A run that ends may be one too many to remember: what was kept of the oldest goes. */

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { AboutInput } from "../driver/index.ts";
+import type { AboutInput, TaskInputs } from "../driver/index.ts";
 import type { AttemptLost, ChunkLost } from "../ledger/index.ts";
 import type { AssignedData, ChunkHandle, Report } from "../protocol/index.ts";
 import type { State } from "../scheduler/index.ts";
@@ -45,10 +45,14 @@ export class DataTerms {
   }
 
   /** With the results of its inputs by task. */
-  of({ runId = "", inputs = [], worker }: PlacedTask, results: ReadonlyMap<string, string>): AssignedData {
+  of(
+    { worker }: PlacedTask,
+    { rootId, chunks }: TaskInputs,
+    results: ReadonlyMap<string, string>,
+  ): AssignedData {
     return {
-      token: this.tokenOf(runId),
-      inputs: inputs.map((input) => this.#input(input, worker, results.get(input.taskId))),
+      token: this.tokenOf(rootId),
+      inputs: chunks.map((input) => this.#input(input, worker, results.get(input.taskId))),
     };
   }
 
@@ -70,8 +74,9 @@ export class DataTerms {
 /** The tasks whose results have to be known before a task can be sent to its worker. */
 export function resultsNeededBy(tasks: readonly PlacedTask[]): string[] {
   const ids = new Set<string>();
-  for (const { inputs = [] } of tasks)
-    for (const { isStored, workers, taskId } of inputs) if (isStored || workers.length > 0) ids.add(taskId);
+  for (const { inputs } of tasks)
+    for (const { isStored, workers, taskId } of inputs?.chunks ?? [])
+      if (isStored || workers.length > 0) ids.add(taskId);
   return [...ids];
 }
 
@@ -83,11 +88,11 @@ type Missing = Extract<Report, { type: "failed" }>["missing"];
 
 /** What a report says to be missing, where it is what the task was to get. */
 export function lossesOf(state: State, task: PlacedTask, report: Report): ChunkLost[] {
-  const { run, inputs = [] } = task;
+  const { run, inputs } = task;
   return (missingOf(task, report) ?? []).flatMap(({ chunk, worker: id }) => {
-    const input = inputs.find((one) => one.id === chunk);
+    const input = inputs?.chunks.find((one) => one.id === chunk);
     const worker = state.fleet.byId(id)?.number;
-    const isCurrent = input && `${input.taskId}:${state.runs.get(run)?.attemptOf(input.node)}` === chunk;
+    const isCurrent = input && state.runs.get(run)?.chunkIdOf(input.node) === chunk;
     return isCurrent && worker !== undefined ? [{ kind: "ChunkLost", run, node: input.node, worker }] : [];
   });
 }
@@ -101,13 +106,12 @@ export function lostInputs(task: PlacedTask, report: Report): { readonly stimulu
 
 /** Whether a worker has a result that it is to keep. */
 export function isHolding(state: State, worker: number, chunk: string): boolean {
-  const [taskId = "", attempt] = chunk.split(":");
+  const [taskId = ""] = chunk.split(":");
   for (const run of state.dataRuns) {
-    const node = run.nodeOfTask(taskId);
-    if (node === undefined) continue;
-    return (
-      String(run.attemptOf(node)) === attempt && (run.data?.holders.get(node)?.includes(worker) ?? false)
-    );
+    const node = run.nodeOfTask(taskId) ?? run.data?.nodeOfOrigin(chunk);
+    const holders =
+      node !== undefined && run.chunkIdOf(node) === chunk ? run.data?.holders.get(node) : undefined;
+    if (holders?.includes(worker)) return true;
   }
   return false;
 }

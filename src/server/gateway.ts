@@ -13,6 +13,7 @@ import type { State } from "../scheduler/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
 import { type DataTerms, isHolding, lossesOf, lostInputs, resultsNeededBy } from "./data-terms.ts";
+import { expansionOf } from "./expansions.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
@@ -118,6 +119,9 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         case "TaskAssigned":
           if (taskId !== undefined) assigned.push(this.#placed.live(taskId) as PlacedTask);
           break;
+        case "RunSubmitted":
+          if (about?.expanded) this.#forget(about.expanded);
+          break;
         case "CancelSignalled":
           if (taskId !== undefined) this.#cancel(taskId, event.attempt);
           break;
@@ -210,7 +214,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       if (!task || !this.#mayReport(session, task, report.attempt)) continue;
       for (const stimulus of lossesOf(driver.state, task, report)) stimuli.push({ stimulus });
       places[stimuli.length] = at;
-      stimuli.push(lostInputs(task, report) ?? reportStimulus(task, report, now, maxResultBytes));
+      stimuli.push(
+        lostInputs(task, report) ??
+          expansionOf(task, report, now) ??
+          reportStimulus(task, report, now, maxResultBytes),
+      );
     }
     const answers = await driver.submitAll(stimuli);
     places.forEach((at, index) => {
@@ -335,7 +343,10 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         if (this.#placed.live(task.id) !== task) continue;
         const id = payloadIdOf(task);
         const plain = assignmentOf(task, known.get(id));
-        const assignment = this.#traced(task.inputs ? { ...plain, data: data.of(task, made) } : plain, id);
+        const assignment = this.#traced(
+          task.inputs ? { ...plain, data: data.of(task, task.inputs, made) } : plain,
+          id,
+        );
         if (byWorker.get(task.worker)?.push(assignment) === undefined)
           byWorker.set(task.worker, [assignment]);
       }

@@ -60,7 +60,7 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
   const { tasks, node } = place;
   const status = tasks.statusOf(node);
   const worker = tasks.workerOf(node);
-  const runs = isPlaced(status) || status === Status.speculating;
+  const runs = isPlaced(status) || status === Status.speculating || status === Status.expanded;
   return {
     status: runs ? "running" : "queued",
     attempt: tasks.attemptOf(node),

@@ -25,7 +25,7 @@ export class NodeResults {
     if (row.status !== "completed") return notThere(row.status, row.errorMessage);
     const handle = row.result === undefined ? undefined : handleIn(row.result);
     if (!handle) return { is: "stored", result: row.result ?? "null" };
-    return held.length > 0 ? this.#held(runId, handle, held) : { is: "gone" };
+    return this.#held(handle, held);
   }
 
   /** False: there is no such run, or nothing to release. */
@@ -47,23 +47,26 @@ export class NodeResults {
     return { row: await this.#store.task(taskId), held };
   }
 
-  #held(runId: string, handle: ChunkHandle, held: readonly Holder[]): NodeResult {
+  #held(handle: ChunkHandle, held: readonly Holder[]): NodeResult {
     const from = held.flatMap(({ worker, chunk }) => {
       const url = this.#data.urlOf(worker);
       return url === undefined ? [] : [`${url}/chunks/${chunk}`];
     });
-    return from.length > 0 ? { is: "held", handle, from, token: this.#data.tokenOf(runId) } : { is: "gone" };
+    const [first] = held;
+    if (!first || from.length === 0) return { is: "gone" };
+    return { is: "held", handle, from, token: this.#data.tokenOf(first.rootId) };
   }
 }
 
 interface Holder {
   readonly worker: number;
   readonly chunk: string;
+  readonly rootId: string;
 }
 
 function holdersOf(run: Run, node: number): Holder[] {
-  const chunk = `${run.taskIdOf(node)}:${run.attemptOf(node)}`;
-  return (run.data?.holders.get(node) ?? []).map((worker) => ({ worker, chunk }));
+  const [chunk, { rootId }] = [run.chunkIdOf(node), run];
+  return (run.data?.holders.get(node) ?? []).map((worker) => ({ worker, chunk, rootId }));
 }
 
 function notThere(status: RowStatus, error: string): NodeResult {

@@ -1,5 +1,5 @@
 import { RecentMap } from "../core/index.ts";
-import { type AboutAlternative, type AboutInput, aboutTask, type Fact, inputsOf } from "../driver/index.ts";
+import { type AboutAlternative, aboutTask, type Fact, inputsOf, type TaskInputs } from "../driver/index.ts";
 import type { TaskSpec } from "../graph/index.ts";
 import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
@@ -19,7 +19,7 @@ export interface PlacedTask {
   readonly nodeId: string | undefined;
   readonly alternative: AboutAlternative | undefined;
   /** What it gets from other nodes; undefined where those of its run hand nothing to each other. */
-  readonly inputs: readonly AboutInput[] | undefined;
+  readonly inputs: TaskInputs | undefined;
 }
 
 /** Ended tasks that are remembered, so that late reports about them are recorded by their numbers. */
@@ -72,6 +72,7 @@ export class PlacedTasks {
 
   follow({ event, about }: Fact): void {
     for (const { id } of about?.withdrawn ?? []) this.#end(id);
+    if (about?.expanded) this.#end(about.expanded);
     const task = about?.task;
     if (!task) return;
     const { id } = task;

@@ -177,7 +177,7 @@ function activityOf(run: Run, id: string, node: number, ids: readonly string[], 
 }
 
 function isUnderWay(status: Status): boolean {
-  return isPlaced(status) || status === Status.speculating;
+  return isPlaced(status) || status === Status.speculating || status === Status.expanded;
 }
 
 function stateOf(status: Status): Activity["state"] {

@@ -1,6 +1,5 @@
 import { taskIdOf } from "../core/index.ts";
 import type { Attachment, Driver, Fact } from "../driver/index.ts";
-import { wireGraph } from "../graph/index.ts";
 import { type Census, census, type State, Status } from "../scheduler/index.ts";
 import {
   type ListCursor,
@@ -61,7 +60,7 @@ import type { RecentActivity } from "./recent-activity.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { forecast, remainingOf } from "./run-plan.ts";
 import { SharedPlans } from "./shared-plans.ts";
-import { agentConfigured, nodeSettings, payloadOf, requeueOf, typed } from "./stimuli.ts";
+import { agentConfigured, requeueOf, runStimulus } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
 import type { Traces } from "./traces.ts";
@@ -220,28 +219,12 @@ export class Service implements Api {
     return this.#look((state, now) => overviewOf(state, caller, now, this.#recent));
   }
 
-  async submitRun(caller: Caller, { id, graph, failFast, trace }: RunSubmission): Promise<RunView | Refusal> {
-    const runId = id ?? newId();
+  async submitRun(caller: Caller, submission: RunSubmission): Promise<RunView | Refusal> {
+    const { id: runId = newId(), trace } = submission;
     if (await this.#store.run(runId)) return refusal("duplicate-run", `there is a run with the id ${runId}`);
     if (trace) this.#traces.keep(runId, trace);
-    const attached: Attachment = {
-      type: "run",
-      payloads: graph.nodes.map(({ work }) => JSON.stringify(payloadOf(work))),
-      settings: graph.nodes.map(({ spec }) => JSON.stringify({ ...nodeSettings(spec), ...trace })),
-    };
-    const { zone, agent } = caller;
-    const answer = await this.#driver.submit(
-      {
-        kind: "RunSubmitted",
-        runId,
-        name: graph.name,
-        agent,
-        zone,
-        onFailure: failFast ? "cancel" : "continue",
-        graph: wireGraph(typed(graph.nodes.map(({ spec }) => spec))),
-      },
-      attached,
-    );
+    const { stimulus, attached } = runStimulus(caller, runId, submission);
+    const answer = await this.#driver.submit(stimulus, attached);
     if (!answer.accepted) return refusalOf(answer, this.#driver.now());
     return (await this.run(caller, runId)) as RunView;
   }

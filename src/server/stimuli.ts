@@ -1,14 +1,14 @@
 import { sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
-import { type NodeSpec, type TaskSpec, type WireSpec, wireSpec } from "../graph/index.ts";
-import type { AgentConfigured, TaskSubmitted } from "../ledger/index.ts";
+import { type NodeSpec, type TaskSpec, type WireSpec, wireGraph, wireSpec } from "../graph/index.ts";
+import type { AgentConfigured, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { newId, type TaskRow } from "../store/index.ts";
 import type { AgentLimit, Caller, RunSubmission, TaskSubmission } from "./api.ts";
 import { withType } from "./task-types.ts";
 import { withTrace } from "./traces.ts";
 
 /** Nodes share few specifications, and go on doing so. */
-export function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
+function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
   const known = new Map<TaskSpec, TaskSpec>();
   return nodes.map((node) => {
     const task = known.get(node.task) ?? {
@@ -21,16 +21,39 @@ export function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
 }
 
 /** What a row of a node keeps of what was asked. */
-export function nodeSettings({ needs, task }: NodeSpec): object {
+function nodeSettings({ needs, task }: NodeSpec): object {
   return task.budget.length > 0 ? { needs, budget: task.budget } : { needs };
 }
 
 type Work = RunSubmission["graph"]["nodes"][number]["work"];
 
-export function payloadOf(work: Work): unknown {
+function payloadOf(work: Work): unknown {
   if (work.kind === "task") return work.payload;
   const { command, cwd, env } = work;
   return { command, ...(cwd !== undefined && { cwd }), ...(Object.keys(env).length > 0 && { env }) };
+}
+
+/** A graph, as it is submitted. */
+export function runStimulus(
+  { zone, agent }: Pick<Caller, "zone" | "agent">,
+  runId: string,
+  { graph, failFast, trace }: Pick<RunSubmission, "graph" | "failFast" | "trace">,
+): { readonly stimulus: RunSubmitted; readonly attached: Attachment } {
+  const attached: Attachment = {
+    type: "run",
+    payloads: graph.nodes.map(({ work }) => JSON.stringify(payloadOf(work))),
+    settings: graph.nodes.map(({ spec }) => JSON.stringify({ ...nodeSettings(spec), ...trace })),
+  };
+  const stimulus: RunSubmitted = {
+    kind: "RunSubmitted",
+    runId,
+    name: graph.name,
+    agent,
+    zone,
+    onFailure: failFast ? "cancel" : "continue",
+    graph: wireGraph(typed(graph.nodes.map(({ spec }) => spec))),
+  };
+  return { stimulus, attached };
 }
 
 export type TaskAttachment = Extract<Attachment, { readonly type: "task" }>;

@@ -81,6 +81,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "ChunksFreed":
     case "TasksWithdrawn":
     case "TaskReused":
+    case "ExpansionEnded":
     case "NodesRecomputed":
       throw new Violation("no-data", `${event.kind}, where no node of the simulation hands data to another`);
     case "AgentConfigured":

@@ -261,6 +261,7 @@ export const STATUS_WORDS: Record<StatusName, string> = {
   cancelled: "cancelled",
   skipped: "skipped",
   speculating: "tried in several alternatives",
+  expanded: "expanded into a run",
 };
 
 export const OUTCOME_WORDS: Record<RunOutcome, string> = {

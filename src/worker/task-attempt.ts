@@ -5,6 +5,7 @@ import { AttemptData, type Makers } from "./attempt-data.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { traced } from "./attempt-span.ts";
 import type { KeptResult } from "./chunk-room.ts";
+import { type Expansion, expansionIn } from "./expansion.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { type Invocation, metaInputs } from "./invocation.ts";
 import { Metered } from "./metered.ts";
@@ -35,6 +36,9 @@ export interface Work {
   readonly endsByForce: boolean;
   run(invocation: Invocation, context: AttemptContext): Promise<unknown>;
 }
+
+/** What an attempt of a run with data comes to. */
+type DataResult = Partial<KeptResult> & { readonly expansion?: Expansion };
 
 type Stop = "cancelled" | "timed_out";
 
@@ -99,7 +103,7 @@ export class TaskAttempt {
     const { data } = this;
     const done = data ? this.#workWith(work, data) : this.#work(work, { payload: this.assignment.payload });
     done.then(
-      (result) => this.#end(() => this.#finished(data ? (result as KeptResult) : jsonResult(result))),
+      (result) => this.#end(() => this.#finished(data ? result : jsonResult(result))),
       (error: unknown) => this.#end(() => this.#failed(error)),
     );
   }
@@ -112,11 +116,12 @@ export class TaskAttempt {
     }
   }
 
-  async #workWith(work: Work, data: AttemptData): Promise<KeptResult> {
+  async #workWith(work: Work, data: AttemptData): Promise<DataResult> {
     const assigned = this.assignment.data as NonNullable<Assignment["data"]>;
     const inputs = assigned.meta ? metaInputs(assigned) : await data.inputs();
     const result = await this.#work(work, { payload: this.assignment.payload, inputs });
-    return await data.keep(result);
+    const expansion = expansionIn(result);
+    return expansion ? { expansion } : await data.keep(result);
   }
 
   /** The report of an attempt that never ran. */
@@ -214,8 +219,9 @@ export class TaskAttempt {
     const { task, attempt } = this.assignment;
     const report: Report = { type: "finished", task, attempt, started_at: this.startedAt };
     if (this.data) {
-      const { chunk, inline } = result as KeptResult;
-      report.chunk = chunk;
+      const { chunk, inline, expansion } = result as DataResult;
+      if (chunk) report.chunk = chunk;
+      if (expansion) report.expansion = expansion;
       if (inline) report.result = inline.value;
       if (this.data.moved > 0) report.moved = this.data.moved;
     } else if (result !== undefined) report.result = result;

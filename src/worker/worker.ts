@@ -355,7 +355,7 @@ export class Worker {
     // Before the report: the log of a task that has ended should be whole.
     this.#sendLogs();
     this.#outbox.add(attempt.key, report);
-    this.#followers.tell(attempt.key, report.type === "finished");
+    this.#followers.tell(attempt.key, report.type === "finished" && !report.expansion);
   }
 
   #settle(key: string, report: Report, ack: Ack | undefined): void {
