@@ -176,3 +176,25 @@ export const spin = portable(here, "spin", (/** @type {Fiber} */ _fiber, /** @ty
   Atomics.store(words, 0, 1);
   while (Atomics.load(words, 0) === 1);
 });
+
+export const lengthOf = portable(
+  here,
+  "lengthOf",
+  (/** @type {Fiber} */ _fiber, /** @type {{ text: string }} */ { text }) => ({ length: text.length }),
+);
+
+/** When it is told has a child that needs a letter, and holds its thread until it is told that another one has stolen that. */
+export const parent = portable(
+  here,
+  "parent",
+  /** @returns {Steps<void>} */
+  function* (/** @type {Fiber} */ fiber, /** @type {Int32Array} */ words) {
+    yield* fiber.nursery(undefined, undefined, function* (nursery) {
+      Atomics.store(words, 0, 1);
+      while (Atomics.load(words, 0) === 1);
+      const child = nursery.spawn(lengthOf, [{ text: "x".repeat(1_000) }]);
+      while (Atomics.load(words, 0) === 2);
+      Atomics.store(words, 1, (yield* child.join()).length);
+    });
+  },
+);

@@ -12,6 +12,7 @@ import {
   sleep,
   wait,
 } from "../dist/runtime/index.js";
+import { parent } from "./channel-work.mjs";
 import * as work from "./thread-work.mjs";
 
 const PLENTY: Budget = {
@@ -343,6 +344,27 @@ test("[R-17] whatever is spawned, cancelled, recharged or dies in whatever order
   await Promise.all([some(), some(), some(), some(), some()]);
   expect([...kinds]).toEqual(expect.arrayContaining(["success", "cancelled", "child failed"]));
   expect(Object.values(rt.snapshot().fibers).reduce((sum, fibers) => sum + fibers, 0)).toBe(0);
+});
+
+test("[R-08] two threads write to each other while the main one does something else", async () => {
+  await start();
+  const round = (isHeld: boolean) =>
+    rt.nursery(PLENTY, undefined, function* (nursery) {
+      const own = new Int32Array(new SharedArrayBuffer(8));
+      const before = stolenSoFar();
+      const handle = elsewhere(() => nursery.spawn(parent, [own], { budget: { spawnCount: 1 } }));
+      while (Atomics.load(own, 0) === 0) yield* sleep(1);
+      const untilMs = performance.now() + 30_000;
+      Atomics.store(own, 0, 2);
+      while (stolenSoFar() < before + 2 && performance.now() < untilMs);
+      Atomics.store(own, 0, 3);
+      while (isHeld && Atomics.load(own, 1) === 0 && performance.now() < untilMs);
+      if (isHeld) expect(Atomics.load(own, 1)).toBe(1_000);
+      yield* handle.join();
+    });
+  // The first letter of two threads takes the port for all further ones along, by way of the main thread.
+  await round(false);
+  await round(true);
 });
 
 test("[R-10] [SCHED:7.4.2] threads that have nothing to do sleep", async () => {

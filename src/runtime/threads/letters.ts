@@ -1,4 +1,4 @@
-import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { Channel } from "../channel.ts";
 import type { Memory } from "./memory.ts";
 import { findChannels, type Passage, placeChannels, type Ticket } from "./passing.ts";
@@ -24,7 +24,7 @@ export interface Letter {
   readonly to: number;
   readonly record: number;
   readonly serial: number;
-  readonly kind: "arguments" | "outcome" | "mail" | "inquiry" | "answer" | "told";
+  readonly kind: "arguments" | "outcome" | "mail" | "inquiry" | "answer" | "told" | "port";
   readonly value: unknown;
   /** Where there are channels in the value. */
   readonly passages?: readonly Passage[];
@@ -36,7 +36,10 @@ export interface Passports {
   channelOf(ticket: Ticket): Channel<unknown>;
 }
 
-/** How letters go. All go through the main thread, which has a port to each other one. Reading never waits. */
+/**
+ * How letters go. The main thread has a port to each other one. Two others make one between them when they first need it;
+ * what has channels in it goes through the main thread, which counts who has them. Reading never waits.
+ */
 export interface Post {
   passports: Passports | undefined;
   /** Throws where the value cannot be cloned. Says whether there is somebody to read it. */
@@ -48,7 +51,11 @@ export interface Post {
 export class ThreadPost implements Post {
   passports: Passports | undefined;
   readonly #memory: Memory;
+  /** To the main thread. */
   readonly #port: MessagePort;
+  /** To others, and to which of their threads. */
+  readonly #to = new Map<number, { readonly port: MessagePort; readonly incarnation: number }>();
+  readonly #from: MessagePort[] = [];
 
   constructor(memory: Memory, port: MessagePort) {
     this.#memory = memory;
@@ -56,13 +63,34 @@ export class ThreadPost implements Post {
   }
 
   send(letter: Letter): boolean {
-    this.#port.postMessage(withPassages(letter, this.passports));
-    announce(this.#memory, 0);
+    const sent = withPassages(letter, this.passports);
+    const isDirect = sent.to !== 0 && sent.passages === undefined;
+    (isDirect ? this.#portTo(sent.to) : this.#port).postMessage(sent);
+    announce(this.#memory, isDirect ? sent.to : 0);
     return true;
   }
 
+  #portTo(to: number): MessagePort {
+    const incarnation = this.#memory.incarnationOf(to);
+    const known = this.#to.get(to);
+    if (known?.incarnation === incarnation) return known.port;
+    known?.port.close();
+    const { port1, port2 } = new MessageChannel();
+    port1.unref();
+    this.#port.postMessage({ to, kind: "port", record: -1, serial: 0, value: port2 } satisfies Letter, [
+      port2,
+    ]);
+    announce(this.#memory, 0);
+    this.#to.set(to, { port: port1, incarnation });
+    return port1;
+  }
+
   receive(take: (letter: Letter) => void): void {
-    receiveAll(this.#port, (letter) => take(withChannels(letter, this.passports)));
+    receiveAll(this.#port, (letter) => {
+      if (letter.kind === "port") this.#from.push(letter.value as MessagePort);
+      else take(withChannels(letter, this.passports));
+    });
+    for (const port of this.#from) receiveAll(port, take);
   }
 }
 
@@ -106,7 +134,7 @@ export class MainPost implements Post {
   #sendOn(letter: Letter): boolean {
     const port = this.#ports.get(letter.to);
     if (port === undefined) return false;
-    port.postMessage(letter);
+    port.postMessage(letter, letter.kind === "port" ? [letter.value as MessagePort] : []);
     if (letter.passages !== undefined) this.passed(letter.to, letter.passages);
     announce(this.#memory, letter.to);
     return true;

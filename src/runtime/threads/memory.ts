@@ -22,6 +22,7 @@ const ASLEEP = 1;
 const SERIALS = 2;
 const IS_STUCK = 3;
 const HEARD = 4;
+const INCARNATION = 5;
 const REPORTS = LINE;
 const COMMANDS = 2 * LINE;
 const LETTERS = 3 * LINE;
@@ -124,6 +125,16 @@ export class Memory {
   /** The id of the fiber that a record describes. */
   fiberOf(record: number): number {
     return this.floats[(this.recordAt(record) + ID) >> 1] as number;
+  }
+
+  /** Which of the threads that a processor has had, one after the other, it has now. */
+  incarnationOf(processor: number): number {
+    return Atomics.load(this.words, this.#at(processor, INCARNATION));
+  }
+
+  /** Says that a processor's thread is gone. */
+  isReplaced(processor: number): void {
+    Atomics.add(this.words, this.#at(processor, INCARNATION), 1);
   }
 
   reportsAt(processor: number): number {

@@ -26,6 +26,8 @@ const MOST_WORDS = 56;
  * had in its deque is forgotten together with whoever spawned it. To be called when it is really gone.
  */
 export function clearAfter(memory: Memory, dead: number, words: string): void {
+  // First of all: whoever sends to it from now on sends to the next one, and what was sent before is looked at below.
+  memory.isReplaced(dead);
   memory.wakes(dead);
   takeCommands(memory, dead, () => undefined);
   const deque = memory.dequeOf(dead);
