@@ -1,5 +1,7 @@
 // Graphs of functions, computed by a real server and two worker processes.
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,6 +13,7 @@ const TASKS = `
   import { task } from "orrery/worker";
   export const bytes = (length, fill) => Buffer.alloc(length, fill);
   export const length = (value) => value.length;
+  export const size = ({ of }) => of.length;
   export async function add(...numbers) { return numbers.flat(Infinity).reduce((sum, one) => sum + one, 0); }
   export const describe = (value) => Object.prototype.toString.call(value);
   export const same = (value) => value;
@@ -18,12 +21,24 @@ const TASKS = `
   export const forever = task((_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)));
 `;
 
+/** As a person writes it. */
+const GRAPH = `
+defaults: {executor: default, resources: {cpu: 0}}
+nodes:
+  a: {task: bytes, args: [70000, x]}
+  b: {task: size, inputs: {of: {node: a}}}
+  c: {task: add, args: [{node: b}, [{node: b}, 1], 2], keep: true}
+  d: {task: same, args: [{value: {node: a}}], keep: true}
+  e: {task: same, args: [{node: a}], keep: true}
+`;
+
+let cwd: string;
 let server: ServerProcess;
 let workers: Started[];
 let client: OrreryClient;
 
 beforeAll(async () => {
-  const cwd = await directoryWith({ "tasks.mjs": TASKS });
+  cwd = await directoryWith({ "tasks.mjs": TASKS, "graph.yaml": GRAPH });
   server = await startServerProcess(cwd, ["--store", "memory"]);
   const args = ["worker", "--server", server.url, "--tasks", "tasks.mjs", "--slots", "2", "--quiet"];
   workers = [1, 2].map((n) => startOrrery(cwd, [...args, "--id", `w${n}`], { ORRERY_API_KEY: SERVER_KEY }));
@@ -131,6 +146,74 @@ test("a result is there as soon as its node has completed, although the run goes
   await using computation = await client.start(g, [quick, never]);
   expect(await computation.result(quick)).toBe(3);
   expect(await client.run(computation.run)).toMatchObject({ status: "running" });
+});
+
+describe("commands", () => {
+  const env = () => ({ ORRERY_URL: server.url, ORRERY_API_KEY: SERVER_KEY });
+  const orrery = (...args: readonly string[]) => startOrrery(cwd, args, env()).finished;
+
+  test("a graph file with arguments runs on a server, and its results are printed, saved and released", async () => {
+    const ran = await orrery("run", "graph.yaml", "--server", server.url, "--json");
+    expect(ran.code, ran.stderr).toBe(0);
+    const { runId } = JSON.parse(ran.stdout) as { runId: string };
+    expect(await orrery("result", runId, "c")).toMatchObject({ code: 0, stdout: "140003\n" });
+    expect(JSON.parse((await orrery("result", runId, "d")).stdout)).toEqual({ node: "a" });
+    expect((await orrery("result", runId, "e")).stdout).toBe("x".repeat(70_000));
+    const saved = await orrery("result", runId, "e", "--out", "e.bin", "--json");
+    expect(JSON.parse(saved.stdout)).toMatchObject({ kind: "bytes", bytes: 70_000, out: "e.bin" });
+    expect(await readFile(join(cwd, "e.bin"), "latin1")).toBe("x".repeat(70_000));
+    expect(await orrery("result", runId, "nobody")).toMatchObject({ code: 3 });
+    expect(await orrery("result", runId, "e", "--out", "no/such/e.bin")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("cannot write no/such/e.bin"),
+    });
+    expect(await orrery("release", runId)).toMatchObject({ code: 0, stdout: `${runId} released\n` });
+    expect(await orrery("result", runId, "e")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("was freed"),
+    });
+    expect(await orrery("release", runId)).toMatchObject({ code: 1 });
+  });
+
+  test("it runs on this machine with its tasks, and says so where these are missing", async () => {
+    const ran = await orrery("run", "graph.yaml", "--tasks", "tasks.mjs", "--workers", "2");
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stdout).toMatch(/^run: .+\nc: 140003\nd: \{"node":"a"\}\ne: 68\.4 KiB\n$/);
+    const saved = await orrery(
+      "run",
+      "graph.yaml",
+      "--tasks",
+      "tasks.mjs",
+      "-w",
+      "1",
+      "--out",
+      "results",
+      "--json",
+    );
+    expect(JSON.parse(saved.stdout)).toMatchObject({
+      outcome: "completed",
+      results: [
+        { node: "c", kind: "json", value: 140_003, out: join("results", "c.json") },
+        { node: "d", value: { node: "a" } },
+        { node: "e", kind: "bytes", bytes: 70_000, out: join("results", "e") },
+      ],
+    });
+    expect(await readFile(join(cwd, "results", "c.json"), "utf8")).toBe("140003");
+    expect(await orrery("run", "graph.yaml")).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /node "a": task type "bytes" is not known here; name its file with --tasks/,
+      ),
+    });
+    expect(await orrery("run", "graph.yaml", "--tasks", "nowhere.mjs")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("nowhere.mjs: there is no such file"),
+    });
+    expect(await orrery("run", "graph.yaml", "--tasks", "tasks.mjs", "--resume")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--resume does not go with --tasks"),
+    });
+  });
 });
 
 /** Its id, once something of it runs. */

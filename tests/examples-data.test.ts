@@ -2,9 +2,12 @@
 
 import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { mkdir, readFile, symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { directoryWith } from "./cli.ts";
 
 const EXAMPLES = new URL("../examples/data/", import.meta.url);
 
@@ -14,6 +17,21 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   thumbnails: /^4 images in .+, 15515 bytes the first\n$/,
   "word-count": /^(?:\d+\t\p{L}+\n){5}\d+ files in \d+ nodes\n$/u,
 };
+
+test("the first example of the documentation works", async () => {
+  const text = await readFile(new URL("../docs/data.md", import.meta.url), "utf8");
+  const [tasks = "", main = ""] = Array.from(text.matchAll(/```js\n(.+?)```/gs), ([, code]) => code);
+  const directory = await directoryWith({
+    "tasks.mjs": tasks,
+    "main.mjs": main,
+    "README.md": "three words here",
+    "CHANGELOG.md": "two words",
+  });
+  await mkdir(join(directory, "node_modules"));
+  await symlink(fileURLToPath(new URL("..", import.meta.url)), join(directory, "node_modules", "orrery"));
+  const { stdout } = await promisify(execFile)(process.execPath, ["main.mjs"], { cwd: directory });
+  expect(stdout).toBe("5\n");
+});
 
 test("there is a test for each", () => {
   expect(readdirSync(EXAMPLES).sort()).toEqual(Object.keys(SAYS));

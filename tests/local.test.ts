@@ -101,11 +101,9 @@ describe("what cannot work is refused at once:", () => {
     const g = graph();
     const unknown = g.task("laod", 1);
     await expect(here.compute(g, unknown)).rejects.toThrow(
-      /^laod-1: the tasks file exports no "laod"; it has .*load, pid, sum/,
+      /^laod-1: there is no task "laod"; there are .*load, pid, sum/,
     );
     const elsewhere = g.with({ executor: "gpu" }).task(load, 1);
-    await expect(here.start(g, elsewhere)).rejects.toThrow(
-      /load-1: workers of local have no other executors/,
-    );
+    await expect(here.start(g, elsewhere)).rejects.toThrow(/load-1: no worker here serves "gpu"/);
   });
 });

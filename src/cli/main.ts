@@ -15,6 +15,7 @@ import { ledgerCommand } from "./ledger.ts";
 import { planCommand } from "./plan.ts";
 import { agentsCommand, limitsCommand, pauseCommand, resumeCommand } from "./queue.ts";
 import { replayCommand } from "./replay.ts";
+import { releaseCommand, resultCommand } from "./result.ts";
 import { runCommand } from "./run.ts";
 import { runsCommand } from "./runs.ts";
 import { schedulesCommand } from "./schedules.ts";
@@ -64,6 +65,8 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     retryCommand,
     rechargeCommand,
     runsCommand,
+    resultCommand,
+    releaseCommand,
     schedulesCommand,
   ],
   "Steer a server:": [pauseCommand, resumeCommand, limitsCommand, agentsCommand],

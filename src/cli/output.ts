@@ -10,7 +10,7 @@ export type Palette = ReturnType<typeof colors.createColors>;
 const COLUMNS_ELSEWHERE = 100;
 
 /** Resolves when the stream can take more, so that a slow reader bounds what is held for it. */
-export async function write(stream: Writable, text: string): Promise<void> {
+export async function write(stream: Writable, text: string | Uint8Array): Promise<void> {
   if (!stream.write(text)) await once(stream, "drain");
 }
 

@@ -15,8 +15,25 @@ const MOST_ALTERNATIVES = 10;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
+/** A result as it is told when the run has ended. */
+export interface KeptResult {
+  readonly node: string;
+  readonly json: object;
+  readonly line: string;
+}
+
+type Collect = (
+  client: OrreryClient,
+  run: string,
+  nodes: readonly string[],
+) => Promise<readonly KeptResult[]>;
+
 /** The whole of `orrery run FILE --server URL`; resolves to its exit code. */
-export async function runRemotely(file: string, options: RemoteRunOptions): Promise<number> {
+export async function runRemotely(
+  file: string,
+  options: RemoteRunOptions,
+  collect: Collect = hints,
+): Promise<number> {
   const { text, graph } = await readGraphText(file);
   return await atService(options, async (client) => {
     const { id } = await client.submitRun(lightText(text), {
@@ -41,9 +58,21 @@ export async function runRemotely(file: string, options: RemoteRunOptions): Prom
       .filter(({ node }) => order.has(node ?? ""))
       .sort((a, b) => place(a) - place(b))
       .map((node) => withAlternatives(node, tasks));
-    await report(run, nodes, view, options);
+    const kept = new Set(graph.nodes.flatMap(({ spec }) => (spec.keep ? [spec.id] : [])));
+    const made = nodes.flatMap(({ node, status }) =>
+      node !== null && kept.has(node) && status === "completed" ? [node] : [],
+    );
+    await report(run, nodes, view, options, await collect(client, id, made));
     return following.exitCode ?? (run.status === "completed" ? 0 : 1);
   });
+}
+
+async function hints(_: OrreryClient, run: string, nodes: readonly string[]): Promise<readonly KeptResult[]> {
+  return nodes.map((node) => ({
+    node,
+    json: {},
+    line: `result of ${shown(node)}: orrery result ${shown(run)} ${shown(node)}`,
+  }));
 }
 
 /** Follows a run and the signals of its user: the first cancels the run, the second leaves it alone. */
@@ -137,6 +166,7 @@ async function report(
   tasks: readonly TaskSummary[],
   view: RemoteView,
   { json, quiet }: RemoteRunOptions,
+  results: readonly KeptResult[],
 ): Promise<void> {
   if (json) {
     const { id, name, status, counts } = run;
@@ -148,6 +178,7 @@ async function report(
       elapsedMs: view.elapsedMs,
       counts,
       nodes,
+      ...(results.length > 0 && { results: results.map(({ node, json }) => ({ node, ...json })) }),
     });
   }
   const lines = tasks
@@ -156,6 +187,7 @@ async function report(
       ({ id, node, error_message }) => `failed: ${shown(node)}: ${shown(error_message)} (task ${shown(id)})`,
     );
   if (!quiet) lines.push(`run: ${shown(run.id)}`);
+  lines.push(...results.map(({ line }) => line));
   if (lines.length > 0) await printLines(lines);
 }
 

@@ -104,8 +104,10 @@ function refuseImpossible(
 
 function impossibility({ spec, work }: FileNode, workers: readonly Worker[]): string | undefined {
   if (work.kind === "task" && !Object.hasOwn(BUILT_IN, work.type)) {
-    return `task type ${JSON.stringify(work.type)} is not known here; use ${Object.keys(BUILT_IN).join(" or ")}, or \`run\` with a command`;
+    return `task type ${JSON.stringify(work.type)} is not known here; name its file with --tasks, use ${Object.keys(BUILT_IN).join(" or ")}, or \`run\` with a command`;
   }
+  if (spec.inputs || spec.keep)
+    return "results go from node to node only with --tasks FILE, or on a server with --server URL";
   const { task } = spec;
   if (workers.some((worker) => couldEverRun(worker, { ...task, zone: "local" }))) return undefined;
   const { cpuMillicores, memoryBytes } = (workers[0] as Worker).spec;

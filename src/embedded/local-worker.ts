@@ -12,6 +12,7 @@ import { InProcessTransport } from "./in-process-transport.ts";
 export interface LocalWorkerOptions {
   readonly handlers: Handlers;
   readonly executors: readonly string[];
+  readonly capabilities?: readonly string[];
   readonly zone: string;
   readonly slots?: number;
   /** Without it, nobody can fetch results that are held here. */
@@ -21,7 +22,7 @@ export interface LocalWorkerOptions {
 
 /** A worker in the same process as its scheduler. Closing it lets what runs end first. */
 export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOptions): AsyncDisposable {
-  const { handlers, executors, zone, data, observe } = options;
+  const { handlers, executors, capabilities = [], zone, data, observe } = options;
   const cores = availableParallelism();
   const worker = new Worker({
     transport: new InProcessTransport(gateway, localCaller(zone)),
@@ -30,6 +31,7 @@ export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOpt
       id: `${hostname()}-${process.pid}`,
       zone,
       executors: [...executors],
+      capabilities: [...capabilities],
       cpu_millicores: cores * 1000,
       memory_bytes: totalmem(),
       slots: options.slots ?? cores,

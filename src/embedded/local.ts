@@ -11,7 +11,7 @@ import {
   type Wanted,
 } from "../client/index.ts";
 import { makeLog, type RunningServer, startServer } from "../server/index.ts";
-import { BUILT_IN_HANDLERS, tasksIn } from "../worker/index.ts";
+import { BUILT_IN_HANDLERS, shellCommand, tasksIn } from "../worker/index.ts";
 import { startLocalWorker } from "./local-worker.ts";
 import { WorkerProcesses } from "./worker-processes.ts";
 
@@ -24,6 +24,11 @@ export interface LocalOptions {
   readonly slots?: number;
   /** What the results on a worker may take of the memory, in bytes, before they go to disk; 1 GiB by default. */
   readonly memory?: number;
+  /** What workers serve beside `default` and `local`, and can do. */
+  readonly executors?: readonly string[];
+  readonly capabilities?: readonly string[];
+  /** Where worker processes are, and shell commands run; by default where this process is. */
+  readonly cwd?: string;
 }
 
 export interface LocalOrrery extends AsyncDisposable {
@@ -41,13 +46,16 @@ export interface LocalOrrery extends AsyncDisposable {
   ): Promise<Computation<Nodes>>;
   /** For everything else that a service does. */
   readonly client: OrreryClient;
+  /** For other clients on this machine. */
+  readonly address: { readonly url: string; readonly key: string };
+  /** The names of what its workers can run. */
+  readonly tasks: readonly string[];
   /** What still runs is told to stop. The same as disposing of it. */
   close(): Promise<void>;
 }
 
 const MOST_WORKERS = 8;
-/** As those of `orrery worker`. */
-const EXECUTORS: readonly string[] = ["default", "local"];
+const DEFAULT_SLOTS = 4;
 /** Who computes for long says nothing meanwhile, and who dies is noticed without that. */
 const LEASE_MS = 600_000;
 
@@ -69,14 +77,17 @@ export async function local(options: LocalOptions): Promise<LocalOrrery> {
     await workers[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
   };
+  const abilities = abilitiesOf(options);
   return {
     client,
+    address: { url: server.url, key },
+    tasks: workers.tasks,
     async compute(graph, wanted, options) {
-      refuseUnknown(graph, wanted, workers.tasks);
+      refuseUnknown(graph, wanted, workers.tasks, abilities);
       return await client.compute(graph, wanted, options);
     },
     async start(graph, wanted, options) {
-      refuseUnknown(graph, wanted, workers.tasks);
+      refuseUnknown(graph, wanted, workers.tasks, abilities);
       return await client.start(graph, wanted, options);
     },
     close,
@@ -86,6 +97,16 @@ export async function local(options: LocalOptions): Promise<LocalOrrery> {
 
 interface Workers extends AsyncDisposable {
   readonly tasks: readonly string[];
+}
+
+interface Abilities {
+  readonly executors: readonly string[];
+  readonly capabilities: readonly string[];
+}
+
+/** Beside what those of `orrery worker` have. */
+function abilitiesOf({ executors = [], capabilities = [] }: LocalOptions): Abilities {
+  return { executors: [...new Set(["default", "local", ...executors])], capabilities };
 }
 
 function startLocally(apiKey: string, warn: (message: string) => void): Promise<RunningServer> {
@@ -105,12 +126,13 @@ function startLocally(apiKey: string, warn: (message: string) => void): Promise<
 }
 
 async function startWorkers(
-  { tasks, workers, slots = 4, memory }: LocalOptions,
+  options: LocalOptions,
   server: RunningServer,
   key: string,
   warn: (message: string) => void,
 ): Promise<Workers> {
-  if (typeof tasks === "object" && !(tasks instanceof URL)) return startHere(tasks, slots, memory, server);
+  const { tasks, workers, slots = DEFAULT_SLOTS, memory, cwd } = options;
+  if (typeof tasks === "object" && !(tasks instanceof URL)) return startHere(tasks, options, server);
   const file = tasks instanceof URL || tasks.startsWith("file:") ? fileURLToPath(tasks) : resolve(tasks);
   const count = workers ?? Math.min(availableParallelism(), MOST_WORKERS);
   const processes = new WorkerProcesses(warn);
@@ -122,6 +144,8 @@ async function startWorkers(
       tasks: file,
       slots,
       memoryBytes: memory,
+      cwd: cwd ?? process.cwd(),
+      ...abilitiesOf(options),
     }),
   );
   try {
@@ -135,15 +159,15 @@ async function startWorkers(
 
 function startHere(
   exported: Readonly<Record<string, unknown>>,
-  slots: number,
-  memory: number | undefined,
+  options: LocalOptions,
   { service }: RunningServer,
 ): Workers {
-  const handlers = tasksIn(exported);
+  const handlers = { command: shellCommand, ...tasksIn(exported) };
   if (!service) throw new Error("the scheduler has not begun");
+  const { memory, slots = DEFAULT_SLOTS } = options;
   const worker = startLocalWorker(service.gateway, {
     handlers,
-    executors: EXECUTORS,
+    ...abilitiesOf(options),
     zone: "default",
     slots,
     data: { ...(memory !== undefined && { memoryBytes: memory }) },
@@ -155,17 +179,21 @@ function startHere(
 }
 
 /** On a service a worker may come that can run it; here none will. */
-function refuseUnknown(graph: TaskGraph, wanted: Wanted, known: readonly string[]): void {
+function refuseUnknown(
+  graph: TaskGraph,
+  wanted: Wanted,
+  known: readonly string[],
+  { executors, capabilities }: Abilities,
+): void {
   const { nodes } = graph.toGraphFile(wanted) as { readonly nodes: Readonly<Record<string, LocalNode>> };
   const names = new Set(known);
-  for (const [id, { task, executor = "default", capabilities = [] }] of Object.entries(nodes)) {
-    if (!names.has(task)) {
-      const own = known.filter((name) => !Object.hasOwn(BUILT_IN_HANDLERS, name)).join(", ");
-      throw new TypeError(`${id}: the tasks file exports no ${JSON.stringify(task)}; it has ${own}`);
-    }
-    if (!EXECUTORS.includes(executor) || capabilities.length > 0)
+  for (const [id, { task, executor = "default", capabilities: needed = [] }] of Object.entries(nodes)) {
+    const missing = needed.find((name) => !capabilities.includes(name));
+    if (!names.has(task))
+      throw new TypeError(`${id}: there is no task ${JSON.stringify(task)}; there are ${known.join(", ")}`);
+    if (!executors.includes(executor) || missing !== undefined)
       throw new TypeError(
-        `${id}: workers of local have no other executors and no capabilities; leave them out`,
+        `${id}: no worker here serves ${JSON.stringify(missing ?? executor)}; give local its executors and capabilities`,
       );
   }
 }

@@ -1,7 +1,13 @@
 /** A worker of `local` as a process of its own, which ends with the one that started it. */
 
 import { availableParallelism, totalmem } from "node:os";
-import { BUILT_IN_HANDLERS, loadTasksFile, WebSocketTransport, Worker } from "../worker/index.ts";
+import {
+  BUILT_IN_HANDLERS,
+  loadTasksFile,
+  shellCommand,
+  WebSocketTransport,
+  Worker,
+} from "../worker/index.ts";
 
 /** What it is told first. */
 export interface WorkerOrder {
@@ -10,6 +16,9 @@ export interface WorkerOrder {
   readonly key: string;
   readonly tasks: string;
   readonly slots: number;
+  readonly executors: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly cwd: string;
   /** What the results that it holds may take; undefined: as much as is usual. */
   readonly memoryBytes: number | undefined;
 }
@@ -23,14 +32,17 @@ process.once("message", (order: WorkerOrder) => void work(order).catch(fail));
 // Who started it decides when it ends, also where Ctrl-C reaches both.
 process.on("SIGINT", () => {});
 
-async function work({ id, url, key, tasks, slots, memoryBytes }: WorkerOrder): Promise<void> {
-  const handlers = { ...BUILT_IN_HANDLERS, ...(await loadTasksFile(tasks)) };
+async function work(order: WorkerOrder): Promise<void> {
+  const { id, url, key, tasks, slots, executors, capabilities, memoryBytes } = order;
+  process.chdir(order.cwd);
+  const handlers = { ...BUILT_IN_HANDLERS, command: shellCommand, ...(await loadTasksFile(tasks)) };
   const worker = new Worker({
     transport: new WebSocketTransport({ url, key }),
     handlers,
     registration: {
       id,
-      executors: ["default", "local"],
+      executors: [...executors],
+      capabilities: [...capabilities],
       cpu_millicores: availableParallelism() * 1000,
       memory_bytes: totalmem(),
       slots,

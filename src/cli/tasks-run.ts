@@ -1,0 +1,77 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { OrreryClient } from "../client/index.ts";
+import { local } from "../embedded/index.ts";
+import type { GraphFile } from "../protocol/index.ts";
+import { UsageError } from "./errors.ts";
+import { readGraphText } from "./graph-text.ts";
+import { type KeptResult, runRemotely } from "./remote-run.ts";
+import { described, save, summary } from "./result-view.ts";
+import type { TasksRunOptions } from "./run.ts";
+import { shown } from "./service-text.ts";
+
+const EXTENSIONS = { json: ".json", text: ".txt", bytes: "", clone: ".v8" } as const;
+const MAX_CHARS = 200;
+
+/** The whole of `orrery run FILE --tasks FILE`: a service of its own, for as long as the run takes. */
+export async function runFunctions(file: string, options: TasksRunOptions): Promise<number> {
+  const { tasks, workers, out } = options;
+  const { graph } = await readGraphText(file);
+  const specs = graph.nodes.map(({ spec }) => spec.task);
+  const here = await local({
+    tasks,
+    executors: [...new Set(specs.map(({ executor }) => executor))],
+    capabilities: [...new Set(specs.flatMap(({ capabilities }) => capabilities))],
+    // As for every run on this machine.
+    cwd: resolve(dirname(file)),
+    ...(workers !== undefined && { workers: countOf(workers) }),
+  }).catch((error: Error) => {
+    throw new UsageError(error.message);
+  });
+  try {
+    refuseUnknown(file, graph, here.tasks);
+    const { url: server, key } = here.address;
+    return await runRemotely(file, { ...options, server, key }, (client, run, nodes) =>
+      keptResults(client, run, nodes, out),
+    );
+  } finally {
+    await here.close();
+  }
+}
+
+function refuseUnknown(file: string, { nodes }: GraphFile, known: readonly string[]): void {
+  const problems = nodes
+    .filter(({ work }) => work.kind === "task" && !known.includes(work.type))
+    .map(({ spec, line }) => {
+      const names = known.filter((name) => name !== "command").join(", ");
+      return `${file}:${line}: node ${JSON.stringify(spec.id)}: there is no task ${JSON.stringify(spec.task.type)}; there are ${names}`;
+    });
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+}
+
+/** After this the workers are gone, and all that they held. */
+async function keptResults(
+  client: OrreryClient,
+  run: string,
+  nodes: readonly string[],
+  directory: string | undefined,
+): Promise<KeptResult[]> {
+  if (directory !== undefined) await mkdir(directory, { recursive: true });
+  const results: KeptResult[] = [];
+  for (const node of nodes) {
+    const raw = await client.rawResult(run, node);
+    if (directory === undefined) {
+      results.push({ node, json: described(raw), line: `${shown(node)}: ${summary(raw, MAX_CHARS)}` });
+      continue;
+    }
+    const out = join(directory, `${encodeURIComponent(node)}${EXTENSIONS[raw.kind]}`);
+    await save(raw, out);
+    results.push({ node, json: { ...described(raw), out }, line: `${shown(node)}: ${shown(out)}` });
+  }
+  return results;
+}
+
+function countOf(workers: string): number {
+  if (/^[1-9]\d{0,2}$/.test(workers)) return Number(workers);
+  throw new UsageError(`--workers must be a whole number from 1 to 999; got ${workers}`);
+}
