@@ -1,7 +1,15 @@
 // The processors of the runtime as real threads, beside Piscina.
 
 import { atLeast, atMost } from "./report.mjs";
-import { exactlyOnce, forkJoin, many, noops, piscinaNoops, stealing } from "./threads/measures.mjs";
+import {
+  channelling,
+  exactlyOnce,
+  forkJoin,
+  many,
+  noops,
+  piscinaNoops,
+  stealing,
+} from "./threads/measures.mjs";
 
 /** @typedef {import("./report.mjs").Row} Row */
 /** @typedef {import("./report.mjs").Setting} Setting */
@@ -13,10 +21,20 @@ const SIZES = {
   runs: 15,
   noopRuns: 60,
   tasks: 20_000,
+  messages: 200_000,
   processors: 256,
   stolen: 1_000_000,
 };
-const QUICK = { steals: 2_000, depth: 3, runs: 2, noopRuns: 2, tasks: 2_000, processors: 4, stolen: 5_000 };
+const QUICK = {
+  steals: 2_000,
+  depth: 3,
+  runs: 2,
+  noopRuns: 2,
+  tasks: 2_000,
+  messages: 2_000,
+  processors: 4,
+  stolen: 5_000,
+};
 const FULL = { ...SIZES, stolen: 10_000_000 };
 
 /**
@@ -35,6 +53,7 @@ export async function threadRows({ quick, full, say }, withPiscina, failures) {
     { case: "steal", metric: "p99", unit: "ns", ...judged(atMost(p99Ns, 10_000)) },
     ...(await forkJoinRows(size, judged, say)),
     await noopRow(size, withPiscina, say),
+    await channelRow(size, judged, say),
     ...(await manyRows(size.processors, failures, say)),
     ...(await onceRows(size.stolen, failures, say)),
   ];
@@ -91,6 +110,18 @@ async function noopRow({ tasks, noopRuns }, withPiscina, say) {
   if (!withPiscina) return row;
   const peerValue = await piscinaNoops(tasks, Math.min(noopRuns, 10));
   return { ...row, peer: "Piscina", peerValue, ratio: value / peerValue };
+}
+
+/**
+ * @param {typeof SIZES} size
+ * @param {(goal: { value: number }) => { value: number }} judged
+ * @param {Setting["say"]} say
+ * @returns {Promise<Row>}
+ */
+async function channelRow({ messages }, judged, say) {
+  say("a channel between threads");
+  const goal = judged(atLeast(await channelling(messages, 5), 100_000));
+  return { case: "channel of 256 between two threads", metric: "sent and received", unit: "/s", ...goal };
 }
 
 /** @param {number} processors @param {string[]} failures @param {Setting["say"]} say @returns {Promise<Row[]>} */

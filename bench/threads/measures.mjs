@@ -5,7 +5,7 @@ import { dequeWords, SharedDeque } from "../../dist/runtime/threads/shared-deque
 import { loadPackage } from "../queue/packages.mjs";
 import { quantile } from "../stats.mjs";
 import { longestMs, threadTimesMs } from "./thread-times.mjs";
-import { budgetOf, burn, mark, noop, tree } from "./work.mjs";
+import { budgetOf, burn, mark, noop, sendAll, tree } from "./work.mjs";
 
 const PLENTY = { ops: 1e14, memory: 1e12, spawnCount: 4e9, channelOps: 1e9, syscalls: 1e9 };
 
@@ -129,6 +129,26 @@ async function noopsOn(rt, tasks, runs) {
     best = Math.max(best, (tasks / (performance.now() - beforeMs)) * 1_000);
   }
   return best;
+}
+
+/** Numbers a second that one fiber sends to one of another thread; the best of several runs. @param {number} count @param {number} runs */
+export function channelling(count, runs) {
+  return withRuntime({ processors: 2 }, async (rt) => {
+    let best = 0;
+    for (let round = 0; round < runs; round++) {
+      const channel = /** @type {import("../../dist/runtime/index.js").Channel<number>} */ (rt.channel(256));
+      const beforeMs = performance.now();
+      await rt.nursery(PLENTY, undefined, function* (nursery) {
+        const { steals } = rt.counters();
+        nursery.spawn(sendAll, [channel, count], { budget: { ops: 1e9, channelOps: count } });
+        while (rt.counters().steals === steals);
+        for (let value = 0; value < count; value++)
+          if ((yield* channel.recv()) !== value) throw new Error(`${value} is missing`);
+      });
+      best = Math.max(best, (count / (performance.now() - beforeMs)) * 1_000);
+    }
+    return best;
+  });
 }
 
 /**

@@ -69,3 +69,17 @@ export const tree = portable(
 export const mark = portable(here, "mark", (/** @type {Fiber} */ _fiber, /** @type {number} */ at) =>
   Atomics.add(/** @type {Uint8Array} */ (getEnvironmentData("marks")), at, 1),
 );
+
+/** Sends so many numbers. */
+export const sendAll = portable(
+  here,
+  "sendAll",
+  /** @returns {Steps<void>} */
+  function* (
+    /** @type {Fiber} */ _fiber,
+    /** @type {import("../../dist/runtime/index.js").Channel<number>} */ channel,
+    /** @type {number} */ count,
+  ) {
+    for (let value = 0; value < count; value++) yield* channel.send(value);
+  },
+);
