@@ -8,6 +8,18 @@ const Concurrency = OrNull(
 );
 const closed = { additionalProperties: false };
 
+const Bytes = (description: string) => Type.Integer({ minimum: 0, description });
+/** Absent where a worker holds none, or has not said how many yet. */
+const WorkerChunks = Type.Object(
+  {
+    held_bytes: Bytes("Results in its memory."),
+    spilled_bytes: Bytes("Results on its disk."),
+    moved_bytes: Bytes("What it fetched from other workers since it started."),
+    freed_bytes: Bytes("What it was told to forget since it started."),
+  },
+  { description: "Results that it holds for other nodes, as its last heartbeat has it." },
+);
+
 export type WorkersAnswer = Static<typeof WorkersAnswer>;
 export const WorkersAnswer = Type.Object({
   workers: Type.Array(
@@ -26,6 +38,7 @@ export const WorkersAnswer = Type.Object({
         free_cpu_millicores: Count,
         memory_bytes: Count,
         free_memory_bytes: Count,
+        chunks: Type.Optional(WorkerChunks),
       },
       { title: "Worker" },
     ),

@@ -324,6 +324,8 @@ export interface WorkerView {
   readonly freeCpuMillicores: number;
   readonly memoryBytes: number;
   readonly freeMemoryBytes: number;
+  /** As its last heartbeat has it; of a worker of another zone nothing is said. */
+  readonly chunks: Heartbeat["memory"];
 }
 
 /** Null: no limit; undefined: as the zone or the configuration says. */

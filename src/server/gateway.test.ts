@@ -105,6 +105,18 @@ test("[Q-15] [Q-19] nobody reports an attempt that has not gone out to them, eve
   expect((await service.api.task(callerIn("a"), task))?.result).toBe('"true"');
 });
 
+test("[Q-15] what a worker holds is shown to its own zone, and to no other that it serves", async () => {
+  const service = await started();
+  const caller = { ...callerIn("a"), scopes: new Set(["work", "admin", "operator"] as const) };
+  const memory = { held: 1, spilled: 2, moved: 3, freed: 4 };
+  const registration = aRegistration("w", { zones: ["b"] });
+  await service.gateway.register(caller, registration, { ...NOTHING, memory }, undefined);
+  const shown = async (zone: string) =>
+    (await service.api.workers(callerIn(zone))).map(({ chunks }) => chunks);
+  expect(await shown("a")).toEqual([memory]);
+  expect(await shown("b")).toEqual([undefined]);
+});
+
 test("[P-08] a worker that comes back while its loss waits to be committed is taken in anew", async () => {
   const service = await started({ leaseMs: 2000 });
   await joined(service, "a", aRegistration("w"));

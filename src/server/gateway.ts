@@ -107,6 +107,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     return this.#away.has(worker);
   }
 
+  /** Undefined: it holds no chunks, or has not said so to this server. */
+  chunksOf(worker: number): Heartbeat["memory"] {
+    return this.#sessions.get(worker)?.memory;
+  }
+
   /** What a committed turn means to the workers. */
   letOut(facts: readonly Fact[]): void {
     const assigned: PlacedTask[] = [];
@@ -228,7 +233,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     return acks;
   }
 
-  heartbeat(session: Session, { attempts, load, overloaded }: Heartbeat): void {
+  heartbeat(session: Session, { attempts, load, overloaded, memory }: Heartbeat): void {
     this.#touch(session);
     const now = this.#options.clock();
     const listed = new Map<string, number>();
@@ -241,6 +246,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     }
     for (const [key, at] of session.listed) if (!listed.has(key)) this.#noteMissing(session, key, at);
     session.listed = listed;
+    session.memory = memory;
     if (load !== undefined || overloaded !== undefined) {
       this.#submit({
         kind: "WorkerLoadReported",

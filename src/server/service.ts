@@ -290,9 +290,7 @@ export class Service implements Api {
   }
 
   workers(caller: Caller): Promise<readonly WorkerView[]> {
-    return this.#driver.read((state) =>
-      workersOf(state, caller.zone, (worker) => this.#gateway.isAway(worker)),
-    );
+    return this.#driver.read((state) => workersOf(state, caller.zone, this.#gateway));
   }
 
   async drainWorker(caller: Caller, id: string): Promise<boolean> {

@@ -58,6 +58,8 @@ export class Session implements WorkerSession {
   readonly heartbeatMs: number;
   /** Attempts that the last heartbeat listed, and when they began; -1: they had not. */
   listed: ReadonlyMap<string, number> = new Map();
+  /** What the last heartbeat said of its chunks. */
+  memory: Heartbeat["memory"];
   /** Those of which it is recorded that they have started. */
   readonly started: Set<string> = new Set();
   readonly #host: SessionHost;

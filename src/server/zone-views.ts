@@ -80,16 +80,29 @@ export function limitView(state: State, zone: string, name: string): LimitView {
   };
 }
 
+/** What is known of workers beside what the ledger says. */
+interface Attendance {
+  isAway(worker: number): boolean;
+  chunksOf(worker: number): WorkerView["chunks"];
+}
+
 /** Workers of the zone, and those from elsewhere that serve it; of these only what concerns the zone. */
-export function workersOf(state: State, zone: string, isAway: (worker: number) => boolean): WorkerView[] {
+export function workersOf(state: State, zone: string, attendance: Attendance): WorkerView[] {
   return state.fleet
     .present()
     .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone))
-    .map((worker) => ({ ...workerView(worker, zone), ...(isAway(worker.number) && { status: "Away" }) }))
+    .map((worker) => ({
+      ...workerView(worker, zone),
+      ...(attendance.isAway(worker.number) && { status: "Away" }),
+      chunks: worker.spec.zone === zone ? attendance.chunksOf(worker.number) : undefined,
+    }))
     .sort((a, b) => compareText(a.id, b.id));
 }
 
-function workerView({ spec, status, held, freeCpu, freeMemory }: Worker, zone: string): WorkerView {
+function workerView(
+  { spec, status, held, freeCpu, freeMemory }: Worker,
+  zone: string,
+): Omit<WorkerView, "chunks"> {
   return {
     id: spec.id,
     zone: spec.zone === zone ? spec.zone : "",

@@ -48,6 +48,14 @@ export function adminRoutes(app: App, { api }: Edge): void {
         free_cpu_millicores: worker.freeCpuMillicores,
         memory_bytes: worker.memoryBytes,
         free_memory_bytes: worker.freeMemoryBytes,
+        ...(worker.chunks && {
+          chunks: {
+            held_bytes: worker.chunks.held,
+            spilled_bytes: worker.chunks.spilled,
+            moved_bytes: worker.chunks.moved,
+            freed_bytes: worker.chunks.freed,
+          },
+        }),
       })),
     }),
   );

@@ -51,6 +51,22 @@ describe("a time that no date can have", () => {
   });
 });
 
+test("what a worker holds, moved and freed is shown as its last heartbeat has it", async () => {
+  const holder = { ...registration, id: "w-holder", session: "session-of-w-holder" };
+  const shown = async () => {
+    const { body } = await served.call("GET", `${API}/workers`);
+    return body.workers.find(({ id }: { id: string }) => id === holder.id).chunks;
+  };
+  await served.call("POST", "/worker/register", { registration: holder, heartbeat });
+  expect(await shown()).toBeUndefined();
+  const memory = { held: 5, spilled: 7, moved: 11, freed: 13 };
+  const poll = { session: holder.session, heartbeat: { ...heartbeat, memory } };
+  await served.call("POST", "/worker/w-holder/poll?wait=0", poll);
+  expect(await shown()).toEqual({ held_bytes: 5, spilled_bytes: 7, moved_bytes: 11, freed_bytes: 13 });
+  const leave = await served.call("POST", "/worker/w-holder/leave", { session: holder.session });
+  expect(leave.status).toBeLessThan(300);
+});
+
 describe("by HTTP a worker", () => {
   test("registers, gets a task, prints, reports and leaves", async () => {
     const registered = await served.call("POST", "/worker/register", { registration, heartbeat });
