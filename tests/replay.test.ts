@@ -12,6 +12,7 @@ import {
   sleep,
   wait,
 } from "../dist/runtime/index.js";
+import { waitWithChild } from "./channel-work.mjs";
 import * as work from "./replay-work.mjs";
 
 const PLENTY: Budget = { ops: 1e12, memory: 1e12, spawnCount: 1e9, channelOps: 1e9, syscalls: 1e9 };
@@ -119,6 +120,20 @@ describe("[R-11] a run with threads that was recorded", () => {
     });
     expect(second).toEqual(first);
     expect(first).toEqual(["cancelled", "cancelled", "cancelled"]);
+  });
+
+  test("is replayed with its deadlock", async () => {
+    const { first, second } = await recordAndReplay(async () => {
+      const channel = rt.channel<number>({ name: "never" });
+      const { outcome } = rt.launch(PLENTY, undefined, function* (n) {
+        n.spawn(waitWithChild, [channel], { budget: { channelOps: 9, spawnCount: 1 } });
+        untilStolen(1);
+        yield* channel.recv();
+      });
+      return String(((await outcome) as { error: unknown }).error);
+    });
+    expect(first).toMatch(/Deadlock: everything is blocked: .*; .*; /);
+    expect(second).toBe(first);
   });
 });
 
