@@ -28,6 +28,10 @@ export interface NodeOptions {
   readonly budget?: Readonly<Record<string, number | string>>;
   /** Its result, if it is small, is used again by later runs for the same arguments and inputs; a text names the version of its function. */
   readonly cache?: boolean | string;
+  /** On which of its worker's processors it runs; by default as the tasks file says, or on the main thread. */
+  readonly processor?: "main" | "thread";
+  /** It waits more than it computes, and takes no slot of its worker. */
+  readonly io?: boolean;
   /** It may add nodes to its run by returning `expand(…)`: true, or how many at most. */
   readonly dynamic?: boolean | number;
 }
@@ -52,6 +56,8 @@ const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
   budget: true,
   cache: true,
   dynamic: true,
+  processor: true,
+  io: true,
 };
 
 /** Adds nodes to a graph, all with the same options. */

@@ -5,6 +5,7 @@ export type { FileNode, Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
 export { findJsonError } from "./json-syntax.ts";
 export * from "./json-tokens.ts";
+export type { CallManner } from "./node-data.ts";
 export { isMapping, parseName, refuseUnknownKeys } from "./node-settings.ts";
 export { closest } from "./suggestion.ts";
 export {

@@ -4,12 +4,24 @@ import { shown } from "./units.ts";
 
 /** What the function of a node is called with. Results of other nodes stand as `{"$input": k}`, k-th of `inputs`. */
 export interface Call {
-  readonly payload: { readonly args: readonly unknown[]; readonly inputs: Mapping };
+  readonly payload: {
+    readonly args: readonly unknown[];
+    readonly inputs: Mapping;
+    /** How its worker is to run it; left out: as it likes. */
+    readonly as?: CallManner;
+  };
   /** Ids of the nodes whose results it gets, in the order in which they are first named. */
   readonly inputs: readonly string[];
 }
 
-export const CALL_KEYS: readonly string[] = ["args", "inputs"];
+export interface CallManner {
+  readonly processor?: "main" | "thread";
+  /** It waits more than it computes, and takes no slot of its worker. */
+  readonly io?: true;
+}
+
+const MANNER_KEYS: readonly string[] = ["processor", "io"];
+export const CALL_KEYS: readonly string[] = ["args", "inputs", ...MANNER_KEYS];
 
 /** Deeper than any file that is read. */
 const MAX_DEPTH = 90;
@@ -31,8 +43,17 @@ export function readCall(map: Mapping, path: Path, faults: Faults): Call | undef
   const payload = {
     args: Array.isArray(args) ? args.map((value, at) => reader.read(value, [...path, "args", at])) : [],
     inputs: isMapping(inputs) ? reader.readMap(inputs, [...path, "inputs"]) : {},
+    ...(MANNER_KEYS.some((key) => Object.hasOwn(map, key)) && { as: readManner(map, path, faults) }),
   };
   return { payload, inputs: reader.inputs };
+}
+
+function readManner({ processor, io = false }: Mapping, path: Path, faults: Faults): CallManner {
+  const isKnown = processor === undefined || processor === "main" || processor === "thread";
+  if (!isKnown)
+    faults.atValue([...path, "processor"], `processor must be main or thread; got ${shown(processor)}`);
+  if (typeof io !== "boolean") faults.atValue([...path, "io"], `io must be true or false; got ${shown(io)}`);
+  return { ...(isKnown && processor !== undefined && { processor }), ...(io === true && { io }) };
 }
 
 class ArgumentReader {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { AboutInput, TaskInputs } from "../driver/index.ts";
 import type { AttemptLost, ChunkLost } from "../ledger/index.ts";
-import type { AssignedData, ChunkHandle, Report } from "../protocol/index.ts";
+import type { AssignedData, CallManner, ChunkHandle, Report } from "../protocol/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 
@@ -49,8 +49,11 @@ export class DataTerms {
     { worker }: PlacedTask,
     { rootId, chunks }: TaskInputs,
     results: ReadonlyMap<string, string>,
+    payload: unknown,
   ): AssignedData {
+    const { as = {} } = (payload ?? {}) as { readonly as?: CallManner };
     return {
+      ...as,
       token: this.tokenOf(rootId),
       inputs: chunks.map((input) => this.#input(input, worker, results.get(input.taskId))),
     };

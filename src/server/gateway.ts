@@ -350,7 +350,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         const id = payloadIdOf(task);
         const plain = assignmentOf(task, known.get(id));
         const assignment = this.#traced(
-          task.inputs ? { ...plain, data: data.of(task, task.inputs, made) } : plain,
+          task.inputs ? { ...plain, data: data.of(task, task.inputs, made, plain.payload) } : plain,
           id,
         );
         if (byWorker.get(task.worker)?.push(assignment) === undefined)

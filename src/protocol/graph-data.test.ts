@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { readGraphFile } from "./index.ts";
+
+function read(nodes: Record<string, unknown>) {
+  return readGraphFile(JSON.stringify({ nodes }), "g.json");
+}
+
+test("[D-01] references in arguments are inputs and needs, at any depth, each once and in the order of mention", () => {
+  const result = read({
+    a: { task: "t" },
+    b: { task: "t", args: [1] },
+    c: {
+      task: "t",
+      needs: ["b"],
+      args: [{ node: "b" }, { deep: [{ nodes: ["a", "b"] }] }],
+      inputs: { x: { node: "a" } },
+    },
+  });
+  const [, , node] = result.ok ? result.graph.nodes : [];
+  expect(node?.spec).toMatchObject({ needs: ["b", "a"], inputs: ["b", "a"], keep: true });
+  expect(node?.work).toMatchObject({
+    payload: {
+      args: [{ $input: 0 }, { deep: [[{ $input: 1 }, { $input: 0 }]] }],
+      inputs: { x: { $input: 1 } },
+    },
+  });
+});
+
+test("what looks like a reference and is none is written as a value", () => {
+  const result = read({
+    a: { task: "t", args: [{ value: { node: "x" } }, { node: "b", more: 1 }] },
+    b: { task: "t" },
+  });
+  const [node] = result.ok ? result.graph.nodes : [];
+  expect(node?.work).toMatchObject({ payload: { args: [{ node: "x" }, { node: "b", more: 1 }] } });
+  expect(node?.spec.inputs).toEqual([]);
+});
+
+test("how a worker runs it goes with the call", () => {
+  const result = read({ a: { task: "t", processor: "thread", io: true } });
+  const [node] = result.ok ? result.graph.nodes : [];
+  expect(node?.work).toMatchObject({
+    payload: { args: [], inputs: {}, as: { processor: "thread", io: true } },
+  });
+});
+
+test.for([
+  [{ args: { node: "a" } }, "args must be a list such as [1, {node: fetch}]"],
+  [{ inputs: [1] }, "inputs must be a map such as {x: {node: fetch}}"],
+  [{ args: [{ node: 7.5 }] }, "node must be"],
+  [{ args: [{ nodes: "a" }] }, "nodes must be a list of ids"],
+  [{ args: [{ $input: 0 }] }, '"$input" is no name for an argument'],
+  [{ args: [], payload: {} }, "payload does not go with args or inputs"],
+  [{ args: [{ node: "nowhere" }] }, 'needs "nowhere", which is not in the file'],
+  [{ processor: "gpu" }, "processor must be main or thread"],
+  [{ io: "yes" }, "io must be true or false"],
+  [{ keep: 1 }, "keep must be true or false"],
+  [{ cache: [] }, "cache must be true, false, or a version"],
+  [{ dynamic: 0 }, "dynamic must be true, or how many nodes"],
+])("%j is refused", ([node, message]) => {
+  const result = read({ a: { task: "t" }, x: { task: "t", ...node } });
+  expect(result.ok ? [] : result.problems.map((problem) => problem.message).join("\n")).toContain(message);
+});
