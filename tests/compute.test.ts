@@ -10,6 +10,7 @@ import { directoryWith, type Started, startOrrery } from "./cli.ts";
 import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
 
 const TASKS = `
+  import { graph } from ${JSON.stringify(new URL("../dist/client/index.js", import.meta.url).href)};
   import { task } from "orrery/worker";
   export const bytes = (length, fill) => Buffer.alloc(length, fill);
   export const length = (value) => value.length;
@@ -18,6 +19,10 @@ const TASKS = `
   export const describe = (value) => Object.prototype.toString.call(value);
   export const same = (value) => value;
   export const fail = () => { throw Object.assign(new Error("no such row"), { code: "ENOROW" }); };
+  export const outer = () => {
+    const g = graph();
+    return g.expand(g.task(same, g.with({ id: "inner" }).task(fail)));
+  };
   export const forever = task((_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)));
 `;
 
@@ -108,6 +113,19 @@ describe("what goes wrong is said:", () => {
     });
     const { run } = problem as NodeFailed;
     expect(await client.waitForRun(run)).toMatchObject({ status: "failed" });
+  });
+
+  test("[D-12] a node that another one added to the run", async () => {
+    const g = graph();
+    const wanted = g.task(same, g.with({ dynamic: 2 }).task("outer"));
+    await expect(client.compute(g, wanted)).rejects.toMatchObject({
+      code: "ENOROW",
+      message: "outer-1/inner: no such row (outer-1/inner → outer-1 → same-1)",
+    });
+    await expect(client.compute(g, g.task("outer"))).rejects.toMatchObject({ code: "not-dynamic" });
+    await expect(client.compute(g, g.with({ dynamic: 1 }).task("outer"))).rejects.toMatchObject({
+      code: "too-many-nodes",
+    });
   });
 
   test("who stops waiting cancels the run", async () => {

@@ -1,4 +1,4 @@
-import { taskIdOf } from "../core/index.ts";
+import { expansionIdOf, taskIdOf } from "../core/index.ts";
 import type { TaskSummary } from "../protocol/api-schemas.ts";
 import type { CallOptions } from "./calls.ts";
 import type { Connection } from "./connection.ts";
@@ -65,10 +65,19 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
   }
 
   /** Where it began to go wrong, and how that came to the node. */
-  async #failure(task: Pick<TaskSummary, "node" | "error_code" | "error_message">, options: CallOptions) {
+  async #failure(task: TaskSummary, options: CallOptions): Promise<NodeFailed> {
     const first = (await firstFailure(this.#connection, this.run, options)) ?? task;
     const way = this.#graph.wayFrom(first.node ?? "", this.#wanted);
-    return new NodeFailed(this.run, first, way);
+    // What it returned was a graph, in which a node failed, and so on.
+    let cause = first;
+    while (cause.error_code === "expansion") {
+      const added = expansionIdOf(cause.id, cause.attempt);
+      const inner = await firstFailure(this.#connection, added, options);
+      if (!inner) break;
+      way.unshift(`${way[0]}/${inner.node}`);
+      cause = inner;
+    }
+    return new NodeFailed(this.run, cause, way);
   }
 }
 

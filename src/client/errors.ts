@@ -60,17 +60,13 @@ export class NodeFailed extends Error {
   /** As the worker or the scheduler said it, such as `timeout`, `lost` or `cancelled`. */
   readonly code: string;
   readonly run: string;
-  /** The node that failed. */
+  /** The node that failed; one that `a` added to its run is `a/b`. */
   readonly node: string;
   /** From that node to the one that was wanted, each needing the one before. */
   readonly way: readonly string[];
 
-  constructor(
-    run: string,
-    task: Pick<TaskSummary, "node" | "error_code" | "error_message">,
-    way: readonly string[],
-  ) {
-    const node = task.node ?? "";
+  constructor(run: string, task: Pick<TaskSummary, "error_code" | "error_message">, way: readonly string[]) {
+    const node = way[0] ?? "";
     const through = way.length > 1 ? ` (${way.join(" → ")})` : "";
     super(`${node}: ${task.error_message ?? "it was cancelled"}${through}`);
     this.code = task.error_code ?? "cancelled";

@@ -13,6 +13,11 @@ export function alternativeIdOf(task: string, tag: string): string {
   return derivedUuid(`orrery alternative\n${task}\n${tag}`);
 }
 
+/** The id of the run that an attempt of a task ends by: the nodes that it returned instead of a result. */
+export function expansionIdOf(task: string, attempt: number): string {
+  return derivedUuid(`orrery expansion\n${task}\n${attempt}`);
+}
+
 export function derivedUuid(text: string): string {
   const hex = sha256Hex(text);
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);

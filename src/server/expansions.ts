@@ -1,11 +1,9 @@
-import { derivedUuid } from "../core/index.ts";
+import { expansionIdOf } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
 import type { AttemptFailed, RunSubmitted } from "../ledger/index.ts";
 import { type Report, readGraphFile } from "../protocol/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import { runStimulus } from "./stimuli.ts";
-
-type Finished = Extract<Report, { type: "finished" }>;
 
 interface ExpansionStimulus {
   readonly stimulus: RunSubmitted | AttemptFailed;
@@ -34,13 +32,9 @@ export function expansionOf(task: PlacedTask, report: Report, now: number): Expa
   const tail = nodes.findIndex(({ spec: { id } }) => id === result);
   if (tail === -1) return fails("bad-expansion", `the nodes that it returned have none called ${result}`);
   const name = `${task.nodeId ?? "expansion"} of ${task.runId ?? "a run"}`;
-  const { stimulus, attached } = runStimulus({ zone, agent }, expansionIdOf(task, report), {
+  const { stimulus, attached } = runStimulus({ zone, agent }, expansionIdOf(task.id, report.attempt), {
     graph: { ...read.graph, name },
     failFast: true,
   });
   return { stimulus: { ...stimulus, parent: { ...of, tail } }, attached };
-}
-
-function expansionIdOf({ id }: PlacedTask, { attempt }: Finished): string {
-  return derivedUuid(`orrery expansion\n${id}\n${attempt}`);
 }
