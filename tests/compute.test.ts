@@ -68,9 +68,14 @@ test("[D-08] results of functions are arguments of others, and come back as they
   const small = g.task(bytes, 3, "y");
   const total = g.task(add, g.task(length, large), [g.task(length, small), [1]]);
   expect(await client.compute(g, total)).toBe(300_004);
-  const [one, other] = await client.compute(g, [large, small]);
+  const [one, other] = await client.compute(g, [large, small], { name: "two" });
   expect(one.equals(bytes(300_000, "x"))).toBe(true);
   expect(other).toEqual(Buffer.from("yyy"));
+  // Workers keep nothing of what was computed.
+  for await (const { id, name } of client.runs())
+    if (name === "two")
+      await expect(client.gather(id, [large])).rejects.toMatchObject({ code: "result-gone" });
+  expect.assertions(4);
 });
 
 test("values of every kind go there and back, small and large", async () => {
@@ -138,6 +143,18 @@ describe("what goes wrong is said:", () => {
     expect(await client.waitForRun(id)).toMatchObject({ status: "cancelled" });
   });
 
+  test("a run that somebody cancelled", async () => {
+    const g = graph();
+    const computation = await client.start(g, g.task("forever"));
+    expect(await computation.cancel()).toBe(true);
+    await expect(computation.results()).rejects.toMatchObject({
+      name: "NodeFailed",
+      code: "cancelled",
+      message: "forever-1: the run was cancelled",
+    });
+    expect(await computation.cancel()).toBe(false);
+  });
+
   test("a result that is not kept, or was released", async () => {
     const g = graph();
     const first = g.task(bytes, 100_000, "a");
@@ -147,7 +164,7 @@ describe("what goes wrong is said:", () => {
     await expect(computation.result(g.task(length, first) as GraphNode)).rejects.toThrow(
       "length-2 is not kept",
     );
-    expect(await client.gather(computation.run, [last.id, last.id])).toEqual([100_000, 100_000]);
+    expect(await client.gather(computation.run, [last, last.id])).toEqual([100_000, 100_000]);
     expect((await computation.result(first)).equals(bytes(100_000, "a"))).toBe(true);
     expect(await computation.release()).toBe(true);
     await expect(client.gather(computation.run, [first.id])).rejects.toMatchObject({

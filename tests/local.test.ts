@@ -91,6 +91,7 @@ describe("what cannot work is refused at once:", () => {
     ["a file that is not there", { tasks: "./nowhere.mjs" }, /nowhere\.mjs: there is no such file/],
     ["a file that is broken", () => ({ tasks: join(directory, "broken.mjs") }), /broken\.mjs:1:\d+/],
     ["no workers", { tasks: "./tasks.mjs", workers: 0 }, /workers must be a whole number from 1 on; got 0/],
+    ["memory of no size", { tasks: "./tasks.mjs", memory: "much" }, /^memory must be .*got "much"/],
     ["an object without functions", { tasks: { a: 1 } }, /exports no function or handler, only a/],
   ];
   test.each(bad)("%s", async (_what, options, says) => {

@@ -35,7 +35,7 @@ import type { Computation, ComputeOptions } from "./computation.ts";
 import { Connection, type ConnectionOptions, type Query } from "./connection.ts";
 import { OrreryError, TaskFailed } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
-import type { ResultOf, Wanted } from "./graph-node.ts";
+import type { GraphNode, ResultOf, ResultsOf, Wanted } from "./graph-node.ts";
 import { Keys } from "./keys.ts";
 import type { RawResult } from "./node-result.ts";
 import {
@@ -222,10 +222,14 @@ export class OrreryClient {
     return await startComputation(this.#connection, graph, wanted, options);
   }
 
-  /** Results of nodes of a run, by their ids. They must have completed, and not be freed. */
-  async gather(run: string, nodes: readonly string[], options: CallOptions = {}): Promise<unknown[]> {
+  /** Results of nodes of a run, each by its id or as the node that it is. They must have completed, and not be freed. */
+  async gather<const Nodes extends readonly (GraphNode | string)[]>(
+    run: string,
+    nodes: Nodes,
+    options: CallOptions = {},
+  ): Promise<ResultsOf<Nodes>> {
     const { nodeResults } = await import("./node-result.ts");
-    return await nodeResults(this.#connection, run, nodes, options);
+    return (await nodeResults(this.#connection, run, nodes.map(String), options)) as ResultsOf<Nodes>;
   }
 
   /** A result as it is kept: its bytes, and how to read them. */

@@ -5,12 +5,14 @@ import type { Connection } from "./connection.ts";
 import { NodeFailed } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
 import { type GraphNode, listOf, type ResultOf, type Wanted } from "./graph-node.ts";
-import { inOrder, nodeResult } from "./node-result.ts";
+import { nodeResult, nodeResults } from "./node-result.ts";
 import { cancelRun, firstFailure, type RunOptions, releaseRun, submitRun } from "./runs.ts";
-import { waitForTask } from "./waiting.ts";
+import { waitForRun, waitForTask } from "./waiting.ts";
 
 export type ComputeOptions = Pick<RunOptions, "name"> & CallOptions;
 
+/** Somebody did, so no node is to blame. */
+const CANCELLED = { error_code: "cancelled", error_message: "the run was cancelled" };
 /** How long a server that is away is asked to forget a run. */
 const DISPOSE_MS = 5_000;
 
@@ -41,10 +43,13 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
     return (await nodeResult(this.#connection, this.run, node.id, options)) as Result;
   }
 
-  /** All wanted results. A node that fails ends the run, so that no other is waited for in vain. */
+  /** All wanted results, when the run has ended: by the first node that fails, if there is one. */
   async results(options: CallOptions = {}): Promise<ResultOf<Nodes>> {
     const nodes = listOf(this.#wanted);
-    const results = await inOrder(nodes, (node) => this.result(node, options));
+    const { status } = await waitForRun(this.#connection, this.run, options);
+    if (status !== "completed") throw await this.#failure(undefined, options);
+    const ids = nodes.map(({ id }) => id);
+    const results = await nodeResults(this.#connection, this.run, ids, options);
     return (Array.isArray(this.#wanted) ? results : results[0]) as ResultOf<Nodes>;
   }
 
@@ -65,8 +70,16 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
   }
 
   /** Where it began to go wrong, and how that came to the node. */
-  async #failure(task: TaskSummary, options: CallOptions): Promise<NodeFailed> {
+  async #failure(task: TaskSummary | undefined, options: CallOptions): Promise<NodeFailed> {
     const first = (await firstFailure(this.#connection, this.run, options)) ?? task;
+    if (!first)
+      return new NodeFailed(
+        this.run,
+        CANCELLED,
+        listOf(this.#wanted)
+          .slice(0, 1)
+          .map(({ id }) => id),
+      );
     const way = this.#graph.wayFrom(first.node ?? "", this.#wanted);
     // What it returned was a graph, in which a node failed, and so on.
     let cause = first;

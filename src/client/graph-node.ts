@@ -15,10 +15,12 @@ export class GraphNode<Result = unknown> {
 }
 
 /** What nodes give when they are computed, in the same form: one, or a list of them. */
-export type ResultOf<Nodes> =
-  Nodes extends GraphNode<infer Result>
-    ? Result
-    : { -readonly [At in keyof Nodes]: Nodes[At] extends GraphNode<infer Result> ? Result : never };
+export type ResultOf<Nodes> = Nodes extends GraphNode<infer Result> ? Result : ResultsOf<Nodes>;
+
+/** Of nodes that are named by their ids nothing is known. */
+export type ResultsOf<Nodes> = {
+  -readonly [At in keyof Nodes]: Nodes[At] extends GraphNode<infer Result> ? Result : unknown;
+};
 
 export type Wanted = GraphNode | readonly GraphNode[];
 

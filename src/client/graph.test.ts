@@ -85,6 +85,7 @@ test("types follow from the functions", () => {
   const compute = (client: OrreryClient) => ({
     one: client.compute(g, a),
     two: client.compute(g, [a, b]),
+    gathered: client.gather("run", ["a", b]),
     many: client.compute(
       g,
       [b].map((node) => node),
@@ -92,6 +93,7 @@ test("types follow from the functions", () => {
   });
   expectTypeOf<ReturnType<typeof compute>["one"]>().toEqualTypeOf<Promise<Buffer>>();
   expectTypeOf<ReturnType<typeof compute>["two"]>().toEqualTypeOf<Promise<[Buffer, number[]]>>();
+  expectTypeOf<ReturnType<typeof compute>["gathered"]>().toEqualTypeOf<Promise<[unknown, number[]]>>();
   expectTypeOf<ReturnType<typeof compute>["many"]>().toEqualTypeOf<Promise<number[][]>>();
 });
 

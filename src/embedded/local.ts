@@ -10,6 +10,7 @@ import {
   type TaskGraph,
   type Wanted,
 } from "../client/index.ts";
+import { parseMemoryBytes } from "../protocol/index.ts";
 import { makeLog, type RunningServer, startServer } from "../server/index.ts";
 import { BUILT_IN_HANDLERS, shellCommand, tasksIn } from "../worker/index.ts";
 import { startLocalWorker } from "./local-worker.ts";
@@ -22,8 +23,8 @@ export interface LocalOptions {
   readonly workers?: number;
   /** How many functions each has begun at a time, of which all but one wait for something; 4 by default. */
   readonly slots?: number;
-  /** What the results on a worker may take of the memory, in bytes, before they go to disk; 1 GiB by default. */
-  readonly memory?: number;
+  /** What the results on a worker may take of the memory, in bytes or as "512MiB"; the rest is on disk. 1 GiB by default. */
+  readonly memory?: number | string;
   /** What workers serve beside `default` and `local`, and can do. */
   readonly executors?: readonly string[];
   readonly capabilities?: readonly string[];
@@ -65,6 +66,7 @@ const LEASE_MS = 600_000;
  */
 export async function local(options: LocalOptions): Promise<LocalOrrery> {
   check(options);
+  memoryOf(options);
   const warn = (message: string): void => process.emitWarning(message, "OrreryWarning");
   const key = `sk-${randomBytes(32).toString("base64url")}`;
   const server = await startLocally(key, warn);
@@ -131,7 +133,7 @@ async function startWorkers(
   key: string,
   warn: (message: string) => void,
 ): Promise<Workers> {
-  const { tasks, workers, slots = DEFAULT_SLOTS, memory, cwd } = options;
+  const { tasks, workers, slots = DEFAULT_SLOTS, cwd } = options;
   if (typeof tasks === "object" && !(tasks instanceof URL)) return startHere(tasks, options, server);
   const file = tasks instanceof URL || tasks.startsWith("file:") ? fileURLToPath(tasks) : resolve(tasks);
   const count = workers ?? Math.min(availableParallelism(), MOST_WORKERS);
@@ -143,7 +145,7 @@ async function startWorkers(
       key,
       tasks: file,
       slots,
-      memoryBytes: memory,
+      memoryBytes: memoryOf(options),
       cwd: cwd ?? process.cwd(),
       ...abilitiesOf(options),
     }),
@@ -164,13 +166,14 @@ function startHere(
 ): Workers {
   const handlers = { command: shellCommand, ...tasksIn(exported) };
   if (!service) throw new Error("the scheduler has not begun");
-  const { memory, slots = DEFAULT_SLOTS } = options;
+  const { slots = DEFAULT_SLOTS } = options;
+  const memoryBytes = memoryOf(options);
   const worker = startLocalWorker(service.gateway, {
     handlers,
     ...abilitiesOf(options),
     zone: "default",
     slots,
-    data: { ...(memory !== undefined && { memoryBytes: memory }) },
+    data: { ...(memoryBytes !== undefined && { memoryBytes }) },
   });
   return {
     tasks: [...Object.keys(BUILT_IN_HANDLERS), ...Object.keys(handlers)],
@@ -204,13 +207,20 @@ interface LocalNode {
   readonly capabilities?: readonly string[];
 }
 
-function check({ tasks, workers, slots, memory }: LocalOptions): void {
+function check({ tasks, workers, slots }: LocalOptions): void {
   if (typeof tasks !== "string" && (typeof tasks !== "object" || tasks === null))
     throw new TypeError(
       'tasks must be the path or URL of a tasks file, such as "./tasks.js", or what it exports',
     );
-  for (const [name, value] of Object.entries({ workers, slots, memory })) {
+  for (const [name, value] of Object.entries({ workers, slots })) {
     if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) continue;
     throw new TypeError(`${name} must be a whole number from 1 on; got ${String(value)}`);
   }
+}
+
+function memoryOf({ memory }: LocalOptions): number | undefined {
+  if (memory === undefined) return undefined;
+  const bytes = parseMemoryBytes(memory);
+  if (typeof bytes === "number") return bytes;
+  throw new TypeError(`memory ${bytes.refusal}`);
 }

@@ -21,7 +21,8 @@ export class WorkerProcesses implements AsyncDisposable {
 
   /** Resolves when it has connected; rejects with the reason why it cannot. */
   async start(order: WorkerOrder): Promise<void> {
-    const child = fork(MAIN, { stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: [] });
+    // What tasks print is no output of the program that waits for them.
+    const child = fork(MAIN, { stdio: ["ignore", 2, 2, "ipc"], execArgv: [] });
     this.#children.add(child);
     child.once("exit", (code, signal) => {
       this.#children.delete(child);
