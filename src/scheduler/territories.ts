@@ -6,6 +6,8 @@ interface Territory {
   readonly from: number;
   readonly to: number;
   readonly worker: number;
+  /** All before it are taken. */
+  left: number;
 }
 
 /** One part in so many of all roots is too little to be worth a cut. */
@@ -38,7 +40,7 @@ export class Territories {
     this.#ranks = new Int32Array(graph.size).fill(-1);
     for (const [rank, node] of roots.entries()) this.#ranks[node] = rank;
     this.#isTaken = new Uint8Array(roots.length);
-    this.#all = [{ from: 0, to: roots.length, worker: -1 }];
+    this.#all = [territory(0, roots.length, -1)];
   }
 
   isRoot(node: number): boolean {
@@ -53,8 +55,8 @@ export class Territories {
     const at = this.#all.findIndex(({ to }) => rank < to);
     const { from, to, worker: before } = this.#all[at] as Territory;
     if (before === worker) return;
-    const parts = [{ from: rank, to, worker }];
-    if (rank > from) parts.unshift({ from, to: rank, worker: before });
+    const parts = [territory(rank, to, worker)];
+    if (rank > from) parts.unshift(territory(from, rank, before));
     this.#all.splice(at, 1, ...parts);
   }
 
@@ -62,7 +64,7 @@ export class Territories {
   next(lane: Lane, worker: number, isHere: (worker: number) => boolean): number | undefined {
     for (const territory of this.#all) {
       if (territory.worker !== worker) continue;
-      const root = this.#firstIn(lane, territory, territory.from);
+      const root = this.#firstIn(lane, territory, this.#firstLeft(territory));
       if (root !== undefined) return root;
     }
     return this.#newGround(lane, isHere);
@@ -73,7 +75,7 @@ export class Territories {
   }
 
   restore(saved: ReturnType<Territories["toSnapshot"]>, attempts: Uint32Array): void {
-    this.#all = saved.map(([from, to, worker]) => ({ from, to, worker }));
+    this.#all = saved.map(([from, to, worker]) => territory(from, to, worker));
     for (const [rank, node] of this.#roots.entries()) this.#isTaken[rank] = attempts[node] === 0 ? 0 : 1;
   }
 
@@ -90,13 +92,12 @@ export class Territories {
     }
     if (!widest) return undefined;
     const isFree = widest.worker === -1 || !isHere(widest.worker);
-    return this.#firstIn(lane, widest, isFree ? widest.from : this.#cutOf(widest));
+    return this.#firstIn(lane, widest, isFree ? this.#firstLeft(widest) : this.#cutOf(widest));
   }
 
-  #firstLeft({ from, to }: Territory): number {
-    let rank = from;
-    while (rank < to && this.#isTaken[rank] === 1) rank++;
-    return rank;
+  #firstLeft(territory: Territory): number {
+    while (territory.left < territory.to && this.#isTaken[territory.left] === 1) territory.left++;
+    return territory.left;
   }
 
   #firstIn(lane: Lane, { to }: Territory, from: number): number | undefined {
@@ -123,6 +124,10 @@ export class Territories {
     }
     return Math.min(best, territory.to - 1);
   }
+}
+
+function territory(from: number, to: number, worker: number): Territory {
+  return { from, to, worker, left: from };
 }
 
 /** For each place between two roots, before a rank, how many nodes stand on roots of both sides. */
