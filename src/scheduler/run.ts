@@ -69,6 +69,8 @@ export class Run implements Tasks {
   /** What has not ended and waits for no other node. The longest chain that remains begins with one of these. */
   readonly #front: IndexHeap;
   readonly #frontPlaces: Int32Array;
+  /** Derived by hashes, and asked for several times of each node that runs. */
+  readonly #taskIds: string[] = [];
   #nodesByTask: ReadonlyMap<string, number> | undefined;
   /** The length of the longest chain that remained when the last turn was decided. */
   #criticalMs = -1;
@@ -163,7 +165,8 @@ export class Run implements Tasks {
   }
 
   taskIdOf(node: number): string {
-    return taskIdOf(this.id, this.graph.idOf(node));
+    this.#taskIds[node] ??= taskIdOf(this.id, this.graph.idOf(node));
+    return this.#taskIds[node] as string;
   }
 
   /** What workers know the result of a node by. */

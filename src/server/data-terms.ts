@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { RecentMap } from "../core/index.ts";
 import type { AboutInput, TaskInputs } from "../driver/index.ts";
 import type { AttemptLost, ChunkLost } from "../ledger/index.ts";
 import type { AssignedData, CallManner, ChunkHandle, Report } from "../protocol/index.ts";
@@ -20,9 +21,13 @@ export function handleIn(result: string): ChunkHandle | undefined {
   return result.startsWith('{"$held":') ? (JSON.parse(result) as HeldResult).$held : undefined;
 }
 
+/** Of runs, that are remembered: made again they are the same. */
+const MAX_TOKENS = 1000;
+
 /** What an assignment says of where inputs are. */
 export class DataTerms {
   readonly #secret: string;
+  readonly #tokens = new RecentMap<string, string>(MAX_TOKENS);
   readonly #urls = new Map<number, { readonly worker: string; readonly url: string }>();
 
   constructor(secret: string) {
@@ -41,7 +46,12 @@ export class DataTerms {
 
   /** Lets its bearer fetch the results of a run, from any worker that took part in it. */
   tokenOf(runId: string): string {
-    return createHmac("sha256", this.#secret).update(runId).digest("base64url");
+    let token = this.#tokens.get(runId);
+    if (token === undefined) {
+      token = createHmac("sha256", this.#secret).update(runId).digest("base64url");
+      this.#tokens.set(runId, token);
+    }
+    return token;
   }
 
   /** With the results of its inputs by task. */
