@@ -181,6 +181,26 @@ test("[D-07] a result moves from worker to worker, and is counted where it came"
   });
 });
 
+test("[D-09] what was fetched for a task that failed is offered back, unless another waits for it", async () => {
+  const there = await side(HANDLERS);
+  const gate = new Gate();
+  const here = await side({
+    fails: task(() => Promise.reject(new Error("no"))),
+    waits: task(() => gate.opened),
+  });
+  const [one, other] = [
+    node("make", { args: [LARGE], inputs: {} }),
+    node("make", { args: [LARGE], inputs: {} }),
+  ];
+  there.server.assign(one, other);
+  const fetched = [await heldBy(there, one), await heldBy(there, other)];
+  const failing = node("fails", inputs("a", "b"), fetched);
+  here.server.assign(node("waits", inputs("b"), fetched.slice(1)), failing);
+  expect(await here.server.report(failing.task)).toMatchObject({ type: "failed", message: "no" });
+  expect((await here.server.hears("chunks")).chunks).toEqual([chunkOf(one)]);
+  gate.open();
+});
+
 test("arguments come by position, then by name; inline values of every kind as they were", async () => {
   const { server } = await side({
     ...HANDLERS,

@@ -76,6 +76,11 @@ export class TaskAttempt {
     this.data = assignment.data && new AttemptData(this.key, assignment.data, host.makers);
   }
 
+  /** The chunks that it gets. */
+  get inputs(): string[] {
+    return this.assignment.data?.inputs.map(({ chunk }) => chunk) ?? [];
+  }
+
   /** It takes no slot. */
   get isIo(): boolean {
     return this.assignment.data?.io === true;

@@ -359,12 +359,23 @@ export class Worker {
   }
 
   #settle(key: string, report: Report, ack: Ack | undefined): void {
+    const attempt = this.#held.get(key);
     this.#held.delete(key);
     this.#settled.set(key, true);
-    // It may have been accepted before, or never: the server knows whether anybody needs its chunk.
-    if (ack?.accepted === false && report.type === "finished" && report.chunk)
-      this.#connection?.chunks([key]);
+    if (attempt && (report.type !== "finished" || ack?.accepted === false)) this.#offerBack(attempt, report);
     this.#leaveWhenDone();
+  }
+
+  /**
+   * An attempt that made nothing may have made a chunk all the same, or fetched some, of which the server does not know: it
+   * says whether anybody needs them. What others here wait for is not asked about.
+   */
+  #offerBack(attempt: TaskAttempt, report: Report): void {
+    const ids = new Set(attempt.inputs);
+    for (const other of this.#held.values()) for (const chunk of other.inputs) ids.delete(chunk);
+    const fetched = [...ids].filter((id) => this.#room.store.has(id));
+    const made = report.type === "finished" && report.chunk ? [attempt.key] : [];
+    if (made.length + fetched.length > 0) this.#connection?.chunks([...made, ...fetched]);
   }
 
   #leaveWhenDone(): void {
