@@ -170,7 +170,7 @@ describe("shell commands", () => {
   test("are not asked for elsewhere", async () => {
     start();
     const { registration } = await server.hears("register");
-    expect(registration.types).toEqual(["echo", "noop", "sleep"]);
+    expect(registration.types).toEqual(["echo", "noop", "sleep", "value"]);
   });
 });
 

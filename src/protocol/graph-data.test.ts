@@ -44,7 +44,7 @@ test("how a worker runs it goes with the call", () => {
   });
 });
 
-test.for([
+test.for<[node: object, message: string]>([
   [{ args: { node: "a" } }, "args must be a list such as [1, {node: fetch}]"],
   [{ inputs: [1] }, "inputs must be a map such as {x: {node: fetch}}"],
   [{ args: [{ node: 7.5 }] }, "node must be"],
