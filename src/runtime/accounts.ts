@@ -138,7 +138,7 @@ export class Accounts {
     const capability = this.#table.holdingsOf(slot).budget;
     const { pool } = this.#table.nurseryOf(slot);
     if (capability === undefined || pool[component] < amount) return false;
-    if (!isLive(capability) || !useBudget(capability, component, amount)) return false;
+    if (!isLive(capability) || !useBudget(capability, { [component]: amount })) return false;
     pool[component] -= amount;
     (this.#table[component][slot] as number) += amount;
     return true;

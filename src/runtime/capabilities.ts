@@ -22,6 +22,7 @@ export interface Grant {
   isLive(): boolean;
 }
 
+let kindOf: (value: unknown) => unknown;
 let isLiveOf: (capability: Capability) => boolean;
 let comesFrom: (capability: Capability, source: Capability) => boolean;
 let onRevoked: (capability: Capability, told: () => void) => void;
@@ -31,6 +32,7 @@ let grantsOf: (capability: Capability) => number[];
 export abstract class Capability {
   readonly #from: Capability | undefined;
   readonly #delegable: boolean;
+  readonly #kind: unknown;
   #revoked = false;
   #grant: Grant | undefined;
   #told: (() => void)[] | undefined;
@@ -41,6 +43,7 @@ export abstract class Capability {
         "CapabilityDenied",
         "capabilities are granted by a runtime and attenuated from others",
       );
+    this.#kind = new.target;
     this.#from = from;
     this.#delegable = delegable && (from === undefined || from.#delegable);
   }
@@ -56,6 +59,8 @@ export abstract class Capability {
   }
 
   static {
+    kindOf = (value) =>
+      typeof value === "object" && value !== null && #kind in value ? value.#kind : undefined;
     isLiveOf = (capability) => {
       for (let at: Capability | undefined = capability; at !== undefined; at = at.#from)
         if (at.#revoked || at.#grant?.isLive() === false) return false;
@@ -103,7 +108,7 @@ export class CapSpawn extends Capability {
     limit = Number.POSITIVE_INFINITY,
     delegable = false,
   }: Delegation & { limit?: number } = {}): CapSpawn {
-    return new CapSpawn(MINT, readLimit(limit), delegable, this);
+    return new CapSpawn(MINT, readLimit(limit), delegable, itself(this, CapSpawn));
   }
 
   static {
@@ -128,7 +133,7 @@ export class CapSpawn extends Capability {
   }
 }
 
-let drawFrom: (capability: CapBudget, component: Component, amount: number) => boolean;
+let drawFrom: (capability: CapBudget, amounts: Partial<Budget>) => boolean;
 
 /** The right of a fiber to recharge itself from its nursery's pool, up to a limit. */
 export class CapBudget extends Capability {
@@ -142,15 +147,17 @@ export class CapBudget extends Capability {
   }
 
   attenuate(limit: Partial<Budget>, { delegable = false }: Delegation = {}): CapBudget {
-    return new CapBudget(MINT, readBudget(limit, this.#left.toBudget(), "limit"), delegable, this);
+    const from = itself(this, CapBudget);
+    return new CapBudget(MINT, readBudget(limit, from.#left.toBudget(), "limit"), delegable, from);
   }
 
   static {
-    drawFrom = (capability, component, amount) => {
+    drawFrom = (capability, amounts) => {
+      const asked = Object.entries(amounts) as [Component, number][];
       for (let at: CapBudget | undefined = capability; at !== undefined; at = at.#from)
-        if (at.#left[component] < amount) return false;
+        for (const [component, amount] of asked) if (at.#left[component] < amount) return false;
       for (let at: CapBudget | undefined = capability; at !== undefined; at = at.#from)
-        at.#left[component] -= amount;
+        for (const [component, amount] of asked) at.#left[component] -= amount;
       return true;
     };
   }
@@ -171,11 +178,12 @@ export class CapChannel extends Capability {
   }
 
   attenuate(rights: readonly ChannelRight[], { delegable = false }: Delegation = {}): CapChannel {
+    const from = itself(this, CapChannel);
     return new CapChannel(
       MINT,
-      this.#rights.filter((right) => rights.includes(right)),
+      from.#rights.filter((right) => rights.includes(right)),
       delegable,
-      this,
+      from,
     );
   }
 
@@ -198,11 +206,12 @@ export class CapSyscall extends Capability {
   }
 
   attenuate(kinds: readonly SyscallKind[], { delegable = false }: Delegation = {}): CapSyscall {
+    const from = itself(this, CapSyscall);
     return new CapSyscall(
       MINT,
-      this.#kinds.filter((kind) => kinds.includes(kind)),
+      from.#kinds.filter((kind) => kinds.includes(kind)),
       delegable,
-      this,
+      from,
     );
   }
 
@@ -214,15 +223,20 @@ export class CapSyscall extends Capability {
 
 /** A capability of the task's own, known by its name. */
 export class CapNamed extends Capability {
-  readonly capability: string;
+  readonly #name: string;
 
   constructor(key: symbol, name: string, delegable: boolean, from?: CapNamed) {
     super(key, from, delegable);
-    this.capability = name;
+    this.#name = name;
+  }
+
+  get capability(): string {
+    return this.#name;
   }
 
   attenuate({ delegable = false }: Delegation = {}): CapNamed {
-    return new CapNamed(MINT, this.capability, delegable, this);
+    const from = itself(this, CapNamed);
+    return new CapNamed(MINT, from.#name, delegable, from);
   }
 }
 
@@ -260,6 +274,20 @@ function readLimit(limit: number): number {
   throw new RuntimeError("InvalidArgument", `limit is ${String(limit)}; it is a whole number from 0 on`);
 }
 
+/** Whether a runtime has made it, and as one of these: `instanceof` only asks for the prototype, which anyone can set. */
+export function isGranted<C extends Capability>(
+  value: unknown,
+  kind: abstract new (...args: never) => C,
+): value is C {
+  return kindOf(value) === kind;
+}
+
+/** Methods can be called on anything, and what was attenuated from nothing would be a capability out of nothing. */
+function itself<C extends Capability>(value: C, kind: abstract new (...args: never) => C): C {
+  if (isGranted(value, kind)) return value;
+  throw new RuntimeError("CapabilityDenied", `what is to be attenuated is no ${kind.name} of a runtime`);
+}
+
 export function isLive(capability: Capability): boolean {
   return isLiveOf(capability);
 }
@@ -273,8 +301,9 @@ export function useSpawn(capability: CapSpawn): boolean {
   return spawnOnce(capability);
 }
 
-export function useBudget(capability: CapBudget, component: Component, amount: number): boolean {
-  return drawFrom(capability, component, amount);
+/** All of it or nothing. */
+export function useBudget(capability: CapBudget, amounts: Partial<Budget>): boolean {
+  return drawFrom(capability, amounts);
 }
 
 export function allowsChannel(capability: CapChannel, right: ChannelRight): boolean {

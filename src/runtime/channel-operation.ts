@@ -44,6 +44,11 @@ export abstract class ChannelOperation<T, R> extends Instruction<R> {
   }
 
   start(kernel: Kernel, slot: number): Progress {
+    if (this.channel.keepsWaiting(this))
+      throw new RuntimeError(
+        "InvalidArgument",
+        `another fiber waits by the same ${this.right}: each calls ${this.right === "send" ? "send(value)" : "recv()"} itself`,
+      );
     const lacking = this.pay(kernel, slot);
     if (lacking !== undefined) return lacking;
     if (this.attempt()) return DONE;

@@ -36,6 +36,10 @@ class Line<W extends ChannelOperation<unknown, unknown>> {
     this.#waiting.delete(operation);
   }
 
+  has(operation: W): boolean {
+    return this.#waiting.has(operation);
+  }
+
   get size(): number {
     return this.#waiting.size;
   }
@@ -76,7 +80,10 @@ export class Channel<T> {
   /** What it holds where several threads use it. */
   #ring: SharedRing | undefined;
 
-  constructor(kernel: Kernel, { capacity = 0, name }: ChannelOptions) {
+  constructor(kernel: Kernel, options: ChannelOptions | number) {
+    if (typeof options !== "number" && (typeof options !== "object" || options === null))
+      throw new RuntimeError("InvalidArgument", "a channel is made with its capacity, or {capacity, name}");
+    const { capacity = 0, name } = typeof options === "number" ? { capacity: options } : options;
     if (!Number.isInteger(capacity) || capacity < 0)
       throw new RuntimeError(
         "InvalidArgument",
@@ -285,6 +292,12 @@ export class Channel<T> {
   dequeue(operation: ChannelOperation<T, unknown>): void {
     if (operation.right === "send") this.#senders.delete(operation as Send<T>);
     else this.#receivers.delete(operation as Receive<T>);
+  }
+
+  keepsWaiting(operation: ChannelOperation<T, unknown>): boolean {
+    const line: Line<Send<T>> | Line<Receive<T>> =
+      operation.right === "send" ? this.#senders : this.#receivers;
+    return line.has(operation as Send<T> & Receive<T>);
   }
 
   belongsTo(kernel: Kernel): boolean {

@@ -2,7 +2,6 @@ import {
   type Account,
   type Budget,
   CHILD_BUDGET,
-  COMPONENTS,
   type Component,
   least,
   NOTHING,
@@ -153,7 +152,7 @@ export class Exhaustions {
     const budget = readBudget(given, NOTHING, "budget");
     const { pool } = table.nurseryOf(slot);
     if (pool.lacksFor(budget) !== undefined) return false;
-    if (!COMPONENTS.every((component) => useBudget(capability, component, budget[component]))) return false;
+    if (!useBudget(capability, budget)) return false;
     this.recharge(slot, budget, pool);
     return true;
   }

@@ -135,7 +135,7 @@ export class Fiber<T = unknown> implements Handle<T> {
   /** Makes a channel. Fibers of other threads can use it as well once they are given it. */
   channel<C>(options: ChannelOptions | number = {}): Channel<C> {
     ownSlotOf(this as unknown as Fiber);
-    return new Channel<C>(this.#kernel, typeof options === "number" ? { capacity: options } : options);
+    return new Channel<C>(this.#kernel, options);
   }
 
   /** Charges memory, and waits where there is not enough. */
@@ -311,14 +311,22 @@ export class Join<T> extends Instruction<T> {
         "ResultNotVisible",
         "a fiber's result is for its nursery: its opener, and its other children",
       );
-    if (!addJoiner(this.target, this)) return DONE;
+    if (slotOf(this.target) < 0) return DONE;
+    if (this.#slot >= 0)
+      throw new RuntimeError(
+        "InvalidArgument",
+        "another fiber waits by the same join: each calls join() itself",
+      );
+    addJoiner(this.target, this);
     this.#kernel = kernel;
     this.#slot = slot;
     return STUCK;
   }
 
   wake(): void {
-    this.#kernel?.wake(this.#slot);
+    const slot = this.#slot;
+    this.#slot = -1;
+    this.#kernel?.wake(slot);
   }
 
   result(): T {
@@ -331,6 +339,7 @@ export class Join<T> extends Instruction<T> {
   }
 
   abandon(): void {
+    this.#slot = -1;
     dropJoiner(this.target, this);
   }
 

@@ -6,6 +6,7 @@ import {
   CapSpawn,
   CapSyscall,
   isFrom,
+  isGranted,
   isLive,
   Mint,
 } from "./capabilities.ts";
@@ -39,28 +40,30 @@ export function implicitHoldings(): Holdings {
 
 const KINDS = { spawn: CapSpawn, budget: CapBudget, channel: CapChannel, syscall: CapSyscall } as const;
 
-/** Checks what a caller gave and copies it. */
+/** Copies what a caller gave and checks the copy: what was given may answer differently each time. */
 export function readHoldings(given: Capabilities, where: string): Holdings {
   if (typeof given !== "object" || given === null)
     throw new RuntimeError("InvalidArgument", `${where} is an object such as {spawn: rt.grant.spawn()}`);
-  for (const [key, value] of Object.entries(given)) {
-    if (key === "own" || value === undefined) continue;
+  const { own: givenOwn, ...others } = given;
+  const own = Object.freeze({ ...givenOwn });
+  for (const [key, value] of Object.entries(others)) {
+    if (value === undefined) continue;
     const kind = KINDS[key as keyof typeof KINDS];
     if (kind === undefined)
       throw new RuntimeError(
         "InvalidArgument",
         `${where}.${key} is no capability; there are ${Object.keys(KINDS).join(", ")}, own`,
       );
-    if (!(value instanceof kind))
+    if (!isGranted<Capability>(value, kind))
       throw new RuntimeError(
         "CapabilityDenied",
         `${where}.${key} is no ${kind.name}: only a runtime grants them`,
       );
   }
-  for (const [name, value] of Object.entries(given.own ?? {}))
-    if (!(value instanceof CapNamed) || value.capability !== name)
+  for (const [name, value] of Object.entries(own))
+    if (!isGranted(value, CapNamed) || value.capability !== name)
       throw new RuntimeError("CapabilityDenied", `${where}.own.${name} is no capability of that name`);
-  return Object.freeze({ ...given, ...(given.own ? { own: Object.freeze({ ...given.own }) } : {}) });
+  return Object.freeze(givenOwn ? { ...others, own } : others);
 }
 
 /** Refuses what is handed on without being held, or without being delegable. */
@@ -99,7 +102,7 @@ export function delegableOf(held: Holdings): Holdings {
   const own = Object.entries(held.own ?? {}).filter(([, one]) => one.delegable);
   return Object.freeze({
     ...Object.fromEntries(kept),
-    ...(own.length > 0 ? { own: Object.fromEntries(own) } : {}),
+    ...(own.length > 0 ? { own: Object.freeze(Object.fromEntries(own)) } : {}),
   });
 }
 

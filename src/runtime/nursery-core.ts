@@ -1,3 +1,4 @@
+import { InvariantError } from "../core/index.ts";
 import type { Account, Budget, Component } from "./budget.ts";
 import { BudgetExhausted, Cancelled, Panic } from "./errors.ts";
 import type { Fiber, Handle } from "./fiber.ts";
@@ -95,9 +96,12 @@ export class NurseryCore {
   }
 }
 
+/** Anything can be thrown, even what throws when it is asked for its class. */
 export function rankOf(error: unknown): number {
-  if (error instanceof Panic) return PANICKED;
-  if (error instanceof BudgetExhausted) return BUDGET_EXCEEDED;
-  if (error instanceof Cancelled) return WAS_CANCELLED;
+  try {
+    if (error instanceof Panic || error instanceof InvariantError) return PANICKED;
+    if (error instanceof BudgetExhausted) return BUDGET_EXCEEDED;
+    if (error instanceof Cancelled) return WAS_CANCELLED;
+  } catch {}
   return FAILED;
 }

@@ -103,7 +103,7 @@ export function* runNursery<R>(kernel: Kernel, slot: number, fiber: Fiber, openi
   opening.onOpen?.(core);
   let value: R | undefined;
   try {
-    value = yield* opening.body(new Nursery(kernel, core), fiber);
+    value = yield* stepsOf(opening.body(new Nursery(kernel, core), fiber));
   } catch (error) {
     kernel.cancellation.bodyEnded(core);
     kernel.cancellation.childFailed(core, rankOf(error), error);
@@ -116,6 +116,7 @@ export function* runNursery<R>(kernel: Kernel, slot: number, fiber: Fiber, openi
 
 function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Opening<unknown>): NurseryCore {
   const { table, accounts } = kernel;
+  checkOpening(opening);
   kernel.meter.flush(slot);
   const budget = readBudget(opening.budget, kernel.accounts.available(slot), "budget");
   for (const component of COMPONENTS)
@@ -164,11 +165,34 @@ function holdingsForChildren(kernel: Kernel, slot: number, given: Capabilities |
   return holdings;
 }
 
+/** Before anything is taken for it. */
+function checkOpening({ body, options }: Pick<Opening<unknown>, "body" | "options">): void {
+  if (typeof body !== "function")
+    throw new RuntimeError("InvalidArgument", "the body of a nursery is a function*: (nursery, fiber) => …");
+  if (typeof options !== "object" || options === null)
+    throw new RuntimeError("InvalidArgument", "options are an object such as {timeoutMs: 5000}");
+  const { onExhausted, timeoutMs, deadlineMs } = options;
+  if (onExhausted !== undefined && typeof onExhausted !== "function")
+    throw new RuntimeError(
+      "InvalidArgument",
+      "onExhausted is a function, asked what a child gets that ran out",
+    );
+  for (const [name, ms] of Object.entries({ timeoutMs, deadlineMs }))
+    if (ms !== undefined && !(typeof ms === "number" && ms >= 0 && Number.isFinite(ms)))
+      throw new RuntimeError("InvalidArgument", `${name} is ${String(ms)}; it is a number from 0 on`);
+}
+
+/** Refuses what `yield*` would refuse with less to go by. */
+function stepsOf<R>(begun: Steps<R>): Steps<R> {
+  if (typeof (begun as Partial<Steps<R>> | undefined)?.[Symbol.iterator] === "function") return begun;
+  throw new RuntimeError(
+    "InvalidArgument",
+    "the body of a nursery is no function*; write function* (nursery, fiber) { … }, and yield* wait(promise) for promises",
+  );
+}
+
 function setDeadline(kernel: Kernel, core: NurseryCore, { timeoutMs, deadlineMs }: NurseryOptions): void {
   if (timeoutMs === undefined && deadlineMs === undefined) return;
-  for (const [name, ms] of Object.entries({ timeoutMs, deadlineMs }))
-    if (ms !== undefined && !(ms >= 0 && Number.isFinite(ms)))
-      throw new RuntimeError("InvalidArgument", `${name} is ${String(ms)}; it is a number from 0 on`);
   const untilMs = Math.min(
     deadlineMs ?? Number.POSITIVE_INFINITY,
     kernel.nowMs() + (timeoutMs ?? Number.POSITIVE_INFINITY),
@@ -273,9 +297,10 @@ function spawn(
   if (typeof fn !== "function" || !Array.isArray(args)) throw noFunction();
   if (pool.spawnCount < 1) throw noSpawns();
   const depth = kernel.depthBelow(spawner);
+  // Charged before the pool is looked at: the body of a nursery pays out of it.
+  if (--meter.left < 0) meter.due();
   const grant = options === undefined ? undefined : readSpawn(kernel, core, spawner, options);
   kernel.check(spawner, "spawn", "spawn", kernel.holdingsOf(spawner).spawn, useSpawn);
-  if (--meter.left < 0) meter.due();
   pool.spawnCount--;
   accounts.spent.spawnCount++;
   const fiber = kernel.admit(core, fn, args, grant === undefined ? core.holdings : grant.holdings, depth);

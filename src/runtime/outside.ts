@@ -22,10 +22,22 @@ export class Outside {
       forget();
       settle(value, thrown);
     };
-    promise.then(
-      (value) => arrive(value),
-      (error: unknown) => arrive(undefined, { error }),
-    );
+    void settled(promise, arrive);
     return forget;
   }
+}
+
+/** By `await`, which tells nobody at once: what only looks like a promise may call back within its `then`, or throw there. */
+async function settled(
+  promise: PromiseLike<unknown>,
+  arrive: (value: unknown, thrown?: { error: unknown }) => void,
+): Promise<void> {
+  let value: unknown;
+  try {
+    value = await promise;
+  } catch (error) {
+    arrive(undefined, { error });
+    return;
+  }
+  arrive(value);
 }

@@ -15,7 +15,14 @@ import type { Observer } from "./observer.ts";
 import { PROFILES, type ProfileName } from "./profiles.ts";
 import { Simulation, type SimulationSettings, type Victims } from "./simulation.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
-import { type FiberState, type NurseryState, OUTCOME_KINDS, type OutcomeKind, SUCCEEDED } from "./states.ts";
+import {
+  type FiberState,
+  type NurseryState,
+  OUTCOME_KINDS,
+  type OutcomeKind,
+  SUCCEEDED,
+  WAS_CANCELLED,
+} from "./states.ts";
 import { Crew } from "./threads/crew.ts";
 import { type Counted, MOST_PROCESSORS } from "./threads/memory.ts";
 import { placeOf } from "./threads/portable.ts";
@@ -111,7 +118,7 @@ export class Runtime implements AsyncDisposable {
   }
 
   static async start(options: RuntimeOptions = {}): Promise<Runtime> {
-    const tracer = options.trace ? new Tracer(options.trace === true ? 100_000 : options.trace) : undefined;
+    const tracer = options.trace ? new Tracer(readTrace(options.trace)) : undefined;
     const settings = readSettings(options, tracer?.beside(options.observer ?? {}) ?? options.observer ?? {});
     const order = readOrder(options, settings.seed);
     if (options.replay !== undefined) return Runtime.#startReplay(options, settings.observer, order, tracer);
@@ -257,7 +264,7 @@ export class Runtime implements AsyncDisposable {
   }
 
   channel<T>(options: ChannelOptions | number = {}): Channel<T> {
-    return new Channel<T>(this.#kernel, typeof options === "number" ? { capacity: options } : options);
+    return new Channel<T>(this.#kernel, options);
   }
 
   /** Milliseconds on the runtime's clock: real ones, or virtual ones where it is deterministic. */
@@ -439,7 +446,10 @@ function outcomeOf<T>(fiber: Fiber<T>, usedOf: () => Budget): Promise<Outcome<T>
         resolve({
           used,
           kind: kind as Exclude<OutcomeKind, "success">,
-          error: value ?? new Cancelled("the fiber was cancelled", "FiberCancelled"),
+          error:
+            rank === WAS_CANCELLED && value === undefined
+              ? new Cancelled("the fiber was cancelled", "FiberCancelled")
+              : value,
         });
     });
   });
@@ -498,6 +508,11 @@ function readWhole(
     "InvalidArgument",
     `${name} is ${String(value)}; it is a whole number from ${least} to ${most}`,
   );
+}
+
+/** How many events are kept. */
+function readTrace(trace: true | number): number {
+  return readWhole(trace === true ? undefined : trace, 100_000, "trace", 1, 2 ** 31 - 1);
 }
 
 function readVictims(victims: Victims | undefined): Victims {

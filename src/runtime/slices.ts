@@ -1,4 +1,3 @@
-import { InvariantError } from "../core/index.ts";
 import { isPromiseLike } from "./charges.ts";
 import { Panic, RuntimeError } from "./errors.ts";
 import { beginFiber, type Fiber } from "./fiber.ts";
@@ -73,36 +72,39 @@ export class Slices {
     this.#kernel.move(slot, RUNNING);
     (table.flags[slot] as number) |= STARTED;
     let begun: unknown;
+    let goesOn: boolean;
     try {
       begun = beginFiber(table.fiber[slot] as Fiber);
+      goesOn = isContinuation(begun);
     } catch (error) {
       this.#threw(slot, error);
       return;
     }
-    if (!isContinuation(begun)) this.#returned(slot, begun);
-    else if (this.#drive(slot, begun, NEXT)) table.code[slot] = begun;
+    if (!goesOn) this.#returned(slot, begun);
+    else if (this.#drive(slot, begun as Continuation, NEXT)) table.code[slot] = begun as Continuation;
   }
 
   /** Goes on, and obeys what the fiber signals, until something ends the slice. Says whether it is to be resumed. */
   #drive(slot: number, code: Continuation, first: How): boolean {
     for (let how = first; how !== OVER; ) {
-      let result: IteratorResult<unknown, unknown>;
+      let done: boolean | undefined;
+      let value: unknown;
       try {
-        if (how === NEXT) result = code.next(true);
-        else result = how === THROW ? code.throw(this.#error) : code.return(undefined);
+        if (how === NEXT) ({ done, value } = code.next(true));
+        else ({ done, value } = how === THROW ? code.throw(this.#error) : code.return(undefined));
       } catch (error) {
         this.#threw(slot, error);
         return false;
       }
-      if (result.done) {
-        this.#returned(slot, result.value);
+      if (done) {
+        this.#returned(slot, value);
         return false;
       }
-      if (result.value === undefined) {
+      if (value === undefined) {
         this.#yielded(slot);
         return true;
       }
-      how = this.#obey(slot, result.value);
+      how = this.#obey(slot, value);
     }
     return true;
   }
@@ -175,20 +177,35 @@ export class Slices {
 
   #returned(slot: number, value: unknown): void {
     const kernel = this.#kernel;
-    if (isPromiseLike(value)) kernel.endings.finish(slot, FAILED, gavePromise());
+    let isPromise: boolean;
+    try {
+      isPromise = isPromiseLike(value);
+    } catch (error) {
+      this.#threw(slot, error);
+      return;
+    }
+    if (isPromise) kernel.endings.finish(slot, FAILED, gavePromise());
     else
       kernel.endings.finish(slot, kernel.table.state[slot] === CANCELLED ? WAS_CANCELLED : SUCCEEDED, value);
   }
 
   #threw(slot: number, error: unknown): void {
-    const kernel = this.#kernel;
-    if (error instanceof RangeError && error.message.includes("call stack"))
-      kernel.endings.finish(
-        slot,
-        PANICKED,
-        new Panic("the fiber called itself too deeply", "StackOverflow", { cause: error }),
-      );
-    else kernel.endings.finish(slot, error instanceof InvariantError ? PANICKED : rankOf(error), error);
+    const { endings } = this.#kernel;
+    const rank = rankOf(error);
+    if (rank === FAILED && isOverflow(error)) {
+      const panic = new Panic("the fiber called itself too deeply", "StackOverflow", { cause: error });
+      endings.finish(slot, PANICKED, panic);
+    } else {
+      endings.finish(slot, rank, error);
+    }
+  }
+}
+
+function isOverflow(error: unknown): boolean {
+  try {
+    return error instanceof RangeError && error.message.includes("call stack");
+  } catch {
+    return false;
   }
 }
 
