@@ -195,6 +195,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
       resultBytes: anyBytes,
       costMicros: anyBytes,
       held: fc.constant(true as const),
+      movedBytes: fc.nat(),
     }),
     fc.record({
       ...kind("AttemptFinished"),

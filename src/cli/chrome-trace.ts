@@ -114,6 +114,7 @@ function slice(
       reason: attempt.reason,
       seq: attempt.seq,
       waitedMs: attempt.startedAt - attempt.assignedAt,
+      ...(attempt.movedBytes ? { movedBytes: attempt.movedBytes } : {}),
       ...(attempt.error ? { error: attempt.error } : {}),
     },
   };

@@ -30,6 +30,8 @@ export interface Attempt {
   endedAt: number;
   outcome: AttemptOutcome;
   error: { readonly code: string; readonly message: string } | undefined;
+  /** What was brought from other workers for it. */
+  movedBytes?: number;
 }
 
 export interface RunStory {
@@ -79,7 +81,8 @@ export class History {
     this.lastAt = now;
     switch (event.kind) {
       case "RunSubmitted": {
-        const { runId: id, name, graph } = event;
+        const { runId: id, name, graph, parent } = event;
+        if (parent) this.#endLast(taskKey(parent.run, parent.node), "finished", now);
         const number = this.runs.length;
         const run = { number, id, name, graph, submittedAt: now, endedAt: undefined, outcome: undefined };
         this.runs.push({ ...run, chosen: new Map(), fates: new Map() });
@@ -112,6 +115,9 @@ export class History {
       case "AttemptLost":
       case "AttemptCancelled":
         this.#end(event, now);
+        break;
+      case "TasksWithdrawn":
+        for (const node of event.nodes) this.#endLast(taskKey(event.run, node), "cancelled", now);
         break;
       case "TaskRetried": {
         const attempt = this.#last.get(taskKey(event.run, event.node));
@@ -188,12 +194,20 @@ export class History {
     }
   }
 
+  #endLast(key: TaskKey, outcome: AttemptOutcome, now: number): void {
+    const attempt = this.#last.get(key);
+    if (attempt) this.#finish(attempt, outcome, now);
+  }
+
   #end(report: Report, now: number): void {
     const attempt = this.#last.get(taskKey(report.run, report.node));
     if (!attempt) return;
     this.#start(attempt, report.startedAt, now);
     if (report.kind === "AttemptFailed") attempt.error = { code: report.code, message: report.message };
-    if (report.kind === "AttemptFinished") this.#last.delete(taskKey(report.run, report.node));
+    if (report.kind === "AttemptFinished") {
+      if (report.movedBytes) attempt.movedBytes = report.movedBytes;
+      this.#last.delete(taskKey(report.run, report.node));
+    }
     this.#finish(attempt, outcomeOf(report.kind), now);
   }
 

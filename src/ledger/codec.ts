@@ -48,6 +48,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
     "assessment",
     "used",
     "held",
+    "movedBytes",
   ],
   AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry", "used"],
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
@@ -131,7 +132,7 @@ export function encodeByTable(event: LedgerEvent): string {
   return JSON.stringify(wire);
 }
 
-const MAY_BE_LEFT_OUT: ReadonlySet<string> = new Set(["costMicros", "assessment", "used"]);
+const MAY_BE_LEFT_OUT: ReadonlySet<string> = new Set(["costMicros", "assessment", "used", "held"]);
 
 export function decodeEvent(wire: unknown): LedgerEvent {
   invariant(Array.isArray(wire), "an event in the ledger is an array");
@@ -180,7 +181,7 @@ function encodeSpec(spec: WireSpec): string {
 }
 
 function encodeFinished(event: AttemptFinished): string {
-  if (event.held) return encodeByTable(event);
+  if (event.held || event.movedBytes) return encodeByTable(event);
   const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment, used } = event;
   const begun = `["AttemptFinished",${run},${node},${attempt},${startedAt},${quoted(resultHash)},${resultBytes}`;
   if (assessment === undefined && used === undefined)

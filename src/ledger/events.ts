@@ -197,6 +197,8 @@ export interface AttemptFinished extends Ended {
   readonly used?: readonly number[];
   /** The result stays on the worker; undefined: it is stored with the task. */
   readonly held?: true | undefined;
+  /** What was brought from other workers for it; undefined: nothing. */
+  readonly movedBytes?: number | undefined;
 }
 
 /** What alternatives are compared by. Numbers are whole and not negative. */

@@ -51,7 +51,23 @@ export type RunSummary = Static<typeof RunSummary>;
 export const RunSummary = Type.Object(summary, { title: "RunSummary" });
 
 export type RunAnswer = Static<typeof RunAnswer>;
-export const RunAnswer = Type.Object({ ...summary, counts: CountsByStatus }, { title: "Run" });
+export const RunAnswer = Type.Object(
+  {
+    ...summary,
+    counts: CountsByStatus,
+    data: OrNull(
+      Type.Object(
+        { held_bytes: Count, moved_bytes: Count, freed_bytes: Count },
+        {
+          description:
+            "What is on workers now of what nodes hand to each other, and what was moved between them and freed so far; " +
+            "null where nodes hand nothing to each other, and for runs that ended long ago.",
+        },
+      ),
+    ),
+  },
+  { title: "Run" },
+);
 
 export type RunPlanAnswer = Static<typeof RunPlanAnswer>;
 export const RunPlanAnswer = Type.Object(

@@ -154,7 +154,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       withdrawFollowers(state, event, now);
       break;
     case "ChunksFreed":
-      state.run(event.run).data?.free(event.nodes);
+      state.run(event.run).data?.free(event.nodes, state.run(event.run).resultBytes);
       break;
     case "NodesRecomputed":
       recompute(state, event, now);

@@ -21,6 +21,7 @@ export function noteResult(state: State, run: Run, event: AttemptFinished, now: 
   if (!data) return;
   const worker = run.workerOf(node);
   data.hashes.set(node, resultHash);
+  data.movedBytes += event.movedBytes ?? 0;
   if (held) data.hold(node, worker);
   else {
     data.store(node);

@@ -10,7 +10,7 @@ export { zonedKey } from "./group.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export type { Run } from "./run.ts";
-export { Result } from "./run-data.ts";
+export { type DataBytes, Result } from "./run-data.ts";
 export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
 export { type Speculated, UNASSESSED_PERMILLE } from "./speculated.ts";
 export { stageAfter, tierAt } from "./standing.ts";

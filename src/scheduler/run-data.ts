@@ -28,7 +28,16 @@ export interface DataSnapshot {
   readonly hashes: Pairs<number, string>;
   readonly origins: Pairs<number, string>;
   readonly isReleased: boolean;
+  readonly movedBytes: number;
+  readonly freedBytes: number;
   readonly territories: ReturnType<Territories["toSnapshot"]>;
+}
+
+/** Of a run, in bytes: what is on workers now, and what was moved between them and freed so far. */
+export interface DataBytes {
+  readonly held: number;
+  readonly moved: number;
+  readonly freed: number;
 }
 
 /** Where the results of a run's nodes are, and who still needs them: for runs whose nodes hand data to each other. */
@@ -57,6 +66,8 @@ export class RunData {
   readonly followers: Map<number, number> = new Map();
   /** By type of task how long the last ones took, in microseconds: new ones count for an eighth. */
   readonly times: Map<string, number> = new Map();
+  movedBytes = 0;
+  freedBytes = 0;
   /** Results are kept until they are released. */
   isReleased = false;
   readonly territories: Territories;
@@ -137,8 +148,17 @@ export class RunData {
     return undefined;
   }
 
-  free(nodes: readonly number[]): void {
-    for (const node of nodes) this.#forget(node, Result.none);
+  free(nodes: readonly number[], sizes: Float64Array): void {
+    for (const node of nodes) {
+      this.freedBytes += sizes[node] as number;
+      this.#forget(node, Result.none);
+    }
+  }
+
+  bytes(sizes: Float64Array): DataBytes {
+    let held = 0;
+    for (const node of this.holders.keys()) held += sizes[node] as number;
+    return { held, moved: this.movedBytes, freed: this.freedBytes };
   }
 
   release(): void {
@@ -193,6 +213,8 @@ export class RunData {
       origins: byNode(this.origins),
       times: [...times].sort(([a], [b]) => compareText(a, b)),
       isReleased,
+      movedBytes: this.movedBytes,
+      freedBytes: this.freedBytes,
       territories: this.territories.toSnapshot(),
     };
   }
@@ -209,6 +231,8 @@ export class RunData {
     for (const [node, next] of saved.followers) this.followers.set(node, next);
     for (const [type, micros] of saved.times) this.times.set(type, micros);
     this.isReleased = saved.isReleased;
+    this.movedBytes = saved.movedBytes;
+    this.freedBytes = saved.freedBytes;
     this.readers.fill(0);
     for (let node = 0; node < status.length; node++)
       if (!isEnded(status[node] as Status)) this.#read(node, 1);

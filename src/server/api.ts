@@ -13,7 +13,7 @@ import type {
   ServerMessage,
 } from "../protocol/index.ts";
 import type { Rate, RequestState } from "../queue/index.ts";
-import type { WaitReason } from "../scheduler/index.ts";
+import type { DataBytes, WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
 import type { TraceContext } from "../telemetry/index.ts";
 import type { Slots } from "./levels.ts";
@@ -299,6 +299,8 @@ export interface RunSubmission {
 export interface RunView extends RunRow {
   /** Nodes by status; undefined once the run is no longer in the state and its nodes have to be listed instead. */
   readonly counts: Readonly<Record<RowStatus, number>>;
+  /** What its nodes handed to each other, while the run is remembered. */
+  readonly data: DataBytes | undefined;
 }
 
 export interface RunPlanView {

@@ -1,6 +1,6 @@
 import { taskIdOf } from "../core/index.ts";
 import type { Attachment, Driver, Fact } from "../driver/index.ts";
-import { type Census, census, type State, Status } from "../scheduler/index.ts";
+import { type Census, census, type Run, type State, Status } from "../scheduler/index.ts";
 import {
   type ListCursor,
   type LogLine,
@@ -230,10 +230,13 @@ export class Service implements Api {
   }
 
   async run(caller: Caller, id: string): Promise<RunView | undefined> {
-    const live = await this.#driver.read((state) => countsOf(state, id));
+    const live = await this.#driver.read((state) => {
+      const run = state.runById(id);
+      return run && { counts: countsOf(run), data: run.data?.bytes(run.resultBytes) };
+    });
     const row = await this.#store.run(id);
     if (!row || !isVisible(caller, row)) return undefined;
-    return { ...row, counts: live ?? (await this.#countRows(row)) };
+    return { ...row, counts: live?.counts ?? (await this.#countRows(row)), data: live?.data };
   }
 
   async waitForRun(
@@ -408,15 +411,13 @@ function noCounts(): Record<RowStatus, number> {
   return { queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
 }
 
-function countsOf(state: State, id: string): Record<RowStatus, number> | undefined {
-  const run = state.runById(id);
-  if (!run) return undefined;
-  const { waiting, held, ready, delayed, assigned, running, cancelling, speculating } = Status;
+function countsOf(run: Run): Record<RowStatus, number> {
+  const { waiting, held, ready, delayed, assigned, running, cancelling, speculating, expanded } = Status;
   const sum = (...statuses: readonly Status[]) =>
     statuses.reduce<number>((total, one) => total + run.count(one), 0);
   return {
     queued: sum(waiting, held, ready, delayed),
-    running: sum(assigned, running, cancelling, speculating),
+    running: sum(assigned, running, cancelling, speculating, expanded),
     completed: run.count(Status.completed),
     failed: run.count(Status.failed),
     cancelled: sum(Status.cancelled, Status.skipped),

@@ -32,8 +32,8 @@ export function reportStimulus(
   const of = { run, node, attempt: report.attempt, startedAt: Math.min(report.started_at, now) };
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
-    case "finished":
-      return metered(
+    case "finished": {
+      const finished = metered(
         assessed(
           inputs && report.chunk && report.result === undefined
             ? heldStimulus(of, report.chunk, costMicros)
@@ -43,6 +43,8 @@ export function reportStimulus(
         ),
         report,
       );
+      return withMoved(finished, inputs && report.moved);
+    }
     case "failed": {
       const { code, message, retry = true } = report;
       return metered(
@@ -74,6 +76,13 @@ function assessed(
     stimulus: { costMicros: 0, ...stimulus, assessment: { verified, confidencePermille, lines, risk } },
     ...(attached && { attached }),
   };
+}
+
+/** What was brought for it. */
+function withMoved(given: ReportStimulus, moved: number | undefined): ReportStimulus {
+  const { stimulus } = given;
+  if (!moved || stimulus.kind !== "AttemptFinished") return given;
+  return { ...given, stimulus: { ...stimulus, movedBytes: moved } };
 }
 
 /** What it consumed. */

@@ -110,7 +110,12 @@ export function runSummary(run: RunRow): RunSummary {
 }
 
 export function runAnswer(run: RunView): RunAnswer {
-  return { ...runSummary(run), counts: { ...run.counts } };
+  const { data } = run;
+  return {
+    ...runSummary(run),
+    counts: { ...run.counts },
+    data: data ? { held_bytes: data.held, moved_bytes: data.moved, freed_bytes: data.freed } : null,
+  };
 }
 
 const plansAsSent = new WeakMap<RunPlanView, Buffer>();
