@@ -5,6 +5,7 @@
 
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.mjs";
+import { dag } from "./dag.mjs";
 import { decisions } from "./decisions.mjs";
 import { durability } from "./durability.mjs";
 import { plan } from "./plan.mjs";
@@ -15,7 +16,7 @@ import { soak } from "./soak.mjs";
 import { start } from "./start.mjs";
 
 /** @type {readonly import("./report.mjs").Bench[]} */
-const BENCHES = [decisions, queue, backlog, start, durability, soak, plan, runtime];
+const BENCHES = [decisions, dag, queue, backlog, start, durability, soak, plan, runtime];
 
 const USAGE = [
   "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",
@@ -28,7 +29,7 @@ const USAGE = [
   "  --full      the largest sizes too; takes long",
   "  --rounds N  so many rounds, 1 to 100",
   "  --only SYSTEM",
-  `              this one alone, or several: ${BENCHES.flatMap(({ systems = [] }) => systems).join(", ")}`,
+  `              this one alone, or several: ${[...new Set(BENCHES.flatMap(({ systems = [] }) => systems))].join(", ")}`,
   "  --set DIR, --bounds CSV, --schedules N",
   "              for plan: which instances, their best known makespans, and how many schedules instead of 1 s",
   "",

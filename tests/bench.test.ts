@@ -46,6 +46,39 @@ test("a small run of the benchmark of decisions gives figures, and its ledgers a
   expect(report.results.at(-1)).toMatchObject({ case: "verify --redecide", met: true });
 });
 
+test("[D-05] a small run of the benchmark of graphs with data completes them, with right results, and counts what moved", {
+  timeout: 300_000,
+}, async () => {
+  const { code, stdout, stderr } = await bench(["dag", "--quick", "--json"]);
+  expect(stderr).not.toContain("FAILED");
+  expect(code).toBe(0);
+  const { results, settings, skipped } = JSON.parse(stdout);
+  expect(settings).toMatchObject({ rounds: 1, serve: ["--prefetch", "32", "--fair-share", "1000000"] });
+  const measured = (title: string) =>
+    results
+      .filter((row: { case: string }) => row.case === title)
+      .map((row: { metric: string }) => row.metric);
+  expect(measured("layered of 250, 2 workers")).toEqual(
+    expect.arrayContaining(["time per task", "CPU of the server per task", "CPU of the workers per task"]),
+  );
+  const pairs = "12 x 1 MiB, sliding, no-op";
+  expect(measured(pairs)).toEqual(
+    expect.arrayContaining([
+      "moved",
+      "producers of the busier worker",
+      "held at most",
+      "results kept when released",
+    ]),
+  );
+  // Where Dask is missing, that is said and the rest is measured.
+  expect(measured(`${pairs}: Dask`).length > 0).toBe(skipped.length === 0);
+  expect(stderr.includes("SKIPPED")).toBe(skipped.length > 0);
+  for (const row of results) {
+    expect(row.value).toEqual(expect.any(Number));
+    expect(row).not.toHaveProperty("met");
+  }
+});
+
 test("a benchmark that there is not is refused with a list of those that there are", async () => {
   const { code, stdout, stderr } = await bench(["nonsense"]);
   expect([code, stdout]).toEqual([2, ""]);

@@ -1,0 +1,81 @@
+// A program that submits graphs of no-ops and waits for their ends, with nothing but OrreryClient. The clock runs from the
+// call that submits to the answer that the run has ended.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { OrreryClient } from "../../dist/client/index.js";
+import { fingerprint, needsOf } from "../graphs.mjs";
+import { endWhenTold } from "../queue/apart.mjs";
+import { Closers } from "../queue/closers.mjs";
+import { noOpGraph } from "./graph-file.mjs";
+import { cpuMicrosOf, forgetPeak, residentBytes } from "./proc.mjs";
+
+/**
+ * @typedef {object} GraphJob
+ * @property {string} url
+ * @property {string} key
+ * @property {import("../graphs.mjs").Shape} shape
+ * @property {number} size
+ * @property {number} warmUp Nodes of a graph of the same shape that runs before.
+ * @property {number} server Its process.
+ * @property {readonly number[]} workers
+ */
+
+/**
+ * What was found for one graph, per task, of whichever system.
+ *
+ * @typedef {object} GraphResult
+ * @property {number} fingerprint
+ * @property {number} count Of its nodes; a tree may have one less than it was asked for.
+ * @property {number} completed
+ * @property {number} usPerTask
+ * @property {number} submitUs Of it, until the submission was answered.
+ * @property {number} serverCpuUs
+ * @property {number} workersCpuUs
+ * @property {number} clientCpuUs
+ * @property {number} peakBytes What the server's memory grew by at most.
+ * @property {number} endBytes And had grown by when the run had ended.
+ */
+
+/** Before the clock starts, for what the warm-up left behind. */
+const REST_MS = 500;
+
+/**
+ * @param {GraphJob} job
+ * @returns {Promise<GraphResult>}
+ */
+async function measure({ url, key, shape, size, warmUp, server, workers }) {
+  const client = new OrreryClient({ url, key });
+  const needs = needsOf(shape, size);
+  const graph = noOpGraph(needs);
+  const count = needs.length;
+  await client.waitForRun((await client.submitRun(noOpGraph(needsOf(shape, warmUp)))).id);
+  await sleep(REST_MS);
+  forgetPeak(server);
+  const cpu = () => [cpuMicrosOf([server]), cpuMicrosOf(workers), cpuMicrosOf([process.pid])];
+  const [before, cpuBefore] = [residentBytes(server).now, cpu()];
+  const startedAt = performance.now();
+  const { id } = await client.submitRun(graph);
+  const submittedAt = performance.now();
+  const { counts } = await client.waitForRun(id);
+  const endedAt = performance.now();
+  const { now, peak } = residentBytes(server);
+  const [serverCpuUs = 0, workersCpuUs = 0, clientCpuUs = 0] = cpu().map(
+    (micros, at) => (micros - (cpuBefore[at] ?? 0)) / count,
+  );
+  return {
+    fingerprint: fingerprint(needs),
+    count,
+    completed: counts.completed ?? 0,
+    usPerTask: ((endedAt - startedAt) * 1000) / count,
+    submitUs: ((submittedAt - startedAt) * 1000) / count,
+    serverCpuUs,
+    workersCpuUs,
+    clientCpuUs,
+    peakBytes: (peak - before) / count,
+    endBytes: (now - before) / count,
+  };
+}
+
+endWhenTold(new Closers());
+const result = await measure(/** @type {GraphJob} */ (JSON.parse(process.argv[2] ?? "")));
+process.send?.(result, () => process.exit(0));
