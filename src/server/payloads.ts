@@ -1,10 +1,6 @@
 import type { Fact } from "../driver/index.ts";
 import type { ServiceStore } from "../store/index.ts";
-
-/** What is kept in memory of payloads that no worker has got yet; the rest is read when it is needed. */
-const MAX_KEPT_CHARS = 32 * 1024 * 1024;
-/** What an entry takes besides its payload: most payloads are shorter than that. */
-const ENTRY_CHARS = 100;
+import { RecentTexts } from "./recent-texts.ts";
 
 /**
  * Payloads on their way from submissions to workers. Those that came lately are still at hand; the others are read
@@ -12,10 +8,8 @@ const ENTRY_CHARS = 100;
  */
 export class Payloads {
   readonly #store: Pick<ServiceStore, "payloads">;
-  /** In two generations, of which the older goes as a whole when there is too much. */
-  #young = new Map<string, string>();
-  #old = new Map<string, string>();
-  #youngChars = 0;
+  /** What no worker has got yet. */
+  readonly #recent = new RecentTexts();
   /** Told the settings of tasks that belong to a trace. */
   readonly #onTraced: (id: string, settings: string) => void;
   readonly #asked = new Map<string, Promise<ReadonlyMap<string, string>>>();
@@ -29,12 +23,7 @@ export class Payloads {
   }
 
   keep(id: string, payload: string): void {
-    this.#young.set(id, payload);
-    this.#youngChars += ENTRY_CHARS + payload.length;
-    if (2 * this.#youngChars <= MAX_KEPT_CHARS) return;
-    this.#old = this.#young;
-    this.#young = new Map();
-    this.#youngChars = 0;
+    this.#recent.keep(id, payload);
   }
 
   /** Asks for what the workers will get when this is committed. */
@@ -43,7 +32,7 @@ export class Payloads {
     for (const { event, about } of facts) {
       if (event.kind !== "TaskAssigned" || !about?.task) continue;
       const id = about.task.alternative?.of ?? about.task.id;
-      if (this.#kept(id) === undefined) ids.push(id);
+      if (this.#recent.get(id) === undefined) ids.push(id);
     }
     if (ids.length === 0) return;
     const reading = this.#read(ids);
@@ -58,7 +47,7 @@ export class Payloads {
     const read = await this.#prepared(ids);
     const missing: string[] = [];
     for (const id of ids) {
-      const payload = this.#kept(id) ?? read.find((some) => some.has(id))?.get(id);
+      const payload = this.#recent.get(id) ?? read.find((some) => some.has(id))?.get(id);
       if (payload === undefined) missing.push(id);
       else found.set(id, payload);
       this.drop(id);
@@ -70,19 +59,14 @@ export class Payloads {
 
   /** What is known without waiting; undefined unless it is all of them. */
   atHand(ids: readonly string[]): ReadonlyMap<string, string> | undefined {
-    const found = new Map<string, string>();
-    for (const id of ids) {
-      const payload = this.#kept(id);
-      if (payload === undefined) return undefined;
-      found.set(id, payload);
-    }
-    for (const id of ids) this.#forget(id);
+    const found = this.#recent.all(ids);
+    if (found) for (const id of ids) this.#recent.forget(id);
     return found;
   }
 
   /** It is nobody's business any more. */
   drop(id: string): void {
-    this.#forget(id);
+    this.#recent.forget(id);
     this.#asked.delete(id);
   }
 
@@ -102,13 +86,5 @@ export class Payloads {
       if (reading) readings.add(reading);
     }
     return Promise.all([...readings].map((reading) => reading.catch(() => new Map<string, string>())));
-  }
-
-  #kept(id: string): string | undefined {
-    return this.#young.get(id) ?? this.#old.get(id);
-  }
-
-  #forget(id: string): void {
-    if (!this.#young.delete(id)) this.#old.delete(id);
   }
 }
