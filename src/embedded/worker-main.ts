@@ -49,6 +49,8 @@ async function work(order: WorkerOrder): Promise<void> {
     },
     data: { ...(memoryBytes !== undefined && { memoryBytes }) },
     threads: 1,
+    // Most functions here know of no signal, and would only be waited for.
+    graceMs: 2_000,
     observe(event) {
       if (event.type === "connected" && !event.again) say({ type: "ready", tasks: Object.keys(handlers) });
       else if (event.type === "warning") process.emitWarning(event.message, "OrreryWarning");
