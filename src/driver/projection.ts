@@ -375,8 +375,9 @@ export class Projection implements Recorder {
 
   #reuse(state: State, event: TaskReused, now: number, seq: number): void {
     const { run, node, taskId: of, resultHash } = event;
+    const attempt = state.tasks(run).attemptOf(node);
     const times = { startedAt: now, endedAt: now };
-    this.#copy(state, run, node, { ...QUEUED, status: "completed", ...times, resultHash, seq }, of);
+    this.#copy(state, run, node, { ...QUEUED, status: "completed", attempt, ...times, resultHash, seq }, of);
   }
 
   #takeTail(state: State, { run, node, child: number }: ExpansionEnded, endedAt: number, seq: number): void {
@@ -398,8 +399,14 @@ export class Projection implements Recorder {
   #copy(state: State, run: number, node: number, progress: TaskProgress, of: string): void {
     const made = this.#submitted.get(of)?.progress ?? this.#progressed.get(of)?.progress;
     const copied = { ...progress, result: made?.result };
+    const id = state.tasks(run).taskIdOf(node);
     if (made) this.#move(state, run, node, copied);
-    else this.#chosen.push({ id: state.tasks(run).taskIdOf(node), progress: copied, of });
+    else {
+      const first = this.#submitted.has(id) ? submissionOf(state.run(run)) : undefined;
+      // It was to be made again until it was found.
+      this.#progressed.delete(id);
+      this.#chosen.push({ id, progress: copied, of, first });
+    }
   }
 
   #endRun(id: string, outcome: RunRow["outcome"], endedAt: number): void {

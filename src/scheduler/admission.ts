@@ -96,6 +96,6 @@ export function isDemoted(state: State, group: Group, now: number): boolean {
   return cost !== undefined && cost.sum(now) > costThresholdMicros;
 }
 
-function isPaused(state: State, { pool, zone }: Group): boolean {
+export function isPaused(state: State, { pool, zone }: Group): boolean {
   return state.paused.has(pool.place) || state.paused.has(placeKey(zone, ""));
 }

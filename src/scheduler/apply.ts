@@ -267,7 +267,11 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   state.unreserve(tasks, node);
   tasks.move(node, Status.assigned, state.seq, now);
   tasks.assignTo(node, event.attempt, event.worker);
-  if (event.run !== NO_RUN) state.run(event.run).data?.territories.take(node, event.worker);
+  if (event.run !== NO_RUN) {
+    const { data } = state.run(event.run);
+    data?.territories.take(node, event.worker);
+    data?.outdated.delete(node);
+  }
   state.backlog--;
   if (lacksInputs(state, event.run, node)) {
     noteFollower(state.run(event.run), node);

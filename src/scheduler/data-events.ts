@@ -7,12 +7,12 @@ import type {
   TaskReused,
   WorkerLost,
 } from "../ledger/index.ts";
-import { NO_RUN, nodeOfKey, runOfKey, type Worker } from "../placement/index.ts";
+import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
 import { type CachedResult, cacheKeyOf } from "./result-cache.ts";
 import type { Run } from "./run.ts";
 import { Result, type RunData } from "./run-data.ts";
 import type { State } from "./state.ts";
-import { isEnded, Status } from "./status.ts";
+import { isEnded, isPlaced, Status } from "./status.ts";
 
 /** Where the result of a node is now, and how long the likes of it take. */
 export function noteResult(state: State, run: Run, event: AttemptFinished, now: number): void {
@@ -25,11 +25,23 @@ export function noteResult(state: State, run: Run, event: AttemptFinished, now: 
   if (held) data.hold(node, worker);
   else {
     data.store(node);
-    const key = cacheKeyOf(run, node);
+    const key = data.outdated.has(node) ? undefined : cacheKeyOf(run, node);
     if (key) state.cache.put(key, { taskId: run.taskIdOf(node), resultHash, resultBytes, at: now });
   }
   data.share(node, worker);
+  data.outdated.delete(node);
+  if (run.attemptOf(node) > 1) outdate(state, run, data, node);
   if (startedAt >= 0) data.noteTime(run.taskOf(node).type, Math.max(0, now - startedAt));
+}
+
+/** What runs with an earlier result of the node. */
+function outdate(state: State, run: Run, data: RunData, node: number): void {
+  const { start, targets } = run.graph.dependents;
+  for (const reader of targets.subarray(start[node], start[node + 1])) {
+    const isAhead = state.fleet.workers[run.workerOf(reader)]?.ahead.has(taskKey(run.number, reader));
+    if (isPlaced(run.statusOf(reader)) && !isAhead)
+      data.outdated.set(reader, [...(data.outdated.get(reader) ?? []), node]);
+  }
 }
 
 /** A worker is gone: what it had is lost, and what it may have been running is under suspicion. */
@@ -74,15 +86,9 @@ export function recompute(state: State, { run: number, nodes }: NodesRecomputed,
     run.move(node, Status.waiting, state.seq, now);
     state.backlog++;
   }
-  const { dependencies, dependents } = run.graph;
+  const { dependents } = run.graph;
   for (const node of nodes) {
-    for (
-      let edge = dependencies.start[node] as number;
-      edge < (dependencies.start[node + 1] as number);
-      edge++
-    ) {
-      if (again.has(dependencies.targets[edge] as number)) run.block(node);
-    }
+    run.countPending(node);
     for (let edge = dependents.start[node] as number; edge < (dependents.start[node + 1] as number); edge++) {
       const dependent = dependents.targets[edge] as number;
       if (again.has(dependent) || isEnded(run.statusOf(dependent))) continue;

@@ -4,6 +4,7 @@ import {
   type Choice,
   choose,
   chooseNear,
+  couldEverRun,
   DEFAULT_RATES,
   firstOpening,
   nodeOfKey,
@@ -134,17 +135,21 @@ function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Em
 /** The worker that would get it takes another root of the same kind, whose result is used with those that it made. */
 function placeRoot(state: State, run: Run, node: number, emit: Emit): boolean {
   const { fleet, candidates } = state;
-  // What is made again, and what is tried again, goes where there is room.
-  if (run.attemptOf(node) > 0) {
+  const { pool } = run.groupOf(node);
+  // What is made again, and what is tried again, goes where there is room; and so does what room is kept for.
+  if (run.attemptOf(node) > 0 || isKeptFor(state, run, node)) {
     place(state, run, node, emit);
     return true;
   }
-  const isHere = (number: number) => fleet.isOpen(state.worker(number));
+  const takes = (number: number) => {
+    const worker = state.worker(number);
+    return fleet.isOpen(worker) && couldEverRun(worker, pool.demand.needs);
+  };
   const rejected = candidates.rejected();
   const subject = subjectOf(state, run, node);
   for (; candidates.count > 0; candidates.count--) {
     const { worker, runnerUp, reason } = choose(fleet, candidates, subject);
-    const root = run.data?.territories.next(run.laneOf(node), worker.number, isHere);
+    const root = run.data?.territories.next(run.laneOf(node), worker.number, takes);
     if (root !== undefined) {
       const because = { type: "Affinity", because: "SharedConsumer" } as const;
       assign(emit, run, root, { worker, runnerUp, reason: root === node ? reason : because, rejected });
@@ -152,7 +157,24 @@ function placeRoot(state: State, run: Run, node: number, emit: Emit): boolean {
     }
     clearBit(candidates.set, fleet.ordinalOf(worker));
   }
-  return false;
+  if (mayWait(run, node) && run.data?.territories.isLeft(node, takes)) return false;
+  findTakers(state, pool, taskKey(run.number, node));
+  place(state, run, node, emit);
+  return true;
+}
+
+function isKeptFor({ fleet, roomFor }: State, run: Run, node: number): boolean {
+  const key = taskKey(run.number, node);
+  return fleet.reservations.has(key) || roomFor.get(run.zone) === key;
+}
+
+/** How long a root may take, in microseconds, for its worker to be waited for. */
+const WAIT_MICROS = 50_000;
+
+/** Where a root takes long, or holds up others, an idle worker costs more than a result that has to be brought. */
+function mayWait(run: Run, node: number): boolean {
+  const { group } = run.laneOf(node);
+  return group.line.size === 1 && (run.data?.times.get(run.taskOf(node).type) ?? 0) <= WAIT_MICROS;
 }
 
 /** Gives it to one of those that were found for it. */

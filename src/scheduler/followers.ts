@@ -1,5 +1,6 @@
 import { hasBit } from "../core/index.ts";
-import { NO_RUN, nodeOfKey, runOfKey, type Worker } from "../placement/index.ts";
+import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
+import { isPaused } from "./admission.ts";
 import type { Emit } from "./dispatch.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
@@ -53,16 +54,16 @@ function followerOf(state: State, run: Run, node: number, worker: Worker): numbe
   for (let edge = start[node] as number; edge < (start[node + 1] as number); edge++) {
     const next = targets[edge] as number;
     if (run.statusOf(next) !== Status.waiting) continue;
-    if (mayFollow(state, run, next, node, worker)) return next;
+    if (mayFollow(state, run, next, worker)) return next;
     if (++looked === MAX_LOOKED_AT) break;
   }
   return undefined;
 }
 
-function mayFollow(state: State, run: Run, node: number, before: number, worker: Worker): boolean {
+function mayFollow(state: State, run: Run, node: number, worker: Worker): boolean {
   const micros = run.data?.times.get(run.taskOf(node).type) ?? Number.POSITIVE_INFINITY;
   if (worker.ahead.size >= MAX_AHEAD || (worker.ahead.size + 1) * micros > AHEAD_MICROS) return false;
-  if (!takesNoMore(run, node, before) || !serves(state, run, node, worker)) return false;
+  if (isPaused(state, run.groupOf(node)) || !serves(state, run, node, worker)) return false;
   const { start, targets } = run.graph.dependencies;
   const firstOther = (start[node] as number) + (run.graph.inputs?.[node] as number);
   for (let edge = start[node] as number; edge < (start[node + 1] as number); edge++) {
@@ -70,6 +71,7 @@ function mayFollow(state: State, run: Run, node: number, before: number, worker:
     if (run.statusOf(need) === Status.completed) continue;
     // Its worker is told of inputs alone.
     if (edge >= firstOther || run.data?.followers.has(need) || !isThere(run, need, worker)) return false;
+    if (!takesNoMore(run, node, need)) return false;
   }
   return true;
 }
@@ -80,7 +82,7 @@ function isThere(run: Run, node: number, worker: Worker): boolean {
   return run.workerOf(node) === worker.number && (status === Status.assigned || status === Status.running);
 }
 
-/** It takes the place of the node before it, so that must be large enough. */
+/** It takes the place of the input that is made last, so each must be large enough. */
 function takesNoMore(run: Run, node: number, before: number): boolean {
   const [task, place] = [run.taskOf(node), run.taskOf(before)];
   return (
@@ -96,12 +98,21 @@ function serves({ fleet }: State, run: Run, node: number, worker: Worker): boole
   return hasBit(demand.serves, fleet.ordinalOf(worker));
 }
 
-/** What a worker was given ahead because of a node that does not complete there, and was not told to stop; by the chain. */
+/** What a worker was given ahead because of a node that does not complete there, by the chain. */
 export function followersOf(run: Run, node: number): number[] {
   const found: number[] = [];
   for (let next = run.data?.followers.get(node); next !== undefined; next = run.data?.followers.get(next))
-    if (run.statusOf(next) !== Status.cancelling) found.push(next);
+    found.push(next);
   return found;
+}
+
+/** What workers were given ahead of other inputs than this result, which is lost; with what follows it. */
+export function readersAhead({ fleet }: State, run: Run, node: number): number[] {
+  const { start, targets } = run.graph.dependents;
+  return Array.from(targets.subarray(start[node], start[node + 1])).flatMap((reader) => {
+    const isAhead = fleet.workers[run.workerOf(reader)]?.ahead.has(taskKey(run.number, reader));
+    return isAhead ? [reader, ...followersOf(run, reader)] : [];
+  });
 }
 
 /** Of a node that is given to a worker ahead of its inputs. */

@@ -27,6 +27,7 @@ export interface DataSnapshot {
   readonly followers: Pairs<number, number>;
   readonly hashes: Pairs<number, string>;
   readonly origins: Pairs<number, string>;
+  readonly outdated: Pairs<number, readonly number[]>;
   readonly isReleased: boolean;
   readonly movedBytes: number;
   readonly freedBytes: number;
@@ -57,6 +58,8 @@ export class RunData {
   readonly breaches: Map<number, number> = new Map();
   /** Of results, while there is one: what is made from them is known by these. */
   readonly hashes: Map<number, string> = new Map();
+  /** For some nodes on workers, the inputs that were made again since: they have what was made before. */
+  readonly outdated: Map<number, readonly number[]> = new Map();
   /** Ready nodes whose result may be known already, by what it is known under; and those that were not looked up yet. */
   readonly cacheable: Map<number, string> = new Map();
   readonly unsought: Set<number> = new Set();
@@ -122,11 +125,13 @@ export class RunData {
     this.#judge(node);
   }
 
-  /** A worker that has run a node has its inputs. */
+  /** A worker that has run a node has its inputs, as they were then. */
   share(node: number, worker: number): void {
+    const outdated = this.outdated.get(node);
     for (const input of this.#graph.inputsOf(node)) {
       const holders = this.holders.get(input);
-      if (holders && !holders.includes(worker)) this.holders.set(input, [...holders, worker]);
+      if (holders && !holders.includes(worker) && !outdated?.includes(input))
+        this.holders.set(input, [...holders, worker]);
     }
   }
 
@@ -211,6 +216,7 @@ export class RunData {
       followers: byNode(this.followers),
       hashes: byNode(this.hashes),
       origins: byNode(this.origins),
+      outdated: byNode(this.outdated),
       times: [...times].sort(([a], [b]) => compareText(a, b)),
       isReleased,
       movedBytes: this.movedBytes,
@@ -228,6 +234,7 @@ export class RunData {
     for (const [node, breaches] of saved.breaches) this.breaches.set(node, breaches);
     for (const [node, origin] of saved.origins) this.origins.set(node, origin);
     for (const [node, hash] of saved.hashes) this.hashes.set(node, hash);
+    for (const [node, inputs] of saved.outdated) this.outdated.set(node, inputs);
     for (const [node, next] of saved.followers) this.followers.set(node, next);
     for (const [type, micros] of saved.times) this.times.set(type, micros);
     this.isReleased = saved.isReleased;

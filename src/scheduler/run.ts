@@ -7,7 +7,7 @@ import { Lane } from "./lane.ts";
 import { RunData } from "./run-data.ts";
 import type { Speculated } from "./speculated.ts";
 import { type Precedence, type Stage, standingOf, tierAt, whatPartsStandings } from "./standing.ts";
-import { checkMove, isEnded, STATUS_NAMES, Status } from "./status.ts";
+import { checkMove, hasBegun, isEnded, STATUS_NAMES, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A submitted graph and where each of its nodes stands, in arrays by node. */
@@ -268,6 +268,16 @@ export class Run implements Tasks {
     return true;
   }
 
+  /** It is to be made again: it waits for all that it needs and that is not there now. */
+  countPending(node: number): void {
+    const { start, targets } = this.graph.dependencies;
+    let open = 0;
+    for (let edge = start[node] as number; edge < (start[node + 1] as number); edge++)
+      if (this.status[targets[edge] as number] !== Status.completed) open++;
+    this.pending[node] = open;
+    if (open === 0) this.#front.add(node);
+  }
+
   /** What the node needs is to be made again. */
   block(node: number): void {
     (this.pending[node] as number)++;
@@ -339,6 +349,15 @@ export class Run implements Tasks {
     }
   }
 
+  /** Of what a node needs, something that will never complete. */
+  deadNeedOf(node: number): number | undefined {
+    const { start, targets } = this.graph.dependencies;
+    return targets.subarray(start[node], start[node + 1]).find((need) => {
+      const status = this.statusOf(need);
+      return isEnded(status) && status !== Status.completed;
+    });
+  }
+
   /** Looks for it among all nodes: at the beginning, and when the state of all was set. */
   findFront(): void {
     for (let node = 0; node < this.graph.size; node++) {
@@ -350,14 +369,18 @@ export class Run implements Tasks {
     this.findCritical();
   }
 
-  /** Everything that hangs on a node and has not ended, ascending. */
+  /**
+   * Everything that hangs on a node, has not ended, and is on no worker, ascending. What is there has got all that it needs,
+   * or will say that it has not.
+   */
   openDependents(node: number): number[] {
     const { start, targets } = this.graph.dependents;
     const found = new Set<number>();
     const next = [node];
     for (let at = next.pop(); at !== undefined; at = next.pop()) {
       for (const dependent of targets.subarray(start[at], start[at + 1])) {
-        if (found.has(dependent) || isEnded(this.statusOf(dependent))) continue;
+        const status = this.statusOf(dependent);
+        if (found.has(dependent) || isEnded(status) || hasBegun(status)) continue;
         found.add(dependent);
         next.push(dependent);
       }

@@ -70,10 +70,11 @@ const NEXT: readonly number[] = bits({
   // A lost attempt sends its task back: the worker may still be running it, so a report must name the
   // attempt that it is about.
   [running]: [waiting, cancelling, settling, completed, expanded],
-  [cancelling]: [settlingCancel, completed],
+  [cancelling]: [waiting, settlingCancel, completed],
   // Cancelled: another task that settles in the same turn has failed its run.
-  [settling]: [delayed, failed, cancelled, waiting],
-  [settlingCancel]: [cancelled],
+  // Skipped: what it needs was being made again, and will not be.
+  [settling]: [delayed, failed, cancelled, skipped, waiting],
+  [settlingCancel]: [cancelled, skipped],
   // Its result was lost.
   [completed]: [waiting],
   [failed]: [],
@@ -102,4 +103,14 @@ export function isEnded(status: Status): boolean {
 /** On a worker: what it holds there must be given back when it ends. */
 export function isPlaced(status: Status): boolean {
   return status === assigned || status === running || status === cancelling;
+}
+
+/** What it needs was there when it was given to a worker. */
+export function hasBegun(status: Status): boolean {
+  return isPlaced(status) || status === expanded;
+}
+
+/** Its attempt has ended, and what becomes of it is decided in the same turn. */
+export function isSettling(status: Status): boolean {
+  return status === settling || status === settlingCancel;
 }

@@ -29,14 +29,14 @@ import { apply } from "./apply.ts";
 import { isNewCharge } from "./charges.ts";
 import { reusable } from "./data-events.ts";
 import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
-import { followersOf, placeFollowers } from "./followers.ts";
+import { followersOf, placeFollowers, readersAhead } from "./followers.ts";
 import { zonedKey } from "./group.ts";
 import { boostCost } from "./new-single.ts";
 import { type Cause, causeOf, isCurrent, isWellFormed, type Reported } from "./reports.ts";
 import type { Run } from "./run.ts";
 import type { AlternativeOf } from "./singles.ts";
 import type { State } from "./state.ts";
-import { isEnded, isPlaced, Status } from "./status.ts";
+import { isEnded, isPlaced, isSettling, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 import { endedAlternative, voteOn } from "./votes.ts";
 
@@ -252,9 +252,10 @@ class Turn {
     const { ids } = event.graph;
     if (ids.length > (run.taskOf(parent.node).mayAdd ?? 0))
       return { accepted: false, code: "too-many-nodes" };
-    this.#withdrawFollowers(run, parent.node);
+    const stopped = this.#withdrawFollowers(run, parent.node);
     const number = this.#state.nextRun;
     this.emit(event);
+    for (const node of stopped) this.#cancelWithdrawn(run, node);
     this.#endIfDone(this.#state.run(number));
     return this.#accepted();
   }
@@ -319,7 +320,11 @@ class Turn {
     }
     const interrupted = worker ? [...worker.held.keys(), ...worker.ahead].sort((a, b) => a - b) : [];
     this.emit(event);
-    for (const key of interrupted) this.#settle(this.#state.tasks(runOfKey(key)), nodeOfKey(key), "lost");
+    for (const key of interrupted) {
+      const tasks = this.#state.tasksAt(runOfKey(key));
+      // The end of another may have been its own.
+      if (tasks && isSettling(tasks.statusOf(nodeOfKey(key)))) this.#settle(tasks, nodeOfKey(key), "lost");
+    }
     // What has failed now no longer needs anything.
     for (const run of this.#state.dataRuns) this.#recompute(run);
     return this.#accepted();
@@ -329,7 +334,11 @@ class Turn {
   #recompute(run: Run): void {
     if (!run.data || run.outcome !== undefined || run.cancelRequested || this.#hasFailed(run)) return;
     const nodes = run.data.toRecompute((node) => run.statusOf(node) === Status.completed);
-    if (nodes.length > 0) this.emit({ kind: "NodesRecomputed", run: run.number, nodes });
+    if (nodes.length === 0) return;
+    const ahead = nodes.flatMap((node) => readersAhead(this.#state, run, node));
+    const stopped = this.#withdraw(run, ahead);
+    this.emit({ kind: "NodesRecomputed", run: run.number, nodes });
+    for (const node of stopped) this.#cancelWithdrawn(run, node);
   }
 
   #loseChunk(event: ChunkLost): Reply {
@@ -380,11 +389,16 @@ class Turn {
     // It cannot have what was not made: its worker is wrong, and will be asked again.
     if (report.kind === "AttemptFinished" && this.#isAhead(tasks, report.node))
       return { accepted: false, code: "stale" };
-    if (report.kind !== "AttemptStarted" && report.kind !== "AttemptFinished")
-      this.#withdrawFollowers(tasks, report.node);
-    this.emit(report);
-    if (report.kind === "AttemptFinished") this.#endIfDone(tasks);
-    else if (report.kind !== "AttemptStarted") this.#settle(tasks, report.node, causeOf(report));
+    if (report.kind === "AttemptStarted") this.emit(report);
+    else if (report.kind === "AttemptFinished") {
+      this.emit(report);
+      this.#endIfDone(tasks);
+    } else {
+      const stopped = this.#withdrawFollowers(tasks, report.node);
+      this.emit(report);
+      this.#settle(tasks, report.node, causeOf(report));
+      for (const node of stopped) this.#cancelWithdrawn(tasks, node);
+    }
     return this.#accepted();
   }
 
@@ -393,11 +407,24 @@ class Turn {
     return worker?.ahead.has(taskKey(tasks.number, node)) ?? false;
   }
 
-  /** What its worker was given in the belief that it would complete there. */
-  #withdrawFollowers(tasks: Tasks, node: number): void {
+  /** What its worker was given in the belief that it would complete there. Those are returned that were to stop. */
+  #withdrawFollowers(tasks: Tasks, node: number): number[] {
     const run = this.#state.runs.get(tasks.number);
-    const nodes = run?.data ? followersOf(run, node) : [];
-    if (nodes.length > 0) this.emit({ kind: "TasksWithdrawn", run: tasks.number, nodes });
+    return run?.data ? this.#withdraw(run, followersOf(run, node)) : [];
+  }
+
+  #withdraw(run: Run, found: readonly number[]): number[] {
+    const nodes = [...new Set(found)];
+    const stopped = nodes.filter((node) => run.statusOf(node) === Status.cancelling);
+    if (nodes.length > 0) this.emit({ kind: "TasksWithdrawn", run: run.number, nodes });
+    return stopped;
+  }
+
+  /** It was told to stop, and has not even begun. */
+  #cancelWithdrawn(tasks: Tasks, node: number): void {
+    if (!isWaiting(tasks, node)) return;
+    this.#cancelTask(tasks, node);
+    this.#endIfDone(tasks);
   }
 
   #refuseReport({ kind, run, node, attempt }: Reported): Reply {
@@ -478,10 +505,12 @@ class Turn {
     const isPoison = cause === "lost" && this.#isPoison(tasks, node);
     const isLast = attempt >= maxAttempts || cause === "fatal" || isPoison;
     const run = tasks.number;
+    const dead = this.#state.runs.get(run)?.deadNeedOf(node);
     if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.#hasFailed(tasks))) {
       this.emit({ kind: "TaskCancelled", run, node });
       this.#skipDependents(tasks, node);
-    } else if (!isLast) {
+    } else if (!isLast && dead !== undefined) this.#skipDependents(tasks, dead);
+    else if (!isLast) {
       const waitMs = cause === "lost" ? 0 : this.#backoffMs(tasks, node, backoffMs, attempt);
       this.emit({ kind: "TaskRetried", run, node, dueAt: this.#now + waitMs });
     } else {

@@ -60,14 +60,21 @@ export class Territories {
     this.#all.splice(at, 1, ...parts);
   }
 
-  /** The root of a lane that a worker takes next; undefined: what is left belongs to others, who are here. */
-  next(lane: Lane, worker: number, isHere: (worker: number) => boolean): number | undefined {
+  /** Whether a root is one of the last of a worker that takes it: too few are left to be worth a cut. */
+  isLeft(node: number, takes: (worker: number) => boolean): boolean {
+    const rank = this.#ranks[node] as number;
+    const territory = this.#all.find(({ to }) => rank < to) as Territory;
+    return territory.worker !== -1 && takes(territory.worker) && this.#isSmall(territory);
+  }
+
+  /** The root of a lane that a worker takes next; undefined: what is left belongs to others, who take it. */
+  next(lane: Lane, worker: number, takes: (worker: number) => boolean): number | undefined {
     for (const territory of this.#all) {
       if (territory.worker !== worker) continue;
       const root = this.#firstIn(lane, territory, this.#firstLeft(territory));
       if (root !== undefined) return root;
     }
-    return this.#newGround(lane, isHere);
+    return this.#newGround(lane, takes);
   }
 
   toSnapshot(): readonly (readonly [from: number, to: number, worker: number])[] {
@@ -79,19 +86,23 @@ export class Territories {
     for (const [rank, node] of this.#roots.entries()) this.#isTaken[rank] = attempts[node] === 0 ? 0 : 1;
   }
 
-  #newGround(lane: Lane, isHere: (worker: number) => boolean): number | undefined {
+  #isSmall(territory: Territory): boolean {
+    return (territory.to - this.#firstLeft(territory)) * SMALLEST_PART < this.#roots.length;
+  }
+
+  #newGround(lane: Lane, takes: (worker: number) => boolean): number | undefined {
     let widest: Territory | undefined;
     let room = 0;
     for (const territory of this.#all) {
-      const isFree = territory.worker === -1 || !isHere(territory.worker);
+      const isFree = territory.worker === -1 || !takes(territory.worker);
       const left = territory.to - this.#firstLeft(territory);
       // Cutting a small part would cost more than it gains; nobody's can be taken to the last one.
-      if (left <= room || (!isFree && left * SMALLEST_PART < this.#roots.length)) continue;
+      if (left <= room || (!isFree && this.#isSmall(territory))) continue;
       widest = territory;
       room = left;
     }
     if (!widest) return undefined;
-    const isFree = widest.worker === -1 || !isHere(widest.worker);
+    const isFree = widest.worker === -1 || !takes(widest.worker);
     return this.#firstIn(lane, widest, isFree ? this.#firstLeft(widest) : this.#cutOf(widest));
   }
 

@@ -1,5 +1,5 @@
 import type { Answer } from "../driver/index.ts";
-import { isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
+import { type EventOf, isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
 import { eventsOf, nextWakeAt, type State } from "../scheduler/index.ts";
 import type { KeyedTask } from "../store/index.ts";
 import { compareStates } from "./comparison.ts";
@@ -9,6 +9,8 @@ import { takeFact } from "./facts.ts";
 import { LedgerCheck } from "./ledger-check.ts";
 import { checkReasons } from "./liveness.ts";
 import { Model } from "./model.ts";
+import { followersOf } from "./model-data.ts";
+import { aboutTask, describeTask } from "./model-tasks.ts";
 import { Noticer } from "./noticer.ts";
 import type { Random } from "./random.ts";
 import { RowModel } from "./row-model.ts";
@@ -95,6 +97,8 @@ export class Checker {
     for (const [index, stimulus] of turn.stimuli.entries()) {
       const expected = expectationOf(model, stimulus, turn.now);
       if (expected.type === "recorded") {
+        if (this.#isWithdrawing(expected.event, events[at])) take();
+        model.withdrawing.clear();
         demandEvent(events[at], expected.event);
         take();
         const key = turn.keys[index];
@@ -102,7 +106,7 @@ export class Checker {
       } else if (expected.type === "refused submission") addRefusal(refusals, expected);
       else if (stimulus.kind === "RunSubmitted" || stimulus.kind === "TaskSubmitted")
         this.#noticer.repeated();
-      while (at < events.length && isConsequence(events[at] as LedgerEvent)) take();
+      while (at < events.length && isConsequence(events[at] as LedgerEvent, events[at + 1])) take();
       checkVotes(model, turn.now);
       replies.push(expectedReply(model, expected));
     }
@@ -113,7 +117,7 @@ export class Checker {
     while (at < events.length) {
       const event = events[at] as LedgerEvent;
       demand(
-        isOfDispatch(event) || isExpiry(event),
+        isOfDispatch(event) || isExpiry(event) || isOfResults(event),
         "nothing-from-nowhere",
         () => `${event.kind} was recorded without a cause`,
       );
@@ -121,6 +125,22 @@ export class Checker {
     }
     this.#noticer.afterTurn(turn.now);
     return replies;
+  }
+
+  /** What was given ahead of a result goes before the news that there will be none. */
+  #isWithdrawing(event: LedgerEvent, next: LedgerEvent | undefined): boolean {
+    const { model } = this;
+    if (!isAttemptGone(event)) return false;
+    const task = model.taskAt(event);
+    if (!task.run.hasData || followersOf(task).length === 0) return false;
+    model.withdrawing.add(task);
+    demand(
+      next?.kind === "TasksWithdrawn",
+      "withdrawn-in-time",
+      () => `what was given ahead of ${describeTask(task)} is not withdrawn`,
+      aboutTask(task),
+    );
+    return true;
   }
 
   #takeKey(key: KeyedTask): void {
@@ -148,7 +168,9 @@ function sorted(expected: LedgerEvent, like: LedgerEvent): unknown {
 }
 
 /** A decision that follows from a stimulus; the others come at the end of the turn. */
-function isConsequence(event: LedgerEvent): boolean {
+function isConsequence(event: LedgerEvent, next: LedgerEvent | undefined): boolean {
+  // Else it goes before the stimulus that it follows from.
+  if (event.kind === "TasksWithdrawn") return next?.kind === "NodesRecomputed";
   return isDecision(event) && !isOfDispatch(event);
 }
 
@@ -163,6 +185,23 @@ function isOfDispatch({ kind }: LedgerEvent): boolean {
 
 function isExpiry(event: LedgerEvent): boolean {
   return event.kind === "TaskFailed" && event.code === "expired";
+}
+
+type AttemptGone = EventOf<"AttemptFailed" | "AttemptTimedOut" | "AttemptLost" | "AttemptCancelled">;
+
+function isAttemptGone(event: LedgerEvent): event is AttemptGone {
+  const { kind } = event;
+  return (
+    kind === "AttemptFailed" ||
+    kind === "AttemptTimedOut" ||
+    kind === "AttemptLost" ||
+    kind === "AttemptCancelled"
+  );
+}
+
+/** What follows from what results there are, after all that happened. */
+function isOfResults({ kind }: LedgerEvent): boolean {
+  return kind === "TaskReused" || kind === "ChunksFreed" || kind === "RunEnded";
 }
 
 function addRefusal(

@@ -4,6 +4,7 @@ import { NO_RUN } from "../placement/index.ts";
 import type { Stimulus } from "../scheduler/index.ts";
 import type { Agenda } from "./agenda.ts";
 import { aboutBudget } from "./charges.ts";
+import { aboutData } from "./data-words.ts";
 import type { Host } from "./host.ts";
 import type { Model } from "./model.ts";
 import type { Network } from "./network.ts";
@@ -99,6 +100,11 @@ export class Clients {
 
   charge(choice: number): void {
     const stimulus = aboutBudget(this.#model, choice);
+    if (stimulus) this.#host.receive(stimulus);
+  }
+
+  sayOfData(choice: number): void {
+    const stimulus = aboutData(this.#model, choice);
     if (stimulus) this.#host.receive(stimulus);
   }
 

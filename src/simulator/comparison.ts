@@ -1,9 +1,11 @@
 import { NO_RUN } from "../placement/index.ts";
-import { STATUS_NAMES, type State } from "../scheduler/index.ts";
+import { Result, type Run, STATUS_NAMES, type State } from "../scheduler/index.ts";
 import { type Model, ofZone } from "./model.ts";
 import { costOf, reservedOf, runningOf, runningUnder } from "./model-admission.ts";
 import { aboutTask, describeTask, type ModelRun, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { demand } from "./violation.ts";
+
+type RunData = NonNullable<Run["data"]>;
 
 /** The state that decisions are made on says the same as the model. */
 export function compareStates(model: Model, state: State): void {
@@ -30,8 +32,8 @@ export function compareStates(model: Model, state: State): void {
     () => `the state counts ${state.backlog} waiting, there are ${model.backlog}`,
   );
   for (const worker of model.sortedWorkers()) compareWorker(state, worker);
-  for (const task of model.placed()) compareCharge(state, task);
-  const charged = [...model.placed()].filter(({ charge }) => charge.recharges > 0 || charge.lacks !== "");
+  for (const task of model.given()) compareCharge(state, task);
+  const charged = [...model.given()].filter(({ charge }) => charge.recharges > 0 || charge.lacks !== "");
   equal("charge", "attempts that were charged", state.charges.size, charged.length);
   for (const run of model.runs.values()) compareRun(state, run);
   for (const task of model.singles.values()) compareSingle(state, task);
@@ -57,6 +59,13 @@ function compareWorker(state: State, worker: ModelWorker): void {
     "resources-returned",
     () =>
       `worker ${worker.number} has ${other.freeCpu} millicores and ${other.freeMemory} bytes free, should have ${worker.freeCpu} and ${worker.freeMemory}`,
+    about,
+  );
+  const ahead = [...worker.ahead].map(keyOf).sort((a, b) => a - b);
+  demand(
+    [...other.ahead].sort((a, b) => a - b).join() === ahead.join(),
+    "given-ahead",
+    () => `worker ${worker.number} was given ${[...other.ahead].join()} ahead, should be ${ahead.join()}`,
     about,
   );
   demand(
@@ -94,12 +103,32 @@ function compareRun(state: State, run: ModelRun): void {
     const status = other.status[task.node] as number;
     (counts[status] as number)++;
     compareTask(task, status, other.attempt[task.node] as number);
+    if (other.data) compareResult(task, other.data);
   }
   demand(
     counts.join() === other.counts.join() && other.outcome === run.outcome,
     "status-counts",
     () => `run ${run.number} counts ${other.counts.join()}, has ${counts.join()}`,
     { run: run.number },
+  );
+}
+
+/** Where its result is. */
+function compareResult(task: ModelTask, data: RunData): void {
+  const { node, isStored, holders, deaths, breaches } = task;
+  const truth = [isStored, holders.map(({ number }) => number).join(), deaths, breaches];
+  const said = [
+    data.result[node] === Result.stored,
+    (data.holders.get(node) ?? []).join(),
+    data.deaths.get(node) ?? 0,
+    data.breaches.get(node) ?? 0,
+  ];
+  demand(
+    said.join(" ") === truth.join(" "),
+    "where-results-are",
+    () =>
+      `the result of ${describeTask(task)} is ${said.join(" ")} in the state, should be ${truth.join(" ")}`,
+    aboutTask(task),
   );
 }
 

@@ -1,10 +1,14 @@
+import { checkData } from "./data-facts.ts";
 import type { Model } from "./model.ts";
 import { Admissions, barriersOf, rateFreeAt } from "./model-admission.ts";
+import { lanesThatMayWait } from "./model-data.ts";
 import {
   aboutTask,
   describeTask,
   isDue,
   isEnded,
+  isPlaced,
+  isToStopAll,
   isWaiting,
   type ModelRun,
   type ModelTask,
@@ -14,13 +18,15 @@ import { placeFor } from "./oracle.ts";
 import { checkReservationsMade, nextReservationAt } from "./reservations.ts";
 import { checkRoomsReserved, nextRoomAt } from "./rooms.ts";
 import { isOfNoUse } from "./speculation.ts";
-import { isToStopAll } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
 /** What must have been done by the end of a turn. */
 export function checkDuties(model: Model, now: number): void {
   demand(model.unplaced.length === 0, "alternatives-together", () => "not all alternatives were placed");
-  for (const run of model.runs.values()) if (run.outcome === undefined) checkRun(run);
+  for (const run of model.runs.values()) {
+    if (run.outcome === undefined) checkRun(run);
+    if (run.hasData) checkData(model, run, now);
+  }
   for (const task of model.singles.values()) checkSingle(task, now);
   checkWorkConserving(model, now);
   checkReservationsMade(model, now);
@@ -36,7 +42,7 @@ function checkRun(run: ModelRun): void {
     checkTask(task, stopsAll);
     const dead = task.needs.find((need) => isEnded(need) && need.status !== "completed");
     demand(
-      dead === undefined,
+      dead === undefined || (run.hasData && isPlaced(task)),
       "dependents-skipped",
       () => `${describeTask(task)} waits for ${describeTask(dead as ModelTask)}`,
       aboutTask(task),
@@ -68,8 +74,9 @@ function checkSingle(task: ModelTask, now: number): void {
 function checkWorkConserving(model: Model, now: number): void {
   const places = new Map<string, ModelWorker | undefined>();
   const admissions = new Admissions(model, now);
+  const waitingForTheirs = lanesThatMayWait(model, now);
   for (const task of model.offered) {
-    if (!isDue(task, now) || !admissions.admits(task)) continue;
+    if (!isDue(task, now) || waitingForTheirs.has(task.laneKey) || !admissions.admits(task)) continue;
     const reserved = model.workers.some(({ reservedFor }) => reservedFor === task);
     const key = reserved ? `${task.run.number}/${task.node}` : task.needsKey;
     if (!places.has(key)) places.set(key, placeFor(model, task));

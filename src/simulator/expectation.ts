@@ -54,6 +54,15 @@ export function expectationOf(model: Model, stimulus: Stimulus, now: number): Ex
     case "AttemptLost":
     case "AttemptCancelled":
       return expectReport(model, stimulus);
+    case "ChunkLost": {
+      const worker = model.workers[stimulus.worker];
+      const holders = model.find(stimulus)?.holders ?? [];
+      return worker && holders.includes(worker) ? recorded : refused;
+    }
+    case "RunReleased": {
+      const run = model.runs.get(stimulus.run);
+      return run?.hasData && !run.isReleased ? recorded : refused;
+    }
     case "TaskBudgetExhausted":
     case "TaskRecharged":
       return isChargeNews(model, stimulus) ? recorded : refused;
@@ -117,7 +126,8 @@ function refusalOf(
 function expectReport(model: Model, report: Report): Expectation {
   const { kind, run, node, attempt } = report;
   const task = model.find(report);
-  if (isCurrent(task, kind, attempt)) return { type: "recorded", event: report };
+  const isEarly = kind === "AttemptFinished" && task?.isAhead;
+  if (isCurrent(task, kind, attempt)) return isEarly ? REFUSED : { type: "recorded", event: report };
   const code = task ? "stale" : "unknown";
   return {
     type: "recorded",

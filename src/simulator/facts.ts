@@ -1,8 +1,11 @@
 import type { EventOf, LedgerEvent, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { takeCharge } from "./charges.ts";
+import { checkForgotten, freeChunks, loseCopy, makeAgain, reuseResult, withdrawTasks } from "./data-facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf, lastOfStep, setLimit } from "./model-admission.ts";
+import { loseCopies } from "./model-data.ts";
+import { endAttempt, offerIfReady, pay } from "./model-moves.ts";
 import { adjustRate, noteSubmission, setAgentRate } from "./model-rates.ts";
 import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { checkReservation } from "./reservations.ts";
@@ -11,10 +14,7 @@ import { speculateTask } from "./speculation.ts";
 import {
   assignTask,
   cancelTask,
-  endAttempt,
   failTask,
-  offerIfReady,
-  pay,
   retryTask,
   signalTask,
   skipTasks,
@@ -77,13 +77,25 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       takeCharge(model, event);
       break;
     case "ChunkLost":
+      loseCopy(model, event);
+      break;
     case "RunReleased":
+      model.runAt(event.run).isReleased = true;
+      break;
     case "ChunksFreed":
+      freeChunks(model, event);
+      break;
     case "TasksWithdrawn":
+      withdrawTasks(model, event);
+      break;
     case "TaskReused":
+      reuseResult(model, event, now);
+      break;
     case "ExpansionEnded":
+      throw new Violation("no-expansion", `${event.kind}, where no task of the simulation adds nodes`);
     case "NodesRecomputed":
-      throw new Violation("no-data", `${event.kind}, where no node of the simulation hands data to another`);
+      makeAgain(model, event, now);
+      break;
     case "AgentConfigured":
       set(model.agentMax, ofZone(event.zone, event.agent), event.max === -1 ? undefined : event.max);
       setAgentRate(model, event, now);
@@ -209,6 +221,7 @@ function register(model: Model, spec: WorkerSpec): void {
       freeCpu: 0,
       freeMemory: 0,
       held: new Set(),
+      ahead: new Set(),
       executed: new Set(),
       reservedFor: undefined,
     };
@@ -247,9 +260,14 @@ export function isOverloaded(
   return saysOverloaded || loadPermille >= (limit ?? 0);
 }
 
+/** Beyond so many, attempts of a task that are lost count again. */
+const MOST_EXCUSED = 100;
+
 function lose(model: Model, worker: ModelWorker, code: EventOf<"WorkerLost">["code"]): void {
-  for (const task of worker.held) {
-    if (code === "left" && task.status === "assigned") task.uncounted++;
+  loseCopies(model, worker, code === "left");
+  for (const task of [...worker.held, ...worker.ahead]) {
+    const isExcused = task.run.hasData && task.uncounted < MOST_EXCUSED;
+    if (isExcused || (!task.run.hasData && code === "left" && task.status === "assigned")) task.uncounted++;
     endAttempt(task, "lost");
   }
   if (worker.standing !== "unreachable") worker.lostSeq = model.seq;
@@ -273,6 +291,8 @@ function end(model: Model, run: ModelRun, { outcome }: EventOf<"RunEnded">): voi
   run.outcome = outcome;
   model.ended.push(run);
   if (model.ended.length > (model.config?.keepEndedRuns ?? 0)) {
-    model.runs.delete((model.ended.shift() as ModelRun).number);
+    const forgotten = model.ended.shift() as ModelRun;
+    checkForgotten(forgotten);
+    model.runs.delete(forgotten.number);
   }
 }

@@ -23,6 +23,9 @@ export type Incident = { readonly atMs: number } & (
   | { readonly type: "cancel task" | "retry task"; readonly task: number }
   /** Something is said about a budget; `choice` says what. */
   | { readonly type: "charge"; readonly choice: number }
+  /** Something is said about results; `choice` says what. */
+  | { readonly type: "data"; readonly choice: number }
+  | { readonly type: "crash holder"; readonly choice: number; readonly backAfterMs: number }
   /** What an operator says. */
   | { readonly type: "order"; readonly order: Order }
 );

@@ -21,6 +21,11 @@ export class LiveAttempts {
     return this.#attempts.get(nameOf(name));
   }
 
+  /** Of a task that has one. */
+  ofTask(run: number, node: number): LiveAttempt | undefined {
+    return [...this.#attempts.values()].find(({ name }) => name.run === run && name.node === node);
+  }
+
   of(worker: number): LiveAttempt[] {
     return [...this.#attempts.values()].filter((live) => live.worker === worker);
   }
@@ -49,6 +54,12 @@ export class LiveAttempts {
       }
       case "WorkerLost":
         this.forgetWorker(event.worker);
+        break;
+      case "TasksWithdrawn":
+        for (const node of event.nodes) {
+          const live = this.ofTask(event.run, node);
+          if (live) this.#attempts.delete(nameOf(live.name));
+        }
         break;
       case "AttemptStarted": {
         const live = this.get(event);

@@ -2,6 +2,7 @@ import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
 import { couldEverRun } from "./able-workers.ts";
 import type { Model } from "./model.ts";
 import { barriersOf, isTooLarge } from "./model-admission.ts";
+import { lanesThatMayWait } from "./model-data.ts";
 import {
   aboutTask,
   describeTask,
@@ -77,16 +78,24 @@ export function failLiveness(model: Model, state: State | undefined): never {
 
 /** Whatever waits can say why, and the first reason that it gives is the true one. */
 export function checkReasons(model: Model, state: State, now: number): void {
+  const mayWait = lanesThatMayWait(model, now);
   for (const run of model.runs.values()) {
     if (run.outcome !== undefined) continue;
-    for (const task of run.tasks) checkReason(model, state, task, now);
+    for (const task of run.tasks) checkReason(model, state, task, now, mayWait);
   }
-  for (const task of model.singles.values()) checkReason(model, state, task, now);
+  for (const task of model.singles.values()) checkReason(model, state, task, now, mayWait);
 }
 
-function checkReason(model: Model, state: State, task: ModelTask, now: number): void {
+function checkReason(
+  model: Model,
+  state: State,
+  task: ModelTask,
+  now: number,
+  mayWait: ReadonlySet<string>,
+): void {
   const reasons = whyNotYet(state, state.tasks(task.run.number), task.node);
   const primary = reasons[0]?.code;
+  if (mayWait.has(task.laneKey) && isDue(task, model.now)) return;
   const truth = isWaiting(task) ? trueReason(model, task) : undefined;
   demand(
     primary === truth,

@@ -13,6 +13,20 @@ export function nameOf({ run, node, attempt }: AttemptName): string {
   return `${run}/${node}#${attempt}`;
 }
 
+/** A result that an attempt is to get, and where it is: neither stored nor anywhere means that its worker is making it. */
+export interface GivenInput {
+  readonly chunk: AttemptName;
+  readonly isStored: boolean;
+  /** The ids of the workers that have it. */
+  readonly at: readonly string[];
+}
+
+/** A copy of a result that was not where it should be. */
+export interface MissingCopy {
+  readonly chunk: AttemptName;
+  readonly worker: string;
+}
+
 /** Every message carries the incarnation that it comes from or is meant for: a process knows nothing of the one before it. */
 export interface Heartbeat {
   readonly id: string;
@@ -27,7 +41,8 @@ export interface Heartbeat {
 export interface ServerDoor {
   register(spec: WorkerSpec, incarnation: number): void;
   heartbeat(beat: Heartbeat): void;
-  report(id: string, incarnation: number, report: Report): void;
+  /** With the copies of inputs that the attempt was lost for want of. */
+  report(id: string, incarnation: number, report: Report, missing?: readonly MissingCopy[]): void;
   goodbye(id: string, incarnation: number): void;
 }
 
@@ -36,7 +51,14 @@ export interface WorkerDoor {
   registered(incarnation: number): void;
   /** The server has given the worker up: it has to register anew. */
   expired(incarnation: number): void;
-  assign(incarnation: number, name: AttemptName, task: TaskSpec): void;
+  /** With its inputs, where nodes of its run hand data to each other. */
+  assign(
+    incarnation: number,
+    name: AttemptName,
+    task: TaskSpec,
+    inputs: readonly GivenInput[] | undefined,
+  ): void;
+  free(incarnation: number, chunks: readonly AttemptName[]): void;
   cancel(incarnation: number, name: AttemptName): void;
   acknowledge(incarnation: number, report: Report): void;
   drain(incarnation: number): void;

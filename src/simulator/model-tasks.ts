@@ -1,8 +1,9 @@
 import { taskIdOf } from "../core/index.ts";
-import { BUDGET_PARTS, type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
+import { BUDGET_PARTS, Graph, type TaskSpec, taskSpecOf, type WireSpec } from "../graph/index.ts";
 import type { RunOutcome, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import { NO_RUN, type WorkerSpec } from "../placement/index.ts";
 import type { StatusName } from "../scheduler/index.ts";
+import type { GivenInput } from "./messages.ts";
 import type { ModelSpeculation } from "./speculation.ts";
 
 export interface ModelRun {
@@ -12,6 +13,12 @@ export interface ModelRun {
   readonly tasks: readonly ModelTask[];
   cancelAsked: boolean;
   outcome: RunOutcome | undefined;
+  /** Nodes hand results to each other. */
+  readonly hasData: boolean;
+  /** What was kept is not wanted any more. */
+  isReleased: boolean;
+  /** By type how long nodes took, in microseconds, of which the last counts for an eighth. */
+  readonly times: Map<string, number>;
 }
 
 export interface ModelTask {
@@ -25,6 +32,14 @@ export interface ModelTask {
   readonly spec: TaskSpec;
   readonly needs: ModelTask[];
   readonly neededBy: ModelTask[];
+  /** Of its needs those whose results it gets, and those that get its own. */
+  readonly inputs: ModelTask[];
+  readonly readers: ModelTask[];
+  readonly isKept: boolean;
+  /** A hash of its arguments. */
+  readonly request: string;
+  /** Of two nodes of a run with data that are as urgent, the one with more goes first. */
+  readonly weight: number;
   /** Tasks with equal keys can run on the same workers. */
   readonly needsKey: string;
   /** Tasks with equal keys also start under the same conditions. */
@@ -67,6 +82,19 @@ export interface ModelTask {
   readonly reported: Set<number>;
   completedSeq: number;
   resultBytes: number;
+  resultHash: string | undefined;
+  /** Its result is with it, or on these workers: first where it was made. */
+  isStored: boolean;
+  holders: readonly ModelWorker[];
+  /** What its worker was told of its inputs. */
+  given: readonly (GivenInput & { readonly made: number })[];
+  /** How often it has completed. */
+  timesMade: number;
+  /** It waits on its worker for inputs that are made there. */
+  isAhead: boolean;
+  /** How often a worker was lost that may have run it, and how often its result was not where it should be. */
+  deaths: number;
+  breaches: number;
 }
 
 export interface ModelWorker {
@@ -80,6 +108,8 @@ export interface ModelWorker {
   freeCpu: number;
   freeMemory: number;
   readonly held: Set<ModelTask>;
+  /** What waits there for inputs that it makes. */
+  readonly ahead: Set<ModelTask>;
   readonly executed: Set<string>;
   reservedFor: ModelTask | undefined;
 }
@@ -102,6 +132,9 @@ const LOOSE: ModelRun = {
   tasks: [],
   cancelAsked: false,
   outcome: undefined,
+  hasData: false,
+  isReleased: false,
+  times: new Map(),
 };
 
 export function modelRun(number: number, event: RunSubmitted, seq: number, now: number): ModelRun {
@@ -114,12 +147,21 @@ export function modelRun(number: number, event: RunSubmitted, seq: number, now: 
     tasks,
     cancelAsked: false,
     outcome: undefined,
+    hasData: graph.inputs !== undefined,
+    isReleased: false,
+    times: new Map(),
   };
+  const kept = new Set(graph.keep);
+  const { weight } = new Graph(graph);
   const done = new Set(graph.done);
   for (const [node, id] of graph.ids.entries()) {
     const spec = taskSpecOf(graph.specs[graph.spec[node] as number] as WireSpec);
     tasks.push({
       ...blank(run, node, spec, event),
+      isKept: kept.has(node),
+      isStored: done.has(node),
+      request: graph.requests[node] ?? "",
+      weight: weight[node] as number,
       id,
       publicId: taskIdOf(event.runId, id),
       seq,
@@ -132,6 +174,8 @@ export function modelRun(number: number, event: RunSubmitted, seq: number, now: 
   }
   for (const [node, needs] of graph.needs.entries()) {
     for (const need of needs) link(tasks[need] as ModelTask, tasks[node] as ModelTask);
+    for (const input of needs.slice(0, graph.inputs?.[node] ?? 0))
+      hand(tasks[input] as ModelTask, tasks[node] as ModelTask);
   }
   for (const task of tasks) task.holdsUpMs = holdsUpMs(task);
   return run;
@@ -222,6 +266,11 @@ function blank(
     spec,
     needs: [],
     neededBy: [],
+    inputs: [],
+    readers: [],
+    isKept: false,
+    request: "",
+    weight: 0,
     needsKey,
     groupKey,
     laneKey: isAlone ? `alone ${node}` : JSON.stringify([run.number, groupKey]),
@@ -243,12 +292,25 @@ function blank(
     reported: new Set(),
     completedSeq: 0,
     resultBytes: 0,
+    resultHash: undefined,
+    isStored: false,
+    holders: [],
+    given: [],
+    timesMade: 0,
+    isAhead: false,
+    deaths: 0,
+    breaches: 0,
   };
 }
 
 function link(need: ModelTask, task: ModelTask): void {
   task.needs.push(need);
   need.neededBy.push(task);
+}
+
+function hand(input: ModelTask, task: ModelTask): void {
+  task.inputs.push(input);
+  input.readers.push(task);
 }
 
 function holdsUpMs(task: ModelTask): number {
@@ -270,17 +332,24 @@ export function isEnded({ status }: ModelTask): boolean {
   return status === "completed" || status === "failed" || status === "cancelled" || status === "skipped";
 }
 
+/** Whether there is cause to stop all of a run. */
+export function isToStopAll(run: ModelRun): boolean {
+  return (
+    run.cancelAsked || (run.onFailure === "cancel" && run.tasks.some(({ status }) => status === "failed"))
+  );
+}
+
 /** Whether it could be given to a worker now, if there were one. */
 export function isDue(task: ModelTask, now: number): boolean {
   return task.status === "ready" || (task.status === "delayed" && task.since <= now);
 }
 
-/** Everything that hangs on a task and has not ended. */
+/** Everything that hangs on a task, has not ended, and is on no worker: what is there may have got what it needs. */
 export function openDependents(task: ModelTask): Set<ModelTask> {
   const found = new Set<ModelTask>();
   const visit = (from: ModelTask) => {
     for (const dependent of from.neededBy) {
-      if (found.has(dependent) || isEnded(dependent)) continue;
+      if (found.has(dependent) || isEnded(dependent) || isPlaced(dependent)) continue;
       found.add(dependent);
       visit(dependent);
     }

@@ -1,5 +1,6 @@
 import type { RunOutcome, SchedulerConfig } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
+import type { ModelResult } from "./model-data.ts";
 import { isWaiting, type ModelRun, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { demand } from "./violation.ts";
 
@@ -40,6 +41,8 @@ export class Model {
   readonly unplaced: ModelTask[] = [];
   /** Nodes of which an alternative has ended since the last stimulus. */
   readonly toVoteOn: Set<ModelTask> = new Set();
+  /** What will not be made where it was begun: what was given ahead because of it is withdrawn. */
+  readonly withdrawing: Set<ModelTask> = new Set();
   /** The last worker that was given something. */
   cursor: ModelWorker | undefined;
 
@@ -59,6 +62,8 @@ export class Model {
   /** What each agent owns, by zone and name. */
   readonly credits: Map<string, number> = new Map();
   readonly costs: Map<string, { readonly at: number; readonly micros: number }[]> = new Map();
+  /** Results that were made, by what they were made of. */
+  readonly made: Map<string, ModelResult> = new Map();
   /** How many tasks ended how, by zone. */
   readonly totals: Map<string, { completed: number; failed: number; cancelled: number }> = new Map();
   #sorted: readonly ModelWorker[] = [];
@@ -115,9 +120,14 @@ export class Model {
     yield* this.singles.values();
   }
 
-  /** What is on a worker. */
+  /** What has a place on a worker. */
   *placed(): Generator<ModelTask> {
     for (const worker of this.workers) yield* worker.held;
+  }
+
+  /** With what waits there for an input. */
+  *given(): Generator<ModelTask> {
+    for (const worker of this.workers) yield* [...worker.held, ...worker.ahead];
   }
 
   get settings(): SchedulerConfig {

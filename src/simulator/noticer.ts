@@ -1,5 +1,6 @@
 import type { LedgerEvent, ReportRefused } from "../ledger/index.ts";
 import type { Reason } from "../placement/index.ts";
+import { DataNoticer } from "./data-noticer.ts";
 import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
 import { isDue, isPlaced, type ModelTask } from "./model-tasks.ts";
@@ -11,12 +12,14 @@ export class Noticer {
   readonly #model: Model;
   readonly #tally: Tally;
   readonly #queueing: QueueNoticer;
+  readonly #data: DataNoticer;
   readonly #configured = { times: 0 };
 
   constructor(model: Model, tally: Tally) {
     this.#model = model;
     this.#tally = tally;
     this.#queueing = new QueueNoticer(model, tally);
+    this.#data = new DataNoticer(model, tally);
   }
 
   repeated(): void {
@@ -44,6 +47,7 @@ export class Noticer {
   before(event: LedgerEvent, now: number): void {
     const tally = this.#tally;
     this.#queueing.before(event, now);
+    this.#data.before(event);
     switch (event.kind) {
       case "SchedulerConfigured":
         if (this.#configured.times++ > 0) tally.count("reconfigured");

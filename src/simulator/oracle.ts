@@ -1,8 +1,10 @@
 import { hash32, mix32 } from "../core/index.ts";
 import type { TaskAssigned } from "../ledger/index.ts";
 import type { Reason } from "../placement/index.ts";
+import { heldInputs, isNearQueue, nearnessOf, nearnessReason } from "./data-oracle.ts";
 import type { Model } from "./model.ts";
 import { Admissions } from "./model-admission.ts";
+import { isFreshRoot, lanesThatMayWait } from "./model-data.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { Ranking } from "./ranking.ts";
 import { demand } from "./violation.ts";
@@ -54,9 +56,7 @@ export function checkAssignment(model: Model, task: ModelTask, event: TaskAssign
   const about = { ...aboutTask(task), worker: event.worker };
   const chosen = model.workers[event.worker];
   demand(chosen !== undefined, "known-worker", () => `worker ${event.worker} never registered`, about);
-  const obstacles = model.workers.map((worker) =>
-    worker.isForgotten ? "forgotten" : obstacleOf(model, worker, task),
-  );
+  const obstacles = obstaclesFor(model, task);
   const obstacle = obstacles[event.worker];
   demand(
     obstacle === undefined,
@@ -64,6 +64,7 @@ export function checkAssignment(model: Model, task: ModelTask, event: TaskAssign
     () => `${describeTask(task)} was given to ${nameOf(chosen)}, but: ${obstacle}`,
     about,
   );
+  if (isFreshRoot(task)) return;
   const counts = OBSTACLES.map((code) => obstacles.filter((one) => one === code).length);
   while (counts.at(-1) === 0) counts.pop();
   demand(
@@ -83,6 +84,18 @@ export function checkAssignment(model: Model, task: ModelTask, event: TaskAssign
   );
   const available = obstacles.filter((one) => one === undefined || one === "cpu" || one === "memory").length;
   checkReason(model, task, event, ranked, available);
+}
+
+/** A worker that has inputs of the task may queue it, where any other could take it. */
+function obstaclesFor(model: Model, task: ModelTask): (Obstacle | "forgotten" | undefined)[] {
+  const obstacles = model.workers.map((worker) =>
+    worker.isForgotten ? "forgotten" : obstacleOf(model, worker, task),
+  );
+  if (!obstacles.includes(undefined)) return obstacles;
+  return obstacles.map((obstacle, number) => {
+    const isNear = obstacle === "queue" && isNearQueue(model.workerAt(number), task);
+    return isNear ? undefined : obstacle;
+  });
 }
 
 function checkReason(
@@ -121,6 +134,7 @@ function trueReason(
   if (!second) {
     return { type: "ResourceFit", availableCpu: best.freeCpu, requiredCpu: task.spec.cpuMillicores };
   }
+  if (heldInputs(task).length > 0) return nearnessReason(model, task, best, second);
   const { strategy, preferLocality } = model.config as NonNullable<Model["config"]>;
   const [own, others] = [pointsOf(best, task), pointsOf(second, task)];
   if (preferLocality && own > 0 && others === 0) return { type: "Affinity", because: "DataLocality" };
@@ -145,7 +159,9 @@ function preference(model: Model, task: ModelTask): Compare {
   const last = model.cursor ? sorted.indexOf(model.cursor) : -1;
   const turn = (worker: ModelWorker) => (sorted.indexOf(worker) - last - 1 + sorted.length) % sorted.length;
   const yes = (claim: boolean) => (claim ? 0 : 1);
+  const isNear = heldInputs(task).length > 0;
   const marks = (worker: ModelWorker): number[] => {
+    if (isNear) return [-nearnessOf(model, worker, task)];
     const points = pointsOf(worker, task);
     const holds = yes(!preferLocality || points > 0);
     const depth = worker.held.size;
@@ -203,14 +219,34 @@ export function checkOrder(model: Model, task: ModelTask, now: number): void {
     places.set(one.needsKey, has);
     return has;
   });
-  const next = ranking.next(able);
+  const next = nextBefore(model, task, able, ranking, now);
   demand(
-    next === task,
+    next === undefined,
     "order",
     () =>
       `${describeTask(task)} was assigned before ${next && describeTask(next)}, which goes first and fits`,
     aboutTask(task),
   );
+}
+
+/** Who should have gone instead. Of roots with data any of a lane goes for the first, and its worker may be waited for. */
+function nextBefore(
+  model: Model,
+  task: ModelTask,
+  able: readonly ModelTask[],
+  ranking: Ranking,
+  now: number,
+): ModelTask | undefined {
+  const mayWait = lanesThatMayWait(model, now);
+  let left = able;
+  for (let next = ranking.next(left); next !== task; next = ranking.next(left)) {
+    if (!next) return task;
+    if (next.laneKey === task.laneKey && isFreshRoot(next) && isFreshRoot(task)) return undefined;
+    const passed = next;
+    if (!isFreshRoot(next) || !mayWait.has(next.laneKey)) return next;
+    left = left.filter((one) => one !== passed);
+  }
+  return undefined;
 }
 
 function nameOf(worker: ModelWorker | undefined): string {

@@ -66,7 +66,7 @@ export function randomGraph(random: Random, traits: GraphTraits): WireGraph {
     if (random.chance(traits.unsatisfiable)) return unsatisfiable(random, task);
     return random.chance(traits.held) ? { ...task, held: true } : task;
   });
-  const needs = randomShape(random, size, alike);
+  const needs = randomShape(random, size, alike ? "loose" : random.pick(SHAPES));
   const ids = Array.from({ length: size }, (_, index) => randomId(random, index));
   const done = random.chance(0.1) ? random.int(0, size) : 0;
   const nodes = tasks.map(
@@ -128,10 +128,13 @@ function unsatisfiable(random: Random, task: TaskSpec): TaskSpec {
   }
 }
 
+const SHAPES = ["chain", "fan", "layers", "random", "loose", "tree"] as const;
+type Shape = (typeof SHAPES)[number];
+
 /** For each node the nodes that it needs, which stand before it. */
-function randomShape(random: Random, size: number, alike: boolean): number[][] {
+export function randomShape(random: Random, size: number, shape: Shape): number[][] {
   const all = Array.from({ length: size }, (_, index) => index);
-  switch (alike ? "loose" : random.pick(["chain", "fan", "layers", "random", "loose", "tree"])) {
+  switch (shape) {
     case "chain":
       return all.map((index) => (index === 0 ? [] : [index - 1]));
     case "fan":

@@ -130,7 +130,7 @@ export class Ranking {
       this.isCritical(task) ? 0 : 1,
       this.#tierOf(task),
       -["low", "medium", "high", "critical"].indexOf(task.spec.risk),
-      task.spec.estimateMs - 2 * task.holdsUpMs,
+      task.run.hasData ? -task.weight : task.spec.estimateMs - 2 * task.holdsUpMs,
       task.readyAt,
       task.node,
     ];
@@ -155,6 +155,7 @@ export class Ranking {
   }
 
   isCritical({ run, holdsUpMs }: ModelTask): boolean {
+    if (run.hasData) return false;
     let longest = this.#longest.get(run);
     if (longest === undefined) {
       longest = Math.max(0, ...run.tasks.filter((task) => !isEnded(task)).map((task) => task.holdsUpMs));

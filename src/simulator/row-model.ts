@@ -65,11 +65,20 @@ export class RowModel {
       case "TaskCancelled":
         this.#set(model.taskAt(event), "cancelled", this.#ending(model, event), now, seq);
         break;
+      case "NodesRecomputed":
+      case "TasksWithdrawn":
+        for (const node of event.nodes) this.#requeue(model.taskAt({ run: event.run, node }), seq);
+        break;
+      case "TaskReused":
+        this.#reuse(model.taskAt(event), event.resultHash, now, seq);
+        break;
       case "TasksSkipped": {
         const errorMessage = `${model.taskAt(event).id} did not complete`;
         for (const node of event.nodes) {
           const skipped = { ...NOTHING, errorCode: "skipped", errorMessage };
-          this.#set(model.taskAt({ run: event.run, node }), "cancelled", skipped, now, seq);
+          const task = model.taskAt({ run: event.run, node });
+          const ending = { ...this.#ending(model, { run: event.run, node }), ...skipped };
+          this.#set(task, "cancelled", ending, now, seq);
         }
         break;
       }
@@ -81,7 +90,9 @@ export class RowModel {
   check(changes: RowChanges | undefined): void {
     demand(changes !== undefined, "rows", () => "a block was stored without its rows");
     const changed = new Set<string>();
-    for (const { task, progress } of changes.submitted) this.#compare(task.id, progress, changed);
+    const chosen = new Set(changes.chosen.map(({ id }) => id));
+    for (const { task, progress } of changes.submitted)
+      if (!chosen.has(task.id)) this.#compare(task.id, progress, changed);
     for (const { task } of changes.alternatives)
       this.#compare(task.id, { ...QUEUED, seq: task.submittedSeq }, changed);
     for (const { id, progress } of [...changes.progressed, ...changes.chosen])
@@ -173,6 +184,19 @@ export class RowModel {
     });
   }
 
+  /** It is not done, or not any more. */
+  #requeue({ publicId, attempt }: ModelTask, seq: number): void {
+    this.#put(publicId, { status: "queued", attempt, worker: "", endedAt: -1, resultHash: "", seq });
+  }
+
+  #reuse({ publicId, attempt }: ModelTask, resultHash: string, now: number, seq: number): void {
+    this.#put(publicId, { status: "completed", attempt, worker: "", endedAt: now, resultHash, seq });
+    this.tasks.set(publicId, {
+      ...(this.tasks.get(publicId) as Omit<TaskProgress, "result">),
+      startedAt: now,
+    });
+  }
+
   #put(id: string, row: Omit<TaskProgress, keyof Ending | "result">): void {
     this.tasks.set(id, { ...NOTHING, ...row });
     this.#touched.add(id);
@@ -209,6 +233,15 @@ export class RowModel {
     if (event.code === "escalated") {
       const errorMessage = "none of its alternatives is good enough: a person has to look";
       return { ...NOTHING, errorCode: "escalated", errorMessage };
+    }
+    if (event.code === "poison") {
+      const errorMessage = "three workers were lost while they ran it: it is the likely cause";
+      return { ...NOTHING, errorCode: "poison", errorMessage };
+    }
+    if (event.code === "corrupt") {
+      const errorMessage =
+        "three times its worker did not have the result that it had said it made, or another one";
+      return { ...NOTHING, errorCode: "corrupt", errorMessage };
     }
     if (task.status !== "settling" && task.status !== "settlingCancel") return NOTHING;
     return this.#endings.get(task) ?? LOST;

@@ -5,6 +5,13 @@ import { DEFAULT_CONFIG } from "../scheduler/index.ts";
 import { type Incident, randomCharges, randomIncidents } from "./incidents.ts";
 import type { Random } from "./random.ts";
 import {
+  type DataWeather,
+  randomDataIncidents,
+  randomDataRuns,
+  randomDataWeather,
+  withData,
+} from "./random-data.ts";
+import {
   CAPABILITIES,
   EXECUTORS,
   LIMITS,
@@ -24,6 +31,8 @@ export interface Scenario {
   readonly tasks: readonly PlannedTask[];
   readonly incidents: readonly Incident[];
   readonly weather: Weather;
+  /** Undefined: nodes hand no data to each other. */
+  readonly data: DataWeather | undefined;
   /** From here on nothing goes wrong any more. */
   readonly calmAtMs: number;
   /** Joins when it is calm, and can run all that can be run at all. */
@@ -52,13 +61,18 @@ export interface Weather {
 export function randomScenario(random: Random): Scenario {
   const stormMs = random.int(10, 90) * 1_000;
   const workers = randomWorkers(random.stream("workers"), stormMs);
-  const runs = randomRuns(random.stream("runs"), stormMs);
+  const data = randomDataWeather(random.stream("data"));
+  const runs = randomRuns(random.stream("runs"), stormMs).map((run, number): PlannedRun => {
+    const graph = data ? withData(random.stream(`data of ${number}`), run.event.graph) : run.event.graph;
+    return { ...run, event: { ...run.event, graph } };
+  });
+  const allRuns = data ? [...runs, ...randomDataRuns(random.stream("data runs"), stormMs)] : runs;
   const tasks = withBudgets(random.stream("budgets"), randomTasks(random.stream("tasks"), stormMs));
   const config = randomConfig(random.stream("config"));
   return {
     config,
     workers,
-    runs,
+    runs: allRuns,
     tasks,
     incidents: [
       ...randomIncidents(random.stream("incidents"), {
@@ -69,7 +83,9 @@ export function randomScenario(random: Random): Scenario {
         config,
       }),
       ...randomCharges(random.stream("charges"), stormMs),
+      ...(data ? randomDataIncidents(random.stream("data incidents"), stormMs, allRuns) : []),
     ],
+    data,
     weather: randomWeather(random.stream("weather")),
     calmAtMs: stormMs + 1_000,
     rescuer: {

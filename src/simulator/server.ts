@@ -1,12 +1,13 @@
 import type { Answer, Attachment } from "../driver/index.ts";
-import type { Block, LedgerEvent, Report } from "../ledger/index.ts";
+import type { Block, ChunksFreed, LedgerEvent, Report, TasksWithdrawn } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { eventsOf } from "../scheduler/index.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Host } from "./host.ts";
 import { LiveAttempts } from "./live-attempts.ts";
-import { type AttemptName, type Heartbeat, nameOf, type ServerDoor } from "./messages.ts";
+import { type AttemptName, type Heartbeat, type MissingCopy, nameOf, type ServerDoor } from "./messages.ts";
 import type { Model } from "./model.ts";
+import { isPlaced } from "./model-tasks.ts";
 import type { Network } from "./network.ts";
 import type { SimWorker } from "./sim-worker.ts";
 import type { Tally } from "./tally.ts";
@@ -38,6 +39,8 @@ export class Server implements ServerDoor {
   readonly #sessions = new Map<string, Session>();
   readonly #registering = new Map<string, number>();
   readonly #live = new LiveAttempts();
+  /** The last attempt of each task, by run and node. */
+  readonly #attempts = new Map<string, number>();
 
   constructor(
     host: Host,
@@ -90,7 +93,8 @@ export class Server implements ServerDoor {
     });
   }
 
-  report(id: string, incarnation: number, report: Report): void {
+  report(id: string, incarnation: number, report: Report, missing: readonly MissingCopy[] = []): void {
+    if (isCurrentIn(this.#model, report)) for (const copy of missing) this.#lostCopy(copy);
     const result: Attachment | undefined =
       report.kind === "AttemptFinished" ? { type: "result", result: `"${nameOf(report)}"` } : undefined;
     const onAnswer = (answer: Answer) => {
@@ -118,9 +122,11 @@ export class Server implements ServerDoor {
   /** What a block means outside. */
   letOut(events: readonly LedgerEvent[]): void {
     for (const event of events) {
+      if (event.kind === "TasksWithdrawn") this.#withdraw(event);
       this.#follow(event);
       if (event.kind === "TaskAssigned") this.#assign(event);
       else if (event.kind === "CancelSignalled") this.#signal(event);
+      else if (event.kind === "ChunksFreed") this.#free(event);
     }
   }
 
@@ -130,6 +136,7 @@ export class Server implements ServerDoor {
       this.#live.forgetWorker(this.#numberOf(event.worker.id));
       this.#openSession(event.worker);
     }
+    if (event.kind === "TaskAssigned") this.#attempts.set(`${event.run}/${event.node}`, event.attempt);
     this.#live.follow(event, this.#agenda.nowMs);
   }
 
@@ -138,6 +145,7 @@ export class Server implements ServerDoor {
     this.#sessions.clear();
     this.#registering.clear();
     this.#live.clear();
+    this.#attempts.clear();
     for (const block of blocks) for (const { event } of eventsOf(block)) this.#follow(event);
     for (const { spec, standing } of this.#model.sortedWorkers()) {
       const session = this.#sessions.get(spec.id);
@@ -194,12 +202,35 @@ export class Server implements ServerDoor {
 
   #assign(event: AttemptName & { readonly worker: number }): void {
     const { run, node, attempt } = event;
-    const task = this.#model.find(event)?.spec;
+    const task = this.#model.find(event);
     const spec = this.#model.workers[event.worker]?.spec;
     // Another process may have gone on from what this one stored.
     if (!task || !spec) return;
+    const inputs = task.run.hasData && task.attempt === attempt ? task.given : undefined;
+    if (task.run.hasData && !inputs) return;
     const incarnation = this.#sessions.get(spec.id)?.incarnation ?? 0;
-    this.#tell(spec.id, (worker) => worker.assign(incarnation, { run, node, attempt }, task));
+    this.#tell(spec.id, (worker) => worker.assign(incarnation, { run, node, attempt }, task.spec, inputs));
+  }
+
+  /** A copy of the current result is not where it should be. */
+  #lostCopy({ chunk: { run, node, attempt }, worker: id }: MissingCopy): void {
+    const worker = this.#numberOf(id);
+    if (worker === -1 || this.#model.find({ run, node })?.attempt !== attempt) return;
+    this.#host.receive({ kind: "ChunkLost", run, node, worker });
+  }
+
+  #withdraw({ run, nodes }: TasksWithdrawn): void {
+    for (const node of nodes) {
+      const live = this.#live.ofTask(run, node);
+      if (live) this.#signal(live.name);
+    }
+  }
+
+  /** All are told, though few have it. */
+  #free({ run, nodes }: ChunksFreed): void {
+    const chunks = nodes.map((node) => ({ run, node, attempt: this.#attempts.get(`${run}/${node}`) ?? 0 }));
+    for (const [id, { incarnation, open }] of this.#sessions)
+      if (open) this.#tell(id, (worker) => worker.free(incarnation, chunks));
   }
 
   #signal(name: AttemptName): void {
@@ -228,4 +259,10 @@ export class Server implements ServerDoor {
     session.open = false;
     this.#host.receive({ kind: "WorkerLost", worker: session.number, code });
   }
+}
+
+/** Whether the ledger says that the attempt is on its worker. */
+function isCurrentIn(model: Model, { run, node, attempt }: AttemptName): boolean {
+  const task = model.find({ run, node });
+  return task !== undefined && task.attempt === attempt && isPlaced(task);
 }

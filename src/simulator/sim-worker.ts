@@ -2,8 +2,17 @@ import { hash32 } from "../core/index.ts";
 import { RISKS, type Risk, type TaskSpec } from "../graph/index.ts";
 import type { AttemptFinished, Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
-import { type AttemptName, nameOf, type ServerDoor, type WorkerDoor } from "./messages.ts";
+import {
+  type AttemptName,
+  type GivenInput,
+  type MissingCopy,
+  nameOf,
+  type ServerDoor,
+  type WorkerDoor,
+} from "./messages.ts";
+import { bytesHeld, isBrisk, isPoisonous } from "./random-data.ts";
 import { LONGEST_MS } from "./random-graph.ts";
+import { gather, SimChunks } from "./sim-chunks.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const HEARTBEAT_MS = 1_000;
@@ -22,12 +31,16 @@ function assessmentOf(name: AttemptName): Pick<AttemptFinished, "assessment"> {
 interface Attempt {
   readonly name: AttemptName;
   readonly task: TaskSpec;
+  /** What it gets, if nodes of its run hand data to each other. */
+  readonly inputs: readonly GivenInput[] | undefined;
+  hasInputs: boolean;
   /** -1 while it is queued. */
   startedAt: number;
 }
 
 interface Unheard {
   readonly report: Report;
+  readonly missing: readonly MissingCopy[] | undefined;
   sentAtMs: number;
 }
 
@@ -52,10 +65,12 @@ export class SimWorker implements WorkerDoor {
   /** What happened to it while it was frozen. */
   readonly #deferred: (() => void)[] = [];
   readonly #in: Surroundings;
+  readonly #chunks: SimChunks;
 
   constructor(spec: WorkerSpec, surroundings: Surroundings) {
     this.spec = spec;
     this.#in = surroundings;
+    this.#chunks = new SimChunks(surroundings.data);
   }
 
   get isUp(): boolean {
@@ -90,6 +105,7 @@ export class SimWorker implements WorkerDoor {
     this.#seen.clear();
     this.#unheard.clear();
     this.#deferred.length = 0;
+    this.#chunks.clear();
   }
 
   hang(): void {
@@ -123,6 +139,7 @@ export class SimWorker implements WorkerDoor {
     const attempts = [...this.#held.values()];
     if (attempts.length === 0) return false;
     this.#held.delete(nameOf(this.#in.random.pick(attempts).name));
+    if (this.#in.data) this.#gatherAll();
     this.#startQueued();
     return true;
   }
@@ -139,14 +156,51 @@ export class SimWorker implements WorkerDoor {
     });
   }
 
-  assign(incarnation: number, name: AttemptName, task: TaskSpec): void {
+  /** Whether another worker gets a result from here. */
+  gives(chunk: AttemptName): boolean {
+    return this.#mode === "up" && !this.#cut && this.#chunks.gives(chunk);
+  }
+
+  assign(
+    incarnation: number,
+    name: AttemptName,
+    task: TaskSpec,
+    inputs: readonly GivenInput[] | undefined,
+  ): void {
     this.#alive(incarnation, () => {
       const key = nameOf(name);
       if (this.#seen.has(key)) return;
       this.#seen.add(key);
-      this.#held.set(key, { name, task, startedAt: -1 });
-      this.#startQueued();
+      const attempt: Attempt = { name, task, inputs, hasInputs: inputs === undefined, startedAt: -1 };
+      this.#held.set(key, attempt);
+      if (inputs) this.#later(this.#in.dataRandom.int(0, 30), () => this.#gather(attempt));
+      else this.#startQueued();
     });
+  }
+
+  free(incarnation: number, chunks: readonly AttemptName[]): void {
+    this.#alive(incarnation, () => this.#chunks.free(chunks));
+  }
+
+  #gather(attempt: Attempt): void {
+    const key = nameOf(attempt.name);
+    if (this.#held.get(key) !== attempt || attempt.hasInputs) return;
+    const isOver = (chunk: AttemptName) => this.#seen.has(nameOf(chunk)) && !this.#held.has(nameOf(chunk));
+    const { fetch } = this.#in;
+    const found = gather(attempt.inputs ?? [], { self: this.spec.id, chunks: this.#chunks, isOver, fetch });
+    attempt.hasInputs = found.is === "here";
+    if (found.is === "here") this.#startQueued();
+    // Who gave it ahead knows by itself that it will not run.
+    else if (found.is === "never") this.#held.delete(key);
+    else if (found.is === "missing")
+      this.#end(attempt, { kind: "AttemptLost", ...attempt.name, startedAt: -1 }, found.missing);
+  }
+
+  /** An attempt has ended: those that wait for what it makes go on, or never will. */
+  #gatherAll(): void {
+    for (const attempt of [...this.#held.values()])
+      if (!attempt.hasInputs && attempt.inputs?.some(({ isStored, at }) => !isStored && at.length === 0))
+        this.#gather(attempt);
   }
 
   cancel(incarnation: number, name: AttemptName): void {
@@ -200,14 +254,15 @@ export class SimWorker implements WorkerDoor {
     for (const { startedAt } of this.#held.values()) if (startedAt >= 0) running++;
     for (const attempt of this.#held.values()) {
       if (running >= this.spec.slots) return;
-      if (attempt.startedAt >= 0) continue;
+      if (attempt.startedAt >= 0 || !attempt.hasInputs) continue;
       running++;
       this.#begin(attempt);
     }
   }
 
   #begin(attempt: Attempt): void {
-    const { random, weather, network, tally } = this.#in;
+    const { weather, network, tally, data } = this.#in;
+    const random = attempt.inputs ? this.#in.dataRandom : this.#in.random;
     attempt.startedAt = Math.max(0, this.#in.wallMs());
     const { name, startedAt } = attempt;
     this.#in.onBegun(name);
@@ -216,13 +271,21 @@ export class SimWorker implements WorkerDoor {
       tally.count("attempt stuck");
       return;
     }
-    const durationMs = random.chance(0.3)
-      ? random.int(1, LONGEST_MS)
-      : random.int(1, Math.max(2, Math.min(attempt.task.estimateMs, LONGEST_MS)));
+    if (data && attempt.inputs && !network.calm && isPoisonous(data, name)) {
+      this.#later(random.int(1, 500), () => this.#in.onPoisoned(this.spec.id));
+      return;
+    }
+    const isBriefly = data && attempt.inputs && isBrisk(data, name) && random.chance(0.95);
+    const durationMs = isBriefly
+      ? random.int(1, 9)
+      : random.chance(0.3)
+        ? random.int(1, LONGEST_MS)
+        : random.int(1, Math.max(2, Math.min(attempt.task.estimateMs, LONGEST_MS)));
     const fails = random.chance(weather.failing);
     this.#later(durationMs, () => {
       if (fails) tally.count("attempt failed");
       const costMicros = random.pick([0, 0, 1, 499, 9_000]);
+      const heldBytes = data && attempt.inputs && bytesHeld(data, name);
       this.#end(
         attempt,
         fails
@@ -240,24 +303,27 @@ export class SimWorker implements WorkerDoor {
               ...name,
               startedAt,
               resultHash: String(hash32(nameOf(name)) % 3),
-              resultBytes: random.pick([0, 10, 1_000, 200_000]),
+              resultBytes: heldBytes ?? random.pick([0, 10, 1_000, 200_000]),
               costMicros,
+              ...(heldBytes && { held: true }),
               ...assessmentOf(name),
             },
       );
     });
   }
 
-  #end(attempt: Attempt, report: Report): void {
+  #end(attempt: Attempt, report: Report, missing?: readonly MissingCopy[]): void {
     const key = nameOf(attempt.name);
     if (this.#held.get(key) !== attempt) return;
     this.#held.delete(key);
-    this.#report(report);
+    if (attempt.inputs && report.kind === "AttemptFinished") this.#chunks.add(attempt.name);
+    this.#report(report, missing);
+    if (attempt.inputs) this.#gatherAll();
     this.#startQueued();
   }
 
-  #report(report: Report): void {
-    const unheard = { report, sentAtMs: 0 };
+  #report(report: Report, missing?: readonly MissingCopy[]): void {
+    const unheard = { report, missing, sentAtMs: 0 };
     this.#unheard.set(`${nameOf(report)} ${report.kind}`, unheard);
     this.#tell(unheard);
   }
@@ -265,8 +331,8 @@ export class SimWorker implements WorkerDoor {
   #tell(unheard: Unheard): void {
     unheard.sentAtMs = this.#in.agenda.nowMs;
     const { spec, incarnation } = this;
-    const { report } = unheard;
-    this.#say((server) => server.report(spec.id, incarnation, report));
+    const { report, missing } = unheard;
+    this.#say((server) => server.report(spec.id, incarnation, report, missing));
   }
 
   #say(words: (server: ServerDoor) => void): void {

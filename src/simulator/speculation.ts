@@ -93,7 +93,7 @@ export function speculationOf(
   const because = causeOf(model, task, now);
   const isKeptFor =
     model.roomFor.get(task.zone) === task || model.workers.some(({ reservedFor }) => reservedFor === task);
-  if (!speculation?.enabled || !because || task.isAlone || isKeptFor) return undefined;
+  if (!speculation?.enabled || !because || task.isAlone || task.run.hasData || isKeptFor) return undefined;
   const slots = slotsFor(model, task);
   if (slots < 3) return undefined;
   const wanted = Math.min(speculation.defaultParallelism, speculation.maxParallelism, slots);

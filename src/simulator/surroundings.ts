@@ -2,6 +2,7 @@ import type { Agenda } from "./agenda.ts";
 import type { AttemptName, ServerDoor } from "./messages.ts";
 import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
+import type { DataWeather } from "./random-data.ts";
 import type { Weather } from "./scenario.ts";
 import type { Tally } from "./tally.ts";
 
@@ -13,7 +14,15 @@ export interface Surroundings {
   readonly weather: Weather;
   readonly tally: Tally;
   readonly server: ServerDoor;
+  /** Undefined: nodes hand no data to each other. */
+  readonly data: DataWeather | undefined;
+  /** Draws that only happen where there is data. */
+  readonly dataRandom: Random;
   wallMs(): number;
+  /** Whether a worker gives out a result that it has. */
+  fetch(from: string, chunk: AttemptName): boolean;
+  /** An attempt kills the process that runs it. */
+  onPoisoned(worker: string): void;
   /** Before an attempt runs. */
   onBegun(name: AttemptName): void;
 }

@@ -25,6 +25,7 @@ export const FAULTS = [
   "clock jumped back",
   "clock jumped ahead",
   "nonsense received",
+  "worker killed by its task",
 ] as const;
 
 export const BRANCHES = [
@@ -117,6 +118,19 @@ export const BRANCHES = [
   "alternative retried",
   "budget exhausted",
   "budget recharged",
+  "result held",
+  "result freed",
+  "result freed with its run",
+  "copy lost",
+  "node made again",
+  "node made again for another",
+  "node given ahead withdrawn",
+  "retried behind its input",
+  "skipped on its worker",
+  "run released",
+  "result reused",
+  "failed: poison",
+  "failed: corrupt",
 ] as const;
 
 export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number];

@@ -1,25 +1,26 @@
 import { hash32 } from "../core/index.ts";
 import type {
   Report,
-  RunOutcome,
   TaskAssigned,
   TaskFailed,
   TaskRetried,
   TasksSkipped,
   VoteTaken,
 } from "../ledger/index.ts";
+import { checkFollower } from "./data-oracle.ts";
 import { type Model, ofZone } from "./model.ts";
-import { barriersOf, noteStart } from "./model-admission.ts";
+import { barriersOf } from "./model-admission.ts";
+import { givenOf, hasResult, MOST_LOSSES, takeResult } from "./model-data.ts";
+import { beginTask, countCompleted, endAttempt, leave, offerIfReady } from "./model-moves.ts";
 import {
   aboutTask,
   describeTask,
   isDue,
+  isEnded,
   isPlaced,
+  isToStopAll,
   isWaiting,
-  type ModelRun,
   type ModelTask,
-  type ModelWorker,
-  noCharge,
   openDependents,
 } from "./model-tasks.ts";
 import { checkAssignment, checkOrder } from "./oracle.ts";
@@ -31,36 +32,8 @@ export function isCurrent(task: ModelTask | undefined, kind: Report["kind"], att
   return kind === "AttemptStarted" ? task.status === "assigned" : isPlaced(task);
 }
 
-/** Whether the scheduler has cause to stop all of a run. */
-export function isToStopAll(run: ModelRun): boolean {
-  return (
-    run.cancelAsked || (run.onFailure === "cancel" && run.tasks.some(({ status }) => status === "failed"))
-  );
-}
-
 function isToStop(task: ModelTask): boolean {
   return task.cancelAsked || isToStopAll(task.run) || isOfNoUse(task);
-}
-
-/** All that it needs has completed. */
-export function offerIfReady(model: Model, task: ModelTask, now: number): void {
-  if (task.status !== "waiting" || !task.needs.every(({ status }) => status === "completed")) return;
-  task.status = "ready";
-  task.since = now;
-  task.readyAt = now;
-  model.offered.add(task);
-}
-
-/** The worker has back what the attempt took. */
-export function endAttempt(task: ModelTask, ending: ModelTask["ending"]): void {
-  const { worker } = task;
-  if (worker?.held.delete(task)) {
-    worker.freeCpu += task.spec.cpuMillicores;
-    worker.freeMemory += task.spec.memoryBytes;
-  }
-  task.ending = ending;
-  task.charge = noCharge();
-  task.status = task.status === "cancelling" ? "settlingCancel" : "settling";
 }
 
 export function takeReport(model: Model, event: Report, now: number): void {
@@ -81,16 +54,28 @@ export function takeReport(model: Model, event: Report, now: number): void {
   if (event.kind !== "AttemptFinished") return;
   task.status = "completed";
   endAlternative(model, task, now, event);
-  leave(model, task, "completed");
-  task.completedSeq = model.seq;
   task.resultBytes = event.resultBytes;
   task.worker?.executed.add(task.spec.type);
-  for (const dependent of task.neededBy) offerIfReady(model, dependent, now);
+  takeResult(model, task, event, now);
+  countCompleted(model, task, now);
 }
 
 export function assignTask(model: Model, event: TaskAssigned, now: number): void {
   const task = model.taskAt(event);
   const about = aboutTask(task);
+  demand(
+    event.attempt === task.attempt + 1 && made(task) < task.spec.maxAttempts,
+    "attempts-count-up",
+    () => `${describeTask(task)} of at most ${task.spec.maxAttempts} got attempt ${event.attempt}`,
+    about,
+  );
+  if (event.reason.type === "Affinity" && event.reason.because === "Follows") {
+    checkFollower(model, task, event, now);
+    task.isAhead = true;
+    giveTask(model, task, event);
+    task.worker?.ahead.add(task);
+    return;
+  }
   const open = task.needs.filter(({ status }) => status !== "completed");
   demand(
     open.length === 0,
@@ -114,12 +99,6 @@ export function assignTask(model: Model, event: TaskAssigned, now: number): void
     isDue(task, now),
     "assigned-when-ready",
     () => `${describeTask(task)} was assigned, but is not ready`,
-    about,
-  );
-  demand(
-    event.attempt === task.attempt + 1 && made(task) < task.spec.maxAttempts,
-    "attempts-count-up",
-    () => `${describeTask(task)} of at most ${task.spec.maxAttempts} got attempt ${event.attempt}`,
     about,
   );
   demand(
@@ -159,30 +138,23 @@ export function assignTask(model: Model, event: TaskAssigned, now: number): void
     model.roomFor.delete(task.zone);
     model.roomAgainAt.set(task.zone, now + 8 * task.spec.estimateMs);
   }
-  const worker = model.workerAt(event.worker);
-  model.offered.delete(task);
-  noteStart(model, task, now);
-  model.cursor = worker;
-  task.status = "assigned";
-  task.attempt = event.attempt;
-  task.worker = worker;
-  task.expectedEndMs = now + task.spec.estimateMs;
-  worker.held.add(task);
-  worker.freeCpu -= task.spec.cpuMillicores;
-  worker.freeMemory -= task.spec.memoryBytes;
-  checkLimits(model, worker);
-}
-
-function checkLimits(model: Model, worker: ModelWorker): void {
-  const about = { worker: worker.number };
-  demand(worker.freeCpu >= 0, "cpu-limit", () => `worker ${worker.number} has ${worker.freeCpu} free`, about);
-  demand(worker.freeMemory >= 0, "memory-limit", () => `worker ${worker.number} is short of memory`, about);
+  const lacking = task.inputs.filter((input) => !hasResult(input));
   demand(
-    worker.held.size <= worker.spec.slots + (model.config?.maxQueuePerWorker ?? 0),
-    "queue-limit",
-    () => `worker ${worker.number} holds ${worker.held.size}`,
+    !task.run.hasData || lacking.length === 0,
+    "inputs-are-somewhere",
+    () => `${describeTask(task)} was assigned, the results of ${lacking.map(describeTask).join()} are gone`,
     about,
   );
+  giveTask(model, task, event);
+  beginTask(model, task, now);
+}
+
+function giveTask(model: Model, task: ModelTask, { worker, attempt }: TaskAssigned): void {
+  model.offered.delete(task);
+  task.given = givenOf(task);
+  task.status = "assigned";
+  task.attempt = attempt;
+  task.worker = model.workerAt(worker);
 }
 
 export function retryTask(model: Model, event: TaskRetried, now: number): void {
@@ -205,6 +177,18 @@ export function retryTask(model: Model, event: TaskRetried, now: number): void {
     () => `${describeTask(task)} is due at ${event.dueAt} on record, at ${dueAt} in truth`,
     aboutTask(task),
   );
+  demand(
+    !hasDeadNeed(task),
+    "retry-with-hope",
+    () => `${describeTask(task)} is tried again, what it needs will not be made`,
+    aboutTask(task),
+  );
+  // What it gets is being made again.
+  if (!task.needs.every(({ status }) => status === "completed")) {
+    task.status = "waiting";
+    task.since = now;
+    return;
+  }
   task.status = "delayed";
   task.since = dueAt;
   model.offered.add(task);
@@ -227,8 +211,10 @@ export function failTask(model: Model, event: TaskFailed, now: number): void {
 
 function causeOfFailure(task: ModelTask, now: number): TaskFailed["code"] | undefined {
   if (task.status === "speculating" && task.speculation?.escalated) return "escalated";
+  if (isWaiting(task) && task.run.hasData) return task.breaches >= MOST_LOSSES ? "corrupt" : undefined;
   if (isWaiting(task)) return task.deadline >= 0 && task.deadline <= now ? "expired" : undefined;
   if (task.status !== "settling") return undefined;
+  if (task.ending === "lost" && task.deaths >= MOST_LOSSES) return "poison";
   if (task.ending === "fatal") return "fatal";
   return made(task) === task.spec.maxAttempts ? "attempts" : undefined;
 }
@@ -258,7 +244,7 @@ export function skipTasks(model: Model, event: TasksSkipped): void {
   const cause = model.taskAt(event);
   const expected = [...openDependents(cause)].map(({ node }) => node).sort((a, b) => a - b);
   demand(
-    (cause.status === "failed" || cause.status === "cancelled") && expected.join() === event.nodes.join(),
+    isDead(cause) && expected.join() === event.nodes.join(),
     "skipped-with-cause",
     () => `after ${describeTask(cause)}, ${event.nodes.join()} were skipped, ${expected.join()} hang on it`,
     aboutTask(cause),
@@ -266,7 +252,7 @@ export function skipTasks(model: Model, event: TasksSkipped): void {
   for (const node of event.nodes) {
     const task = model.taskAt({ run: event.run, node });
     demand(
-      isWaiting(task),
+      isWaiting(task) || task.status === "settling" || task.status === "settlingCancel",
       "skipped-when-waiting",
       () => `${describeTask(task)} was skipped`,
       aboutTask(task),
@@ -287,6 +273,15 @@ export function signalTask(task: ModelTask, attempt: number): void {
   task.status = "cancelling";
 }
 
+/** It will never complete. */
+function isDead(task: ModelTask): boolean {
+  return isEnded(task) && task.status !== "completed";
+}
+
+function hasDeadNeed({ needs }: ModelTask): boolean {
+  return needs.some(isDead);
+}
+
 /** Attempts since it was submitted, or put back. */
 function made(task: ModelTask): number {
   return task.attempt - task.uncounted;
@@ -302,19 +297,4 @@ function noteCost(model: Model, { zone, agent }: ModelTask, at: number, micros: 
   const costs = model.costs.get(key) ?? [];
   costs.push({ at: Math.max(at, costs.at(-1)?.at ?? 0), micros });
   model.costs.set(key, costs);
-}
-
-/** It has ended for good: counted once, its boost paid for if it completed, and no longer in the state if alone. */
-function leave(model: Model, task: ModelTask, how: RunOutcome): void {
-  model.countEnd(task.zone, how);
-  if (!task.isAlone) return;
-  model.singles.delete(task.node);
-  if (task.submission) model.past.set(task.publicId, task);
-  if (how === "completed") pay(model, ofZone(task.zone, task.agent), -task.reservedMicros);
-}
-
-export function pay(model: Model, key: string, micros: number): void {
-  const balance = (model.credits.get(key) ?? 0) + micros;
-  demand(balance >= 0, "credits-never-negative", () => `${JSON.stringify(key)} owns ${balance}`);
-  model.credits.set(key, balance);
 }

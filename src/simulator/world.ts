@@ -54,6 +54,10 @@ export class World {
       weather: this.scenario.weather,
       tally,
       server: this.#server,
+      data: this.scenario.data,
+      dataRandom: random.stream("data workers"),
+      fetch: (from, chunk) => byId.get(from)?.gives(chunk) ?? false,
+      onPoisoned: (id) => this.#poisoned(byId.get(id)),
       wallMs: () => this.host.wallMs(),
       onBegun: (name) => this.#checkBegun(name),
     };
@@ -109,6 +113,12 @@ export class World {
         return;
       case "charge":
         this.#clients.charge(incident.choice);
+        return;
+      case "crash holder":
+        this.#crashHolder(incident.choice, incident.backAfterMs);
+        return;
+      case "data":
+        this.#clients.sayOfData(incident.choice);
         return;
       case "cancel task":
         this.#clients.cancelTask(incident.task);
@@ -191,6 +201,24 @@ export class World {
         if (worker.forget()) this.#tally.count("attempt forgotten");
         break;
     }
+  }
+
+  /** A worker that has results that are needed. */
+  #crashHolder(choice: number, backAfterMs: number): void {
+    const held = [...this.checker.model.tasks()].flatMap(({ holders }) => holders);
+    const id = held[choice % Math.max(1, held.length)]?.spec.id;
+    const worker = this.#workers.find(({ spec }) => spec.id === id);
+    if (!worker?.isUp) return;
+    this.#tally.count("worker crashed");
+    worker.stop();
+    this.#comeBack(worker, backAfterMs);
+  }
+
+  #poisoned(worker: SimWorker | undefined): void {
+    if (!worker?.isUp) return;
+    this.#tally.count("worker killed by its task");
+    worker.stop();
+    this.#comeBack(worker, 3_000);
   }
 
   /** Over the mark, then between the two marks, then below both; or on its own word. */

@@ -80,6 +80,8 @@ export interface ChosenTask {
   readonly id: string;
   readonly progress: TaskProgress;
   readonly of: string;
+  /** Of one that came in the same block: its submission. */
+  readonly first?: ProgressedTask["first"];
 }
 
 export const QUEUED: TaskProgress = {

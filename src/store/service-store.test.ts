@@ -173,6 +173,23 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     expect(found.map(({ id }) => id).sort()).toEqual(["t1", "t1 a", "t1 b"]);
   });
 
+  test("[D-03] a task gets the result of another in the block in which it comes, and one that was to be made again", async () => {
+    await using store = await open();
+    await commit(store, submitted(taskOf("t1"), taskOf("t2")));
+    await commit(store, { progressed: [{ id: "t1", progress: endedAt(50, { result: '"made"' }) }] });
+    await commit(store, { progressed: [{ id: "t2", progress: { ...QUEUED, attempt: 1, seq: 3 } }] });
+    const progress = { ...QUEUED, status: "completed", endedAt: 60, resultHash: "c", seq: 4 } as const;
+    const task = taskOf("t3", { submittedSeq: 4 });
+    const { zone, agent, submittedSeq: seq } = task;
+    const chosen = [
+      { id: "t3", progress, of: "t1", first: { zone, agent, seq } },
+      { id: "t2", progress: { ...progress, attempt: 1 }, of: "t1" },
+    ];
+    await commit(store, { submitted: [{ task, progress: { ...QUEUED, seq } }], chosen });
+    expect(await store.task("t3")).toEqual({ ...task, ...progress, result: '"made"' });
+    expect(await store.task("t2")).toMatchObject({ status: "completed", attempt: 1, result: '"made"' });
+  });
+
   test("[Q-14] a key is found by its zone, agent and key, and by nothing less", async () => {
     await using store = await open();
     const key = { zone: "main", agent: "ada", key: "k1", taskId: "t1", bodyHash: "b1" };

@@ -85,6 +85,9 @@ const CHOSEN: Columns<ChosenTask> = [
   ({ progress }) => progress.seq,
   ({ progress }) => progress.resultHash,
   ({ of }) => of,
+  ({ first }) => first?.zone,
+  ({ first }) => first?.agent,
+  ({ first }) => first?.seq,
 ];
 
 const PROGRESS_KIND: Columns<ProgressedTask> = [

@@ -1,0 +1,157 @@
+import type { ChunkLost, ChunksFreed, NodesRecomputed, TaskReused, TasksWithdrawn } from "../ledger/index.ts";
+import type { Model } from "./model.ts";
+import { dropCopy, followersOf, idleResults, madeBefore, recipeOf, toMakeAgain } from "./model-data.ts";
+import { countCompleted, offerIfReady } from "./model-moves.ts";
+import { aboutTask, describeTask, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
+import { demand } from "./violation.ts";
+
+export function loseCopy(model: Model, event: ChunkLost): void {
+  const task = model.taskAt(event);
+  const worker = model.workerAt(event.worker);
+  task.breaches++;
+  dropCopy(task, worker);
+}
+
+/** Exactly what nobody needs any more; and all of a run that is forgotten. */
+export function freeChunks(model: Model, event: ChunksFreed): void {
+  const run = model.runAt(event.run);
+  const idle = idleResults(run);
+  const held = run.tasks.filter(({ holders }) => holders.length > 0);
+  const isAll = namesOf(idle) !== event.nodes.join() && isForgottenNext(model, run);
+  const expected = isAll ? held : idle;
+  demand(
+    namesOf(expected) === event.nodes.join(),
+    "freed-when-unneeded",
+    () => `of run ${run.number} ${event.nodes.join()} were freed, ${namesOf(expected)} are not needed`,
+    { run: run.number },
+  );
+  for (const task of expected) task.holders = [];
+}
+
+/** It ends, or ended first of all, and one run more than are remembered ends now. */
+function isForgottenNext({ ended, settings }: Model, run: ModelRun): boolean {
+  if (ended.length < settings.keepEndedRuns) return false;
+  return (ended[0] ?? run) === run && run.tasks.every(isEnded);
+}
+
+export function makeAgain(model: Model, event: NodesRecomputed, now: number): void {
+  const run = model.runAt(event.run);
+  const expected = toMakeAgain(run);
+  demand(
+    namesOf(expected) === event.nodes.join(),
+    "made-again-if-lost",
+    () => `of run ${run.number} ${event.nodes.join()} are made again, ${namesOf(expected)} must be`,
+    { run: run.number },
+  );
+  for (const task of expected) {
+    task.status = "waiting";
+    task.since = now;
+    task.uncounted++;
+  }
+  for (const task of run.tasks) {
+    const isIdle = task.status === "ready" || task.status === "delayed";
+    if (!isIdle || task.needs.every(({ status }) => status === "completed")) continue;
+    model.withdraw(task);
+    task.status = "waiting";
+  }
+  for (const task of expected) offerIfReady(model, task, now);
+}
+
+/** What a worker was given ahead of an input that it does not make. */
+export function withdrawTasks(model: Model, event: TasksWithdrawn): void {
+  const run = model.runAt(event.run);
+  const causes = [...model.withdrawing, ...toMakeAgain(run)];
+  const found = new Set(causes.flatMap(followersOf));
+  const expected = run.tasks.filter((task) => found.has(task));
+  demand(
+    namesOf(expected) === [...event.nodes].sort((a, b) => a - b).join(),
+    "withdrawn-with-cause",
+    () => `${event.nodes.join()} of run ${event.run} were withdrawn, ${namesOf(expected)} should be`,
+    { run: event.run },
+  );
+  for (const task of expected) takeBack(task);
+}
+
+function takeBack(task: ModelTask): void {
+  task.worker?.ahead.delete(task);
+  task.isAhead = false;
+  task.status = "waiting";
+  task.uncounted++;
+}
+
+export function reuseResult(model: Model, event: TaskReused, now: number): void {
+  const task = model.taskAt(event);
+  const known = madeBefore(model, task, now);
+  const { taskId, resultHash, resultBytes } = event;
+  demand(
+    task.status === "ready" &&
+      known?.taskId === taskId &&
+      known.resultHash === resultHash &&
+      known.resultBytes === resultBytes,
+    "reused-from-the-same",
+    () => `${describeTask(task)} has the result of ${taskId}, known is ${JSON.stringify(known)}`,
+    aboutTask(task),
+  );
+  model.made.set(recipeOf(task) ?? "", { taskId, resultHash, resultBytes, at: now });
+  model.withdraw(task);
+  task.status = "completed";
+  task.resultHash = resultHash;
+  task.resultBytes = resultBytes;
+  task.isStored = true;
+  countCompleted(model, task, now);
+}
+
+function namesOf(tasks: readonly ModelTask[]): string {
+  return tasks.map(({ node }) => node).join();
+}
+
+/** By the end of a turn. */
+export function checkData(model: Model, run: ModelRun, now: number): void {
+  const about = { run: run.number };
+  const idle = idleResults(run);
+  demand(
+    idle.length === 0,
+    "freed-in-time",
+    () => `${namesOf(idle)} of run ${run.number} are held for nobody`,
+    about,
+  );
+  const lost = toMakeAgain(run);
+  demand(
+    lost.length === 0,
+    "nothing-needed-is-lost",
+    () => `${namesOf(lost)} of run ${run.number} are needed and gone`,
+    about,
+  );
+  const known = run.tasks.find((task) => task.status === "ready" && madeBefore(model, task, now));
+  demand(
+    known === undefined,
+    "reused-if-known",
+    () => `${known && describeTask(known)} waits, though its result is known`,
+    about,
+  );
+  for (const task of run.tasks) if (task.isAhead) checkAhead(task);
+}
+
+/** What waits on a worker for an input waits for something that this worker is making. */
+function checkAhead(task: ModelTask): void {
+  const open = task.needs.filter(({ status }) => status !== "completed");
+  const isMade = (need: ModelTask) =>
+    need.worker === task.worker && task.inputs.includes(need) && !isEnded(need) && need.status !== "waiting";
+  demand(
+    open.length > 0 && open.every(isMade),
+    "ahead-of-what-is-made",
+    () => `${describeTask(task)} waits on its worker for ${open.map(describeTask).join(", ")}`,
+    aboutTask(task),
+  );
+}
+
+/** The results of a run that is forgotten are nowhere any more. */
+export function checkForgotten(run: ModelRun): void {
+  const held = run.tasks.filter(({ holders }) => holders.length > 0);
+  demand(
+    held.length === 0,
+    "freed-before-forgotten",
+    () => `${namesOf(held)} of run ${run.number} stay on their workers for ever`,
+    { run: run.number },
+  );
+}

@@ -1,0 +1,105 @@
+import type { TaskAssigned } from "../ledger/index.ts";
+import type { Reason } from "../placement/index.ts";
+import type { Model } from "./model.ts";
+import { barriersOf } from "./model-admission.ts";
+import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import { demand } from "./violation.ts";
+
+/** A worker that has inputs may queue so many beyond those that it can run. */
+export const NEAR_QUEUE = 16;
+/** What may be given ahead, in microseconds together, and in number. */
+const AHEAD_MICROS = 50_000;
+const MOST_AHEAD = 64;
+
+/** Inputs that are on workers decide where a task goes. */
+export function heldInputs(task: ModelTask): ModelTask[] {
+  return task.inputs.filter(({ holders }) => holders.length > 0);
+}
+
+export function isNearQueue(worker: ModelWorker, task: ModelTask): boolean {
+  const { held, spec, freeCpu, freeMemory, reservedFor } = worker;
+  return (
+    heldInputs(task).some(({ holders }) => holders.includes(worker)) &&
+    held.size < spec.slots + NEAR_QUEUE &&
+    reservedFor === undefined &&
+    task.spec.cpuMillicores <= freeCpu &&
+    task.spec.memoryBytes <= freeMemory
+  );
+}
+
+/** D-05: what is there, less what has to be brought, less the wait, all in microseconds. */
+export function nearnessOf(model: Model, worker: ModelWorker, task: ModelTask): number {
+  const { perInput, perKib } = model.settings.transferRates ?? { perInput: 1_000, perKib: 10 };
+  const worth = (inputs: readonly ModelTask[]) =>
+    inputs.length * perInput + Math.floor((bytesOf(inputs) * perKib) / 1024);
+  const held = heldInputs(task);
+  const has = held.filter(({ holders }) => holders.includes(worker));
+  const lacks = held.filter(({ holders }) => !holders.includes(worker));
+  return worth(has) - worth(lacks) - waitOf(worker, task);
+}
+
+function waitOf({ held, spec }: ModelWorker, task: ModelTask): number {
+  const micros = task.run.times.get(task.spec.type) ?? 1_000;
+  return Math.floor((Math.max(0, held.size + 1 - spec.slots) * micros) / spec.slots);
+}
+
+function bytesOf(tasks: readonly ModelTask[]): number {
+  return tasks.reduce((sum, { resultBytes }) => sum + resultBytes, 0);
+}
+
+export function nearnessReason(
+  model: Model,
+  task: ModelTask,
+  best: ModelWorker,
+  second: ModelWorker,
+): Reason {
+  const held = heldInputs(task);
+  const heldBytes = bytesOf(held.filter(({ holders }) => holders.includes(best)));
+  return {
+    type: "DataAffinity",
+    heldBytes,
+    movedBytes: bytesOf(held) - heldBytes,
+    waitMicros: waitOf(best, task),
+    leadMicros: nearnessOf(model, best, task) - nearnessOf(model, second, task),
+  };
+}
+
+/**
+ * A task was given to a worker that is still making what it needs: all of that is there, and nothing else waits for it;
+ * the task is short, may start, and fits into the place that any of these leaves.
+ */
+export function checkFollower(model: Model, task: ModelTask, event: TaskAssigned, now: number): void {
+  const about = { ...aboutTask(task), worker: event.worker };
+  const worker = model.workerAt(event.worker);
+  const broken = (what: string) => () =>
+    `${describeTask(task)} was given ahead to worker ${event.worker}: ${what}`;
+  const open = task.needs.filter(({ status }) => status !== "completed");
+  demand(open.length > 0, "follows-open-inputs", broken("nothing is to come"), about);
+  demand(task.status === "waiting", "follows-when-waiting", broken("it does not wait"), about);
+  for (const need of open) {
+    const isThere = need.worker === worker && (need.status === "assigned" || need.status === "running");
+    demand(isThere, "follows-what-is-made-there", broken(`${describeTask(need)} is not made there`), about);
+    demand(task.inputs.includes(need), "follows-inputs", broken(`${need.node} is no input`), about);
+    const taken = need.readers.some(({ isAhead }) => isAhead);
+    demand(!taken, "follows-alone", broken(`another takes the place of ${need.node}`), about);
+    const fits =
+      task.spec.cpuMillicores <= need.spec.cpuMillicores && task.spec.memoryBytes <= need.spec.memoryBytes;
+    demand(fits, "follows-into-its-place", broken(`${describeTask(need)} leaves too little room`), about);
+  }
+  const serves = couldServe(worker, task) && worker.standing === "open" && worker.reservedFor === undefined;
+  demand(serves, "follows-where-it-may-run", broken("the worker does not take it"), about);
+  const micros = task.run.times.get(task.spec.type) ?? Number.POSITIVE_INFINITY;
+  const isShort = (worker.ahead.size + 1) * micros <= AHEAD_MICROS && worker.ahead.size < MOST_AHEAD;
+  demand(isShort, "follows-if-short", broken("it takes too long to be given ahead"), about);
+  const barriers = barriersOf(model, task, now);
+  const isBarred = barriers.has("pause") || task.spec.limits.length > 0 || task.run.cancelAsked;
+  demand(!isBarred, "follows-if-admitted", broken(`despite ${[...barriers].join()}`), about);
+}
+
+function couldServe({ spec }: ModelWorker, task: ModelTask): boolean {
+  return (
+    spec.executors.includes(task.spec.executor) &&
+    (spec.zone === task.zone || spec.zones.includes(task.zone)) &&
+    task.spec.capabilities.every((capability) => spec.capabilities.includes(capability))
+  );
+}

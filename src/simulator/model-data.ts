@@ -1,0 +1,157 @@
+import type { AttemptFinished } from "../ledger/index.ts";
+import type { Model } from "./model.ts";
+import {
+  isDue,
+  isEnded,
+  isToStopAll,
+  type ModelRun,
+  type ModelTask,
+  type ModelWorker,
+} from "./model-tasks.ts";
+
+/** After so many losses a task is taken for their cause. */
+export const MOST_LOSSES = 3;
+
+/** Somebody will still ask for the result. */
+export function isWanted(task: ModelTask): boolean {
+  return task.readers.some((reader) => !isEnded(reader)) || (task.isKept && !task.run.isReleased);
+}
+
+export function hasResult({ isStored, holders }: ModelTask): boolean {
+  return isStored || holders.length > 0;
+}
+
+/** It completed, and what it made is nowhere any more. */
+function isGone(task: ModelTask): boolean {
+  return task.status === "completed" && !hasResult(task);
+}
+
+/** Results on workers that nobody will ask for. */
+export function idleResults(run: ModelRun): ModelTask[] {
+  return run.tasks.filter((task) => task.holders.length > 0 && !isWanted(task));
+}
+
+/** What has to be made again: results that are gone and wanted, and what is gone of all that these are made from. */
+export function toMakeAgain(run: ModelRun): ModelTask[] {
+  if (!run.hasData || run.outcome !== undefined || isToStopAll(run)) return [];
+  const again = new Set<ModelTask>();
+  const visit = (task: ModelTask) => {
+    if (!isGone(task) || again.has(task)) return;
+    again.add(task);
+    for (const input of task.inputs) visit(input);
+  };
+  for (const task of run.tasks) if (isWanted(task)) visit(task);
+  return run.tasks.filter((task) => again.has(task));
+}
+
+export function dropCopy(task: ModelTask, worker: ModelWorker): void {
+  task.holders = task.holders.filter((holder) => holder !== worker);
+}
+
+/** A worker is gone: with all results that it had, and perhaps because of one of those that it ran. */
+export function loseCopies(model: Model, worker: ModelWorker, inOrder: boolean): void {
+  const running = inOrder ? [] : [...worker.held].slice(0, worker.spec.slots);
+  for (const task of running) if (task.run.hasData) task.deaths++;
+  for (const run of model.runs.values()) for (const task of run.tasks) dropCopy(task, worker);
+}
+
+/** What a worker is told of the inputs of a task. */
+export function givenOf(task: ModelTask): ModelTask["given"] {
+  return task.inputs.map(({ run, node, attempt, isStored, holders, status, timesMade }) => ({
+    made: status === "completed" ? timesMade : timesMade + 1,
+    chunk: { run: run.number, node, attempt },
+    isStored,
+    at: holders.map(({ spec }) => spec.id),
+  }));
+}
+
+/** Of the inputs that a task was given, those that are still the last that were made. */
+function unchangedInputs({ inputs, given }: ModelTask): ModelTask[] {
+  return inputs.filter((input, at) => given[at]?.made === input.timesMade);
+}
+
+/** What was given to a worker because it makes this, directly or not. */
+export function followersOf(task: ModelTask): ModelTask[] {
+  const found = new Set<ModelTask>();
+  const visit = (from: ModelTask) => {
+    for (const reader of from.readers) {
+      if (!reader.isAhead || found.has(reader)) continue;
+      found.add(reader);
+      visit(reader);
+    }
+  };
+  visit(task);
+  return task.run.tasks.filter((one) => found.has(one));
+}
+
+/** What results of a zone are known by: the function, its version, the arguments, and what it was made of. */
+export function recipeOf(task: ModelTask): string | undefined {
+  const { spec, zone, request, inputs } = task;
+  if (!spec.cache || !task.run.hasData) return undefined;
+  const of = inputs.map(({ resultHash }) => resultHash ?? null);
+  return JSON.stringify([zone, spec.type, spec.cache, request, of]);
+}
+
+const REMEMBERED_MS = 20 * 3_600_000;
+
+/** What the model remembers to have been made in the same way. */
+export function madeBefore(model: Model, task: ModelTask, now: number): ModelResult | undefined {
+  const known = model.made.get(recipeOf(task) ?? "");
+  return known && now - known.at <= REMEMBERED_MS ? known : undefined;
+}
+
+export interface ModelResult {
+  readonly taskId: string;
+  readonly resultHash: string;
+  readonly resultBytes: number;
+  /** When it was made, or last used. */
+  readonly at: number;
+}
+
+function noteTime({ times }: ModelRun, type: string, tookMs: number): void {
+  const before = times.get(type);
+  const micros = 1000 * tookMs;
+  times.set(type, before === undefined ? micros : Math.floor((7 * before + micros) / 8));
+}
+
+/** Where the result of an attempt is, and of what it was made. */
+export function takeResult(model: Model, task: ModelTask, event: AttemptFinished, now: number): void {
+  const { run, worker } = task;
+  task.resultHash = event.resultHash;
+  task.timesMade++;
+  if (!run.hasData || !worker) return;
+  task.isStored = !event.held;
+  task.holders = event.held ? [worker] : [];
+  const unchanged = unchangedInputs(task);
+  for (const input of unchanged) {
+    if (input.holders.length > 0 && !input.holders.includes(worker))
+      input.holders = [...input.holders, worker];
+  }
+  const recipe = recipeOf(task);
+  const { publicId: taskId } = task;
+  const { resultHash, resultBytes, startedAt } = event;
+  if (recipe && task.isStored && unchanged.length === task.inputs.length)
+    model.made.set(recipe, { taskId, resultHash, resultBytes, at: now });
+  if (startedAt >= 0) noteTime(run, task.spec.type, Math.max(0, now - startedAt));
+}
+
+/** Roots that take longer, in microseconds, are not left to the worker that they would go to. */
+const WAIT_MICROS = 50_000;
+
+/** Lanes of short roots in which the last are left to the workers that made those beside them, if nobody is held up. */
+export function lanesThatMayWait(model: Model, now: number): Set<string> {
+  const due = [...model.offered].filter((task) => isDue(task, now));
+  const lanes = new Map<string, Set<string>>();
+  for (const { groupKey, laneKey } of due)
+    lanes.set(groupKey, (lanes.get(groupKey) ?? new Set()).add(laneKey));
+  const mayWait = due.filter((task) => {
+    const isShort = (task.run.times.get(task.spec.type) ?? 0) <= WAIT_MICROS;
+    return isFreshRoot(task) && isShort && lanes.get(task.groupKey)?.size === 1;
+  });
+  return new Set(mayWait.map(({ laneKey }) => laneKey));
+}
+
+/** A node without inputs of a run with data, that was never tried: which of these goes first is a matter of its worker. */
+export function isFreshRoot(task: ModelTask): boolean {
+  return task.run.hasData && task.inputs.length === 0 && task.attempt === 0;
+}
