@@ -15,7 +15,8 @@ export type Component = keyof Budget;
 
 export const COMPONENTS: readonly Component[] = ["ops", "memory", "spawnCount", "channelOps", "syscalls"];
 
-const MOST: Budget = {
+/** What one fiber can have. */
+export const MOST: Budget = {
   ops: Number.MAX_SAFE_INTEGER,
   memory: Number.MAX_SAFE_INTEGER,
   spawnCount: 0xffff_ffff,
@@ -23,7 +24,14 @@ const MOST: Budget = {
   syscalls: 0xffff_ffff,
 };
 
-export const UNLIMITED: Budget = MOST;
+/** Of a runtime as a whole, which may have any number of roots with as much as one can have. */
+export const UNLIMITED: Budget = {
+  ops: Number.MAX_SAFE_INTEGER,
+  memory: Number.MAX_SAFE_INTEGER,
+  spawnCount: Number.MAX_SAFE_INTEGER,
+  channelOps: Number.MAX_SAFE_INTEGER,
+  syscalls: Number.MAX_SAFE_INTEGER,
+};
 
 export const NOTHING: Budget = { ops: 0, memory: 0, spawnCount: 0, channelOps: 0, syscalls: 0 };
 

@@ -209,7 +209,7 @@ export class Exhaustions {
     const { table, cancellation } = this.#kernel;
     const error = new BudgetExhausted(
       component,
-      `the fiber has no ${component} left, and nobody can recharge it: give it more when it is spawned, answer onExhausted, or hold a CapBudget`,
+      `the fiber has no ${component} left, and nobody can recharge it: give it more when it is spawned, or let onExhausted or a CapBudget give it of a pool that has some`,
     );
     if (++(table.forced[slot] as number) > TRIES) {
       cancellation.childFailed(table.nurseryOf(slot), BUDGET_EXCEEDED, error);

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { Account, type Budget, NOTHING, readBudget, UNLIMITED } from "./budget.ts";
+import { Account, type Budget, COMPONENTS, MOST, NOTHING, readBudget, UNLIMITED } from "./budget.ts";
 import { Mint } from "./capabilities.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { BudgetExhausted, Cancelled, RuntimeError } from "./errors.ts";
@@ -411,19 +411,33 @@ class Root<T> implements Launched<T> {
   }
 
   recharge(given: Partial<Budget>): void {
-    const { root, exhaustions } = this.#kernel;
-    const budget = readBudget(given, new Account(), "budget");
+    const { root, exhaustions, accounts, loop } = this.#kernel;
+    const budget = readBudget(given, NOTHING, "budget");
     const core = this.#opened();
-    if (core === undefined || core.isOver)
-      throw new RuntimeError("NurseryNotActive", "it is over, or has not begun");
-    const lacking = root.pool.lacksFor(budget);
-    if (lacking !== undefined)
-      throw new BudgetExhausted(lacking, `the runtime has ${root.pool[lacking]} ${lacking} left`);
-    this.#kernel.loop.external?.("recharge", this.#number);
+    const slot = slotOfFiber(this.#fiber as unknown as Fiber);
+    if (slot < 0 || core?.isOver) throw new RuntimeError("NurseryNotActive", "it is over");
+    this.#checkRecharge(budget, root.pool);
+    loop.external?.("recharge", this.#number);
     root.pool.take(budget);
-    core.pool.give(budget);
     this.#granted.give(budget);
-    exhaustions.refill(core, slotOfFiber(this.#fiber as unknown as Fiber));
+    if (core === undefined) {
+      accounts.give(slot, budget);
+      return;
+    }
+    core.pool.give(budget);
+    exhaustions.refill(core, slot);
+  }
+
+  #checkRecharge(budget: Budget, pool: Account): void {
+    const lacking = pool.lacksFor(budget);
+    if (lacking !== undefined)
+      throw new BudgetExhausted(lacking, `the runtime has ${pool[lacking]} ${lacking} left`);
+    for (const component of COMPONENTS)
+      if (this.#granted[component] + budget[component] > MOST[component])
+        throw new RuntimeError(
+          "InvalidArgument",
+          `budget.${component} is too much: with what it was given it would be more than ${MOST[component]}`,
+        );
   }
 }
 

@@ -11,6 +11,8 @@ export class Metered {
   #launched: Launched<unknown> | undefined;
   #recharges = 0;
   #recharged: readonly number[] = BUDGET_PARTS.map(() => 0);
+  /** With what was recharged. */
+  #given: readonly number[] = [];
   #lacks: BudgetPart | undefined;
   #used: Budget | undefined;
 
@@ -32,6 +34,7 @@ export class Metered {
   async run<T>(runtime: Runtime, body: Body<T>, signal: AbortSignal): Promise<T> {
     const { budget } = this.#assignment;
     const given = budget ? budgetOf(budgetOffWire(budget)) : UNMETERED;
+    this.#given = amountsOf(given);
     const launched = runtime.launch(given, capabilitiesOf(runtime, this.#assignment), body, {
       onExhausted: ({ component }) => this.#exhaust(component),
     });
@@ -57,7 +60,19 @@ export class Metered {
     this.#recharges = recharges;
     this.#recharged = sums;
     this.#lacks = undefined;
-    this.#launched?.recharge(budgetOf(more));
+    this.#give(more);
+  }
+
+  /** As much of it as a task can have at all. What comes when the task has just ended is for nobody. */
+  #give(more: readonly number[]): void {
+    if (this.#launched === undefined) return;
+    const room = this.#given.map((given, at) => Math.min(more[at] as number, (MOST[at] as number) - given));
+    this.#given = this.#given.map((given, at) => given + (room[at] as number));
+    try {
+      this.#launched.recharge(budgetOf(room));
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "NurseryNotActive") throw error;
+    }
   }
 
   #exhaust(component: BudgetPart): "wait" | undefined {
@@ -68,6 +83,10 @@ export class Metered {
   }
 }
 
+const MOST = BUDGET_PARTS.map((part) =>
+  part === "ops" || part === "memory" ? Number.MAX_SAFE_INTEGER : 0xffff_ffff,
+);
+
 /** Of those who were submitted without a budget. */
 const UNMETERED: Budget = {
   ops: 2 ** 40,
@@ -77,9 +96,12 @@ const UNMETERED: Budget = {
   syscalls: 2 ** 20,
 };
 
+/** More bytes than any machine has, and little enough of what the worker's runtime can give to all of its tasks. */
+const MOST_MEMORY = 2 ** 42;
+
 function budgetOf(amounts: readonly number[]): Budget {
-  const [ops = 0, memory = 0, spawnCount = 0, channelOps = 0, syscalls = 0] = amounts;
-  return { ops, memory, spawnCount, channelOps, syscalls };
+  const [ops = 0, bytes = 0, spawnCount = 0, channelOps = 0, syscalls = 0] = amounts;
+  return { ops, memory: Math.min(bytes, MOST_MEMORY), spawnCount, channelOps, syscalls };
 }
 
 function amountsOf(budget: Budget): number[] {
