@@ -2,7 +2,7 @@ import { clearBit, lowestBit, setBit } from "../core/index.ts";
 import type { Candidates } from "./candidates.ts";
 import { type Choice, onlyChoice } from "./choose.ts";
 import type { Fleet } from "./fleet.ts";
-import type { Worker } from "./worker.ts";
+import type { Held, Worker } from "./worker.ts";
 
 /** The inputs of a task that are on workers. */
 export interface Inputs {
@@ -11,8 +11,8 @@ export interface Inputs {
   readonly bytes: number;
   /** By the number of a worker, of these those that it has. */
   readonly at: ReadonlyMap<number, { readonly count: number; readonly bytes: number }>;
-  /** How long the task may take, in microseconds. */
-  readonly micros: number;
+  /** The time of the decision. */
+  readonly now: number;
 }
 
 /** What an input that is there is worth, and one that has to be brought costs, in microseconds. */
@@ -31,14 +31,27 @@ function affinityOf(worker: Worker, inputs: Inputs, { perInput, perKib }: Rates)
   const has = inputs.at.get(worker.number) ?? NOTHING;
   const lacks = { count: inputs.count - has.count, bytes: inputs.bytes - has.bytes };
   const worth = (of: typeof has) => of.count * perInput + Math.floor((of.bytes * perKib) / 1024);
-  return worth(has) - worth(lacks) - waitOf(worker, inputs.micros);
+  return worth(has) - worth(lacks) - waitOf(worker, inputs.now);
 }
 
 const NOTHING = { count: 0, bytes: 0 };
 
-function waitOf({ held, spec: { slots } }: Worker, micros: number): number {
-  return Math.floor((Math.max(0, held.size + 1 - slots) * micros) / slots);
+/** Until it has a slot free, if what it holds takes as long as expected. */
+function waitOf({ held, spec: { slots } }: Worker, now: number): number {
+  if (held.size < slots) return 0;
+  let sum = 0;
+  for (const one of held.values()) sum += remainingOf(one, now);
+  return Math.floor(sum / slots);
 }
+
+/** What has run for longer than expected is expected to run as long again. */
+function remainingOf({ since, micros, expectedEndMs }: Held, now: number): number {
+  if (since === undefined || micros === undefined) return 1000 * Math.max(0, expectedEndMs - now);
+  const elapsed = 1000 * (now - since);
+  return Math.max(micros - elapsed, Math.min(elapsed, 1000 * MAX_EXPECTED_MS));
+}
+
+const MAX_EXPECTED_MS = 3_600_000;
 
 /** The candidate with the highest affinity; those that have inputs may queue the task, where others have room. */
 export function chooseNear(fleet: Fleet, candidates: Candidates, inputs: Inputs, rates: Rates): Choice {
@@ -56,7 +69,7 @@ export function chooseNear(fleet: Fleet, candidates: Candidates, inputs: Inputs,
     type: "DataAffinity",
     heldBytes: has.bytes,
     movedBytes: inputs.bytes - has.bytes,
-    waitMicros: waitOf(worker, inputs.micros),
+    waitMicros: waitOf(worker, inputs.now),
     leadMicros: lead,
   } as const;
   return { worker, runnerUp, reason };

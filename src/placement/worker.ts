@@ -56,6 +56,9 @@ export interface Held {
   readonly memoryBytes: number;
   /** When it should end, by its estimate. */
   readonly expectedEndMs: number;
+  /** Of a run with data: when it was given or took its place, and how long the likes of it took, in microseconds. */
+  readonly since?: number;
+  readonly micros?: number;
 }
 
 /** A worker as the scheduler sees it. Changed only by `Fleet`, which keeps its indexes in step. */

@@ -19,6 +19,7 @@ import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/
 import { CostWindow, type Limit } from "../queue/index.ts";
 import { exhaust, recharge } from "./charges.ts";
 import {
+  expectedTime,
   isExcused,
   lacksInputs,
   loseChunk,
@@ -295,6 +296,7 @@ function begin(state: State, tasks: Tasks, node: number, worker: Worker, now: nu
     cpuMillicores: task.cpuMillicores,
     memoryBytes: task.memoryBytes,
     expectedEndMs: now + task.estimateMs,
+    ...expectedTime(state, tasks.number, task.type, now),
   });
 }
 

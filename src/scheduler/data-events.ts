@@ -68,6 +68,20 @@ export function loseChunk(state: State, { run, node, worker }: ChunkLost): void 
   data.drop(node, worker);
 }
 
+/** Before the first of a type has ended. */
+const UNKNOWN_MICROS = 100_000;
+
+/** What is expected of a task on a worker; nothing where nodes hand no data to each other. */
+export function expectedTime(
+  state: State,
+  run: number,
+  type: string,
+  since: number,
+): { readonly since?: number; readonly micros?: number } {
+  const data = run === NO_RUN ? undefined : state.run(run).data;
+  return data ? { since, micros: data.times.get(type) ?? UNKNOWN_MICROS } : {};
+}
+
 /** Whether something that a node needs is being made again. */
 export function lacksInputs(state: State, run: number, node: number): boolean {
   return run !== NO_RUN && (state.run(run).pending[node] as number) > 0;

@@ -248,6 +248,54 @@ describe("[D-05] nodes run where their data is, and what is used together is mad
   });
 });
 
+test("[D-05] data is moved away from a worker that is busy for longer than that takes", () => {
+  const loop = new Loop({ fairShare: null });
+  const nodes = [
+    aNode("a", { type: "make" }),
+    aNode("long", { inputs: ["a"], type: "long" }),
+    aNode("b", { inputs: ["a"], type: "short", needs: ["a", "gate"] }),
+    aNode("gate", { inputs: [], type: "gate", capabilities: ["far"] }),
+  ];
+  loop.turn(1, joins("w1"), submits("r", nodes));
+  loop.turn(2, held(loop, "a"));
+  expect(loop.status("r", "long")).toBe("assigned");
+  loop.turn(3, joins("w2", { capabilities: ["far"] }));
+  const moved = loop.turn(60_000, loop.finished("r", "gate"));
+  expect(told(moved, "TaskAssigned")).toEqual(["TaskAssigned b#1 w2"]);
+  expect(moved.events.at(-1)).toMatchObject({ reason: { type: "DataAffinity", movedBytes: MIB } });
+});
+
+describe("roots that are left to others", () => {
+  const producers = (count: number, options = {}) => [
+    ...[...new Array(count).keys()].map((at) => aNode(`p${at}`, { inputs: [], ...options })),
+    aNode("z", { inputs: [...new Array(count).keys()].map((at) => `p${at}`) }),
+  ];
+
+  test("are not waited for when that takes long", () => {
+    const loop = new Loop({ fairShare: null });
+    loop.turn(1, joins("w1"), joins("w2"));
+    const play = new DataPlay(loop, { tookMs: (node) => (node === 0 ? 10_000 : 500) });
+    play.submit(producers(40));
+    play.finish();
+    expect(loop.run("r").outcome).toBe("completed");
+    // The other had nothing left of its own, and made more than half.
+    const most = Math.max(...play.ran.values());
+    expect(most).toBeGreaterThan(24);
+  });
+
+  test("are taken by whoever can, if those that they stand among belong to one that cannot", () => {
+    const loop = new Loop({ fairShare: null });
+    loop.turn(1, joins("w1", { capabilities: ["one"] }), joins("w2", { capabilities: ["other"] }));
+    const nodes = [...new Array(40).keys()].map((at) =>
+      aNode(`p${at}`, { inputs: [], capabilities: [at % 20 === 7 ? "other" : "one"] }),
+    );
+    const play = new DataPlay(loop);
+    play.submit([...nodes, aNode("z", { inputs: nodes.map(({ id }) => id), capabilities: ["one"] })]);
+    play.finish();
+    expect(loop.run("r").outcome).toBe("completed");
+  });
+});
+
 describe("[D-03] what was made from the same is not made again", () => {
   const cached = (id: string, inputs: string[], requestHash: string, cache = "1") =>
     aNode(id, { inputs, requestHash, cache });

@@ -60,7 +60,7 @@ function placeReserved(state: State, now: number, emit: Emit): void {
   for (const key of [...keys].sort((a, b) => a - b)) {
     const tasks = state.tasks(runOfKey(key));
     const group = tasks.groupOf(nodeOfKey(key));
-    if (isAdmitted(state, group, now, key)) tryPlace(state, group.pool, tasks, nodeOfKey(key), emit);
+    if (isAdmitted(state, group, now, key)) tryPlace(state, group.pool, tasks, nodeOfKey(key), now, emit);
   }
 }
 
@@ -86,7 +86,8 @@ function placeGroups(state: State, now: number, emit: Emit): void {
     }
     refused = 0;
     const placed =
-      trySpeculate(state, offer, now, emit) || tryPlace(state, group.pool, tasksOf(state, first), node, emit);
+      trySpeculate(state, offer, now, emit) ||
+      tryPlace(state, group.pool, tasksOf(state, first), node, now, emit);
     if (state.fleet.relief !== relief) return;
     if (placed) {
       prospects.noteGiven(group);
@@ -107,7 +108,7 @@ function trySpeculate(state: State, { group, first }: Offer, now: number, emit: 
     state.candidates.find(state.fleet, group.pool.demand, taskKey(state.singles.number, number), true);
     invariant(state.candidates.count > 0, "there is room for every alternative before the first is placed");
     group.pool.blockedAt = -1;
-    place(state, state.singles, number, emit);
+    place(state, state.singles, number, now, emit);
   }
   return true;
 }
@@ -124,21 +125,21 @@ function admittedOffers(state: State, now: number): Offer[] {
   return offers;
 }
 
-function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, emit: Emit): boolean {
+function tryPlace(state: State, pool: Pool, tasks: Tasks, node: number, now: number, emit: Emit): boolean {
   if (!findTakers(state, pool, taskKey(tasks.number, node))) return false;
   const run = state.runs.get(tasks.number);
-  if (run?.data?.territories.isRoot(node)) return placeRoot(state, run, node, emit);
-  place(state, tasks, node, emit);
+  if (run?.data?.territories.isRoot(node)) return placeRoot(state, run, node, now, emit);
+  place(state, tasks, node, now, emit);
   return true;
 }
 
 /** The worker that would get it takes another root of the same kind, whose result is used with those that it made. */
-function placeRoot(state: State, run: Run, node: number, emit: Emit): boolean {
+function placeRoot(state: State, run: Run, node: number, now: number, emit: Emit): boolean {
   const { fleet, candidates } = state;
   const { pool } = run.groupOf(node);
   // What is made again, and what is tried again, goes where there is room; and so does what room is kept for.
   if (run.attemptOf(node) > 0 || isKeptFor(state, run, node)) {
-    place(state, run, node, emit);
+    place(state, run, node, now, emit);
     return true;
   }
   const takes = (number: number) => {
@@ -159,7 +160,7 @@ function placeRoot(state: State, run: Run, node: number, emit: Emit): boolean {
   }
   if (mayWait(run, node) && run.data?.territories.isLeft(node, takes)) return false;
   findTakers(state, pool, taskKey(run.number, node));
-  place(state, run, node, emit);
+  place(state, run, node, now, emit);
   return true;
 }
 
@@ -178,8 +179,8 @@ function mayWait(run: Run, node: number): boolean {
 }
 
 /** Gives it to one of those that were found for it. */
-function place(state: State, tasks: Tasks, node: number, emit: Emit): void {
-  const choice = chooseFor(state, tasks, node);
+function place(state: State, tasks: Tasks, node: number, now: number, emit: Emit): void {
+  const choice = chooseFor(state, tasks, node, now);
   assign(emit, tasks, node, choice);
 }
 
@@ -187,10 +188,10 @@ interface Chosen extends Choice {
   readonly rejected: readonly number[];
 }
 
-function chooseFor(state: State, tasks: Tasks, node: number): Chosen {
+function chooseFor(state: State, tasks: Tasks, node: number, now: number): Chosen {
   const { fleet, candidates, config } = state;
   const run = state.runs.get(tasks.number);
-  const inputs = run && inputsOnWorkers(run, node);
+  const inputs = run && inputsOnWorkers(run, node, now);
   if (inputs) {
     const choice = chooseNear(fleet, candidates, inputs, config.transferRates ?? DEFAULT_RATES);
     return { ...choice, rejected: candidates.rejected() };

@@ -26,11 +26,8 @@ export function localityOf(state: State, run: Run, node: number): ReadonlyMap<nu
   return points;
 }
 
-/** Before the first has ended, tasks are taken to be short: then data counts for more than queues. */
-const UNKNOWN_MICROS = 1000;
-
 /** The inputs of a node that are on workers; undefined where there are none, and any worker does. */
-export function inputsOnWorkers(run: Run, node: number): Inputs | undefined {
+export function inputsOnWorkers(run: Run, node: number, now: number): Inputs | undefined {
   const { data, graph } = run;
   if (!data || data.holders.size === 0) return undefined;
   const at = new Map<number, { count: number; bytes: number }>();
@@ -48,5 +45,5 @@ export function inputsOnWorkers(run: Run, node: number): Inputs | undefined {
     }
   }
   if (count === 0) return undefined;
-  return { count, bytes, at, micros: data.times.get(run.taskOf(node).type) ?? UNKNOWN_MICROS };
+  return { count, bytes, at, now };
 }

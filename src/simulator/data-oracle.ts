@@ -35,12 +35,18 @@ export function nearnessOf(model: Model, worker: ModelWorker, task: ModelTask): 
   const held = heldInputs(task);
   const has = held.filter(({ holders }) => holders.includes(worker));
   const lacks = held.filter(({ holders }) => !holders.includes(worker));
-  return worth(has) - worth(lacks) - waitOf(worker, task);
+  return worth(has) - worth(lacks) - waitOf(worker, model.now);
 }
 
-function waitOf({ held, spec }: ModelWorker, task: ModelTask): number {
-  const micros = task.run.times.get(task.spec.type) ?? 1_000;
-  return Math.floor((Math.max(0, held.size + 1 - spec.slots) * micros) / spec.slots);
+/** Until all that it holds has ended, divided among its slots; what is late takes as long again, at most an hour. */
+function waitOf({ held, spec }: ModelWorker, now: number): number {
+  if (held.size < spec.slots) return 0;
+  const remaining = [...held].map((task) => {
+    if (!task.run.hasData) return 1_000 * Math.max(0, task.expectedEndMs - now);
+    const elapsed = 1_000 * (now - task.placedAt);
+    return Math.max(task.expectedMicros - elapsed, Math.min(elapsed, 3_600_000_000));
+  });
+  return Math.floor(remaining.reduce((sum, one) => sum + one, 0) / spec.slots);
 }
 
 function bytesOf(tasks: readonly ModelTask[]): number {
@@ -59,7 +65,7 @@ export function nearnessReason(
     type: "DataAffinity",
     heldBytes,
     movedBytes: bytesOf(held) - heldBytes,
-    waitMicros: waitOf(best, task),
+    waitMicros: waitOf(best, model.now),
     leadMicros: nearnessOf(model, best, task) - nearnessOf(model, second, task),
   };
 }

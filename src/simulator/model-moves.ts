@@ -34,6 +34,8 @@ export function beginTask(model: Model, task: ModelTask, now: number): void {
   noteStart(model, task, now);
   model.cursor = worker;
   task.expectedEndMs = now + task.spec.estimateMs;
+  task.placedAt = now;
+  task.expectedMicros = task.run.times.get(task.spec.type) ?? 100_000;
   worker.held.add(task);
   worker.freeCpu -= task.spec.cpuMillicores;
   worker.freeMemory -= task.spec.memoryBytes;

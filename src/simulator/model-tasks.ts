@@ -75,6 +75,9 @@ export interface ModelTask {
   since: number;
   /** When its worker should be done with it. */
   expectedEndMs: number;
+  /** In a run with data: since when it has been on its worker, and how long the likes of it had taken by then. */
+  placedAt: number;
+  expectedMicros: number;
   cancelAsked: boolean;
   /** How the attempt that is being settled ended: one that was lost waits for nothing, a fatal one was the last. */
   ending: "failed" | "lost" | "fatal";
@@ -287,6 +290,8 @@ function blank(
     attempt: 0,
     worker: undefined,
     expectedEndMs: 0,
+    placedAt: 0,
+    expectedMicros: 0,
     cancelAsked: false,
     ending: "failed",
     reported: new Set(),
