@@ -183,6 +183,7 @@ describe("a replay is refused", () => {
   test("where it is no recording, of another version, or of another number of processors", async () => {
     const recording = await recorded();
     for (const [replay, words] of [
+      [{ ...recording, logs: [null, null] }, "is no recording"],
       [null, "is no recording"],
       [{ logs: 3 }, "is no recording"],
       [{ ...recording, version: 9 }, "has version 9"],

@@ -50,7 +50,7 @@ function hashOf(version: unknown, settings: unknown, logs: unknown): string {
 
 /** Refuses what is no recording, or not as it was recorded. */
 export function checkRecording(recording: Recording): void {
-  if (typeof recording !== "object" || recording === null || !Array.isArray(recording.logs))
+  if (typeof recording !== "object" || recording === null || !isListOfLists(recording.logs))
     refuse("is no recording: take what rt.recording() gave");
   const { version, settings, logs, hash } = recording;
   if (version !== VERSION) refuse(`has version ${String(version)}; this runtime replays version ${VERSION}`);
@@ -62,4 +62,8 @@ export function checkRecording(recording: Recording): void {
 
 function refuse(words: string): never {
   throw new RuntimeError("InvalidArgument", `replay ${words}`);
+}
+
+function isListOfLists(logs: unknown): boolean {
+  return Array.isArray(logs) && logs.every((log) => Array.isArray(log));
 }
