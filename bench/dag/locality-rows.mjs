@@ -43,6 +43,7 @@ const MEASURES = [
     of: ({ leftBytes }) => leftBytes / 1e6,
     limit: () => LEFT_MB,
   },
+  { metric: "of it, in use", unit: "MB", of: ({ leftInUseBytes: left }) => left && left / 1e6 },
   { metric: "time", unit: "s", of: ({ seconds }) => seconds },
 ];
 

@@ -20,6 +20,7 @@ import { pairNodes } from "./pairs.mjs";
  * @property {number} peakHeldBytes
  * @property {number} [keptBytes] What the workers say that they still hold when all is released.
  * @property {number} leftBytes By how much the memory of the workers has grown when all is released.
+ * @property {number} [leftInUseBytes] Of it, what is in use; the rest the allocator has not given back.
  * @property {readonly string[]} wrong
  */
 

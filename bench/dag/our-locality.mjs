@@ -34,7 +34,7 @@ export function ourLocality({ workers: count, warmUp, nodes, ms }, { folder, sig
     const memoryBefore = await memoryAtRest(fleet);
     const { seconds, wrong } = await computed(fleet, nodes, ms);
     const after = await untilFreed(fleet, bytesMade(warmUp) + bytesMade(nodes));
-    const leftBytes = (await memoryAtRest(fleet)) - memoryBefore;
+    const memoryAfter = await memoryAtRest(fleet);
     const ledger = join(folder, `${fleet.server.pid}.jsonl`);
     await writeLedger(fleet, ledger, signal);
     const fault = await lookForFault(ledger, signal);
@@ -43,7 +43,8 @@ export function ourLocality({ workers: count, warmUp, nodes, ms }, { folder, sig
       movedBytes: after.moved - before.moved,
       ...(await placedBy(ledger, nodes, count)),
       keptBytes: after.kept,
-      leftBytes,
+      leftBytes: memoryAfter.rss - memoryBefore.rss,
+      leftInUseBytes: memoryAfter.used - memoryBefore.used,
       wrong: [...warm.wrong, ...wrong, ...after.wrong, ...(fault === undefined ? [] : [fault])],
     };
   });
@@ -136,10 +137,12 @@ async function untilFreed({ client }, made) {
 
 /** What the workers have when nobody refers to anything. @param {Fleet} fleet */
 async function memoryAtRest({ workers }) {
-  let sum = 0;
+  const sum = { rss: 0, used: 0 };
   for (const worker of workers) {
     worker.send("at rest");
-    sum += /** @type {{ rss: number }} */ (await worker.message()).rss;
+    const { rss, used } = /** @type {typeof sum} */ (await worker.message());
+    sum.rss += rss;
+    sum.used += used;
   }
   return sum;
 }
