@@ -181,6 +181,18 @@ test("[D-07] a result moves from worker to worker, and is counted where it came"
   });
 });
 
+test("[D-09] of small results, which their tasks have, only the last thousand stay", async () => {
+  const { server } = await side(HANDLERS);
+  const small = Array.from({ length: 1100 }, () => node("echo", { args: [], inputs: { n: 1 } }));
+  server.assign(...small);
+  await Promise.all(small.map(({ task: id }) => server.report(id)));
+  const { heartbeat } = await server.hears(
+    "heartbeat",
+    (it) => (it.heartbeat.memory?.freed ?? 0) === 100 * 17,
+  );
+  expect(heartbeat.memory).toMatchObject({ held: 1000 * 17 });
+});
+
 test("[D-09] what was fetched for a task that failed is offered back, unless another waits for it", async () => {
   const there = await side(HANDLERS);
   const gate = new Gate();

@@ -39,6 +39,8 @@ export interface KeptResult {
   readonly inline?: { readonly value: unknown };
 }
 
+/** More than any worker is given ahead. */
+const MAX_SMALL = 1000;
 const DEFAULT_MEMORY_BYTES = 1024 ** 3;
 /** How long transfers that are under way may take when the worker has left. */
 const CLOSE_GRACE_MS = 5_000;
@@ -51,6 +53,8 @@ export class ChunkRoom {
   readonly url: string | undefined;
   readonly #server: ChunkServer | undefined;
   readonly #inlineBytes: number;
+  /** Results that went with their reports, the oldest first: only tasks that were given ahead look for them here. */
+  readonly #small = new Set<string>();
 
   static async open(options: DataOptions): Promise<ChunkRoom> {
     const store = storeOf(options);
@@ -85,14 +89,21 @@ export class ChunkRoom {
     if (isByteStream(value)) {
       const chunk = await this.store.spool(owner, "bytes", checkedPieces(value));
       if (chunk.bytes > this.#inlineBytes) return { chunk };
-      return this.#kept(chunk, (await this.store.read(owner.id)) as Encoded);
+      return this.#kept(owner.id, chunk, (await this.store.read(owner.id)) as Encoded);
     }
     const encoded = value instanceof EncodedResult ? value.encoded : encode(value, this.#inlineBytes);
-    return this.#kept(await this.store.put(owner, encoded), encoded);
+    return this.#kept(owner.id, await this.store.put(owner, encoded), encoded);
   }
 
-  #kept(chunk: ChunkHandle, encoded: Encoded): KeptResult {
-    return chunk.bytes > this.#inlineBytes ? { chunk } : { chunk, inline: { value: inlineOf(encoded) } };
+  #kept(id: string, chunk: ChunkHandle, encoded: Encoded): KeptResult {
+    if (chunk.bytes > this.#inlineBytes) return { chunk };
+    this.#small.add(id);
+    const [oldest] = this.#small;
+    if (this.#small.size > MAX_SMALL && oldest !== undefined) {
+      this.#small.delete(oldest);
+      this.store.free([oldest]);
+    }
+    return { chunk, inline: { value: inlineOf(encoded) } };
   }
 
   async close(): Promise<void> {
