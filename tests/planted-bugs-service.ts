@@ -76,14 +76,14 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a paused executor goes on",
-    seed: 51,
+    seed: 50,
     file: "scheduler/admission",
     find: "return state.paused.has(pool.place) || state",
     replace: "return state",
   },
   {
     name: "setting a limit again forgives what was used of it",
-    seed: 59,
+    seed: 67,
     file: "queue/rate-limit",
     find: "rateCount === null ? 0 : converted(debt, this.#periodMs, ratePeriodMs, rateCount)",
     replace: "0",
@@ -202,14 +202,14 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an urgent node that cannot start lifts the rest of its run",
-    seed: 21,
+    seed: 155,
     file: "scheduler/bundle",
     find: "if (stands(urgent))",
     replace: "if (urgent)",
   },
   {
     name: "an urgent node waits behind a critical one of its run as if it were not urgent",
-    seed: 83,
+    seed: 147,
     file: "scheduler/contest",
     find: "const { first, tier, run } = bundle;",
     replace: "const { first, run } = bundle; const tier = first?.tier;",

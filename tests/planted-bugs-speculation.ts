@@ -12,14 +12,14 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the losers of a vote go on",
-    seed: 39,
+    seed: 79,
     file: "scheduler/step",
     find: "this.#cancelAlternatives(run, vote.node);",
     replace: "",
   },
   {
     name: "the alternatives of a cancelled node go on",
-    seed: 17,
+    seed: 29,
     file: "scheduler/step",
     find: `if (run)
                 this.#cancelAlternatives(run, node);`,
@@ -48,7 +48,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "alternatives go beyond a limit",
-    seed: 39,
+    seed: 106,
     file: "scheduler/speculated",
     find: "Math.min(decision.alternatives, others)",
     replace: "decision.alternatives",
@@ -62,14 +62,14 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "alternatives go beyond the share of their agent",
-    seed: 2,
+    seed: 1,
     file: "scheduler/speculated",
     find: "Math.min(slots, max - shares.running(group.shareKey))",
     replace: "slots",
   },
   {
     name: "a risky node off the critical path is tried in several alternatives",
-    seed: 17,
+    seed: 37,
     file: "scheduler/speculated",
     find: "run.isCritical(node)",
     replace: "true",

@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GRAPH_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { DATA_BUGS } from "./planted-bugs-data.ts";
 import { SERVICE_BUGS } from "./planted-bugs-service.ts";
 import { SPECULATION_BUGS } from "./planted-bugs-speculation.ts";
 
@@ -43,7 +44,9 @@ test("[P-18] the copy without a bug holds every invariant", { timeout: TIMEOUT_M
 
 describe("[P-18] the simulator finds that", () => {
   test.concurrent.each(
-    [...GRAPH_BUGS, ...SERVICE_BUGS, ...SPECULATION_BUGS].map((bug) => [bug.name, bug] as const),
+    [...GRAPH_BUGS, ...SERVICE_BUGS, ...SPECULATION_BUGS, ...DATA_BUGS].map(
+      (bug) => [bug.name, bug] as const,
+    ),
   )("%s", { timeout: TIMEOUT_MS }, async (name, bug) => {
     const { seeds, invariant } = await inTurn(() => simulateCopy(name.replaceAll(/\W+/g, "-"), bug));
     expect(invariant, `nothing was noticed in ${seeds} seeds`).not.toBeNull();

@@ -112,7 +112,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an overloaded worker that is relieved is not looked at again",
-    seed: 11,
+    seed: 21,
     file: "placement/fleet",
     find: "if (wasOverloaded)",
     replace: "if (!wasOverloaded && wasOverloaded)",
@@ -216,7 +216,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "what runs is not told to stop when its run is cancelled",
     seed: 4,
     file: "scheduler/step",
-    find: "else if (isPlaced(status) || status === Status.speculating)",
+    find: "else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)",
     replace: "else if (status === Status.speculating)",
   },
   {
@@ -237,8 +237,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "a run does not end with its last task",
     seed: 5,
     file: "scheduler/step",
-    find: 'if (report.kind === "AttemptFinished")\n            this.#endIfDone(tasks);\n        else if',
-    replace: 'if (report.kind === "AttemptFinished")\n            void tasks;\n        else if',
+    find: "this.emit(report);\n            this.#endIfDone(tasks);",
+    replace: "this.emit(report);",
   },
   {
     name: "results that a worker lost in a restart count as held by it",
@@ -256,14 +256,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is kept of a limit is given to others",
-    seed: 32,
+    seed: 34,
     file: "scheduler/room",
     find: "if (!kept || kept.key === key)",
     replace: "if (!kept || kept.group)",
   },
   {
     name: "what becomes critical is not noticed",
-    seed: 2,
+    seed: 5,
     file: "scheduler/run",
     find: "if (criticalMs === this.#criticalMs)",
     replace: "if (criticalMs <= this.#criticalMs)",
@@ -284,7 +284,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a snapshot forgets where round robin stands",
-    seed: 3,
+    seed: 8,
     file: "scheduler/snapshot",
     find: "state.fleet.cursor = state.fleet.workers[snapshot.cursor];",
     replace: "",
@@ -307,7 +307,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "what is settling is told to stop",
     seed: 69,
     file: "scheduler/step",
-    find: "else if (isPlaced(status) || status === Status.speculating)",
+    find: "else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)",
     replace: "else if (!isEnded(status))",
   },
   {

@@ -135,6 +135,78 @@ describe("[D-10] what was lost with a worker is made again, and only what is nee
   });
 });
 
+describe("what the simulator found", () => {
+  const lose = (loop: Loop, worker: string) =>
+    ({ kind: "WorkerLost", worker: loop.state.fleet.byId(worker)?.number ?? -1, code: "lease" }) as const;
+  const of = (capability: string) => ({ capabilities: [capability] });
+  const TWO = [
+    joins("w1", { slots: 4, capabilities: ["one"] }),
+    joins("w2", { slots: 4, capabilities: ["two"] }),
+  ];
+
+  test("[D-10] what is made again waits for an input that is made again already", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("a", of("one")),
+      aNode("b", { inputs: ["a"], ...of("two") }),
+      aNode("c", { inputs: ["a"], ...of("three") }),
+      aNode("d", { inputs: ["b"], ...of("three") }),
+    ];
+    loop.turn(1, ...TWO, submits("r", nodes));
+    loop.turn(2, held(loop, "a"));
+    loop.turn(3, held(loop, "b"));
+    loop.turn(4, lose(loop, "w1"), { kind: "ChunkLost", run: 0, node: 0, worker: 1 });
+    const lost = loop.turn(5, lose(loop, "w2"), joins("w2", { capabilities: ["two"] }));
+    expect(told(lost, "NodesRecomputed", "TaskAssigned")).toEqual(["NodesRecomputed"]);
+    expect(loop.status("r", "b")).toBe("waiting");
+    expectReplayed(loop);
+  });
+
+  test("a node on a worker is not skipped when an input that is made again fails, but not tried again either", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("a", { ...of("one"), maxAttempts: 1 }),
+      aNode("b", { inputs: ["a"], ...of("two"), maxAttempts: 3 }),
+      aNode("c", { inputs: ["b"] }),
+    ];
+    loop.turn(1, ...TWO, submits("r", nodes));
+    loop.turn(2, held(loop, "a"));
+    loop.turn(3, lose(loop, "w1"));
+    loop.turn(4, joins("w1", { capabilities: ["one"] }));
+    loop.turn(5, { ...loop.failed("r", "a"), retry: false });
+    expect([loop.status("r", "a"), loop.status("r", "b")]).toEqual(["failed", "assigned"]);
+    loop.turn(6, loop.failed("r", "b"));
+    expect([loop.status("r", "b"), loop.status("r", "c")]).toEqual(["skipped", "skipped"]);
+    expect(loop.run("r").outcome).toBe("failed");
+    expectReplayed(loop);
+  });
+
+  test("[D-05] roots are given to whoever can run them, whosever part of the order they stand in", () => {
+    const loop = new Loop();
+    const roots = [...new Array(8).keys()].map((at) => aNode(`a${at}`, of(at < 4 ? "two" : "one")));
+    const nodes = [...roots, aNode("z", { inputs: roots.map(({ id }) => id) })];
+    const { texts } = loop.turn(1, ...TWO, submits("r", nodes));
+    expect(texts.filter((text) => text.startsWith("TaskAssigned"))).toHaveLength(8);
+  });
+
+  test("[D-03] a result is not known by inputs that were made again while it was made", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("a", of("one")),
+      aNode("b", { inputs: ["a"], ...of("two"), requestHash: "b", cache: "1" }),
+      aNode("c", { inputs: ["a"], ...of("three") }),
+    ];
+    loop.turn(1, ...TWO, submits("r", nodes));
+    loop.turn(2, { ...held(loop, "a"), resultHash: "first" });
+    loop.turn(3, lose(loop, "w1"), joins("w1", { capabilities: ["one"] }));
+    loop.turn(4, { ...held(loop, "a"), resultHash: "second" });
+    loop.turn(5, loop.finished("r", "b", 10, "from the first"));
+    expect(loop.run("r").data?.holders.get(0)).toEqual([0]);
+    expect(loop.state.cache.toSnapshot()).toEqual([]);
+    expectReplayed(loop);
+  });
+});
+
 describe("nodes are given to the worker that makes their inputs, ahead of these", () => {
   const LINE = [...new Array(20).keys()].map((at) =>
     aNode(`n${at}`, { inputs: at === 0 ? [] : [`n${at - 1}`] }),
@@ -182,6 +254,40 @@ describe("nodes are given to the worker that makes their inputs, ahead of these"
     for (const node of ["n2", "n3", "n4"]) loop.turn(6, loop.finished("r", node));
     expect(loop.run("r").outcome).toBe("failed");
     expectReplayed(loop);
+  });
+
+  test("what was told to stop is cancelled when the input is not made there", () => {
+    const loop = inLine();
+    loop.turn(3, { kind: "CancelRequested", run: 0, node: 5 });
+    const failed = loop.turn(4, { ...loop.attempt("r", "n1"), kind: "AttemptLost", startedAt: -1 });
+    expect(told(failed, "TasksWithdrawn", "TaskCancelled", "TasksSkipped")).toEqual([
+      "TasksWithdrawn",
+      "TaskCancelled n5",
+      "TasksSkipped n5",
+    ]);
+    for (const node of ["n1", "n2", "n3", "n4"]) loop.turn(5, loop.finished("r", node));
+    expect(loop.run("r").outcome).toBe("failed");
+    expectReplayed(loop);
+  });
+
+  test("none is given ahead of a small input that would leave it too little room, nor of a queue that is paused", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("s"),
+      aNode("a", { inputs: ["s"], cpuMillicores: 1000 }),
+      aNode("b", { inputs: ["s"], cpuMillicores: 100 }),
+      aNode("c", { inputs: ["a", "b"], cpuMillicores: 1000 }),
+    ];
+    loop.turn(1, joins("w", { slots: 4, cpuMillicores: 4000 }), submits("r", nodes));
+    expect(told(loop.turn(2, loop.finished("r", "s")), "TaskAssigned")).toHaveLength(2);
+    const paused = new Loop();
+    paused.turn(1, joins("w"), submits("r", LINE));
+    const stopped = paused.turn(2, paused.finished("r", "n0"), {
+      kind: "QueuePaused",
+      zone: "here",
+      executor: "",
+    });
+    expect(told(stopped, "TaskAssigned")).toEqual([]);
   });
 
   test("the loss of their worker sends all of them back, and blames one", () => {
