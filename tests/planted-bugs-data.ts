@@ -102,9 +102,9 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what waits at a worker does not speak against it",
-    seed: 2,
+    seed: 4,
     file: "placement/affinity",
-    find: "return worth(has) - worth(lacks) - waitOf(worker, inputs.micros);",
+    find: "return worth(has) - worth(lacks) - waitOf(worker, inputs.now);",
     replace: "return worth(has) - worth(lacks);",
   },
   {

@@ -41,7 +41,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "alternatives are counted where a worker has cpu for less than one",
-    seed: 392,
+    seed: 819,
     file: "scheduler/speculated",
     find: "Math.floor(freeCpu / cpu)",
     replace: "Math.ceil(freeCpu / cpu)",

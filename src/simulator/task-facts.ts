@@ -166,6 +166,12 @@ export function retryTask(model: Model, event: TaskRetried, now: number): void {
     () => `${describeTask(task)} of at most ${maxAttempts} attempts was retried`,
     aboutTask(task),
   );
+  demand(
+    !isPoison(task),
+    "poison-is-given-up",
+    () => `${describeTask(task)} is tried again after ${task.deaths} workers were lost with it`,
+    aboutTask(task),
+  );
   let waitMs = task.ending === "lost" ? 0 : backoffMs;
   for (let past = 1; past < made(task); past++) waitMs *= 2;
   waitMs = Math.min(waitMs, model.settings.maxBackoffMs);
@@ -214,9 +220,14 @@ function causeOfFailure(task: ModelTask, now: number): TaskFailed["code"] | unde
   if (isWaiting(task) && task.run.hasData) return task.breaches >= MOST_LOSSES ? "corrupt" : undefined;
   if (isWaiting(task)) return task.deadline >= 0 && task.deadline <= now ? "expired" : undefined;
   if (task.status !== "settling") return undefined;
-  if (task.ending === "lost" && task.deaths >= MOST_LOSSES) return "poison";
+  if (isPoison(task)) return "poison";
   if (task.ending === "fatal") return "fatal";
   return made(task) === task.spec.maxAttempts ? "attempts" : undefined;
+}
+
+/** So many workers were lost with it that it is the likely cause. */
+function isPoison({ ending, deaths }: ModelTask): boolean {
+  return ending === "lost" && deaths >= MOST_LOSSES;
 }
 
 export function cancelTask(model: Model, task: ModelTask, now: number): void {
