@@ -40,13 +40,6 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
     replace: "spare.slots - node.slots < 1",
   },
   {
-    name: "alternatives are counted where a worker has cpu for less than one",
-    seed: 819,
-    file: "scheduler/speculated",
-    find: "Math.floor(freeCpu / cpu)",
-    replace: "Math.ceil(freeCpu / cpu)",
-  },
-  {
     name: "alternatives go beyond a limit",
     seed: 106,
     file: "scheduler/speculated",
@@ -83,7 +76,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a node gets the result of the first alternative, whoever won",
-    seed: 18,
+    seed: 17,
     file: "driver/projection",
     find: "ends[winner] ?? {}",
     replace: "ends[0] ?? {}",

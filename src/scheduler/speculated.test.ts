@@ -59,6 +59,7 @@ describe("[G-07] a node starts in several alternatives", () => {
       { risk: "critical", estimateMs: 0 },
       { autoTriggerOnCriticalPath: false },
     ],
+    ["where a worker has cores for two and a half", 9, { ...ASKS, cpuMillicores: 400 }, {}],
     ["without memory for a second one", 9, { ...ASKS, memoryBytes: 501 }, {}],
   ] as const)("not %s: then it runs once", (_when, slots, options, speculation) => {
     const loop = begun(slots, options, speculation);
