@@ -39,7 +39,7 @@ function outdate(state: State, run: Run, data: RunData, node: number): void {
   const { start, targets } = run.graph.dependents;
   for (const reader of targets.subarray(start[node], start[node + 1])) {
     const isAhead = state.fleet.workers[run.workerOf(reader)]?.ahead.has(taskKey(run.number, reader));
-    if (isPlaced(run.statusOf(reader)) && !isAhead)
+    if (isPlaced(run.statusOf(reader)) && !isAhead && run.graph.inputsOf(reader).includes(node))
       data.outdated.set(reader, [...(data.outdated.get(reader) ?? []), node]);
   }
 }

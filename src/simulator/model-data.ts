@@ -74,7 +74,7 @@ function unchangedInputs({ inputs, given }: ModelTask): ModelTask[] {
 export function followersOf(task: ModelTask): ModelTask[] {
   const found = new Set<ModelTask>();
   const visit = (from: ModelTask) => {
-    for (const reader of from.readers) {
+    for (const reader of from.neededBy) {
       if (!reader.isAhead || found.has(reader)) continue;
       found.add(reader);
       visit(reader);
