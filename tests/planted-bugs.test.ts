@@ -20,6 +20,8 @@ const PARTS = ["core", "driver", "graph", "ledger", "placement", "queue", "sched
 const AT_ONCE = 2;
 const TIMEOUT_MS = 170_000;
 
+/** All of them take minutes: the short run has every second one. */
+const IS_LONG = process.env["PLANTED"] === "all";
 /** Where the known seed does not show a bug any more, so many are searched. */
 const SEARCHED = 200;
 const WITHOUT_BUG = 10;
@@ -44,9 +46,9 @@ test("[P-18] the copy without a bug holds every invariant", { timeout: TIMEOUT_M
 
 describe("[P-18] the simulator finds that", () => {
   test.concurrent.each(
-    [...GRAPH_BUGS, ...SERVICE_BUGS, ...SPECULATION_BUGS, ...DATA_BUGS].map(
-      (bug) => [bug.name, bug] as const,
-    ),
+    [...GRAPH_BUGS, ...SERVICE_BUGS, ...SPECULATION_BUGS, ...DATA_BUGS]
+      .filter((_, at) => IS_LONG || at % 2 === 0)
+      .map((bug) => [bug.name, bug] as const),
   )("%s", { timeout: TIMEOUT_MS }, async (name, bug) => {
     const { seeds, invariant } = await inTurn(() => simulateCopy(name.replaceAll(/\W+/g, "-"), bug));
     expect(invariant, `nothing was noticed in ${seeds} seeds`).not.toBeNull();

@@ -60,7 +60,8 @@ test("a task completes whatever was written of it before: nothing, by another pr
     await orrery.api.setPaused(admin, undefined, false);
     const results = await Promise.all([ofBefore, putBack, fresh].map((id) => orrery.result(id)));
     expect(results).toEqual([2, 3, 4]);
-    const { items } = await orrery.api.tasks(admin, { statuses: ["completed"] }, undefined, 10);
+    // Other tests of the process may have tasks in the same database.
+    const { items } = await orrery.api.tasks(admin, { statuses: ["completed"] }, undefined, 3);
     expect(items.map(({ id }) => id)).toEqual([fresh, putBack, ofBefore]);
   } finally {
     await orrery.close();
