@@ -1,15 +1,10 @@
 // The processors of the runtime as real threads, beside Piscina.
 
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { atLeast, atMost } from "./report.mjs";
-import {
-  channelling,
-  exactlyOnce,
-  forkJoin,
-  many,
-  noops,
-  piscinaNoops,
-  stealing,
-} from "./threads/measures.mjs";
+import { channelling, exactlyOnce, many, noops, piscinaNoops, stealing } from "./threads/measures.mjs";
 
 /** @typedef {import("./report.mjs").Row} Row */
 /** @typedef {import("./report.mjs").Setting} Setting */
@@ -66,7 +61,10 @@ export async function threadRows({ quick, full, say }, withPiscina, failures) {
  */
 async function forkJoinRows({ runs, depth }, judged, say) {
   say("fork-join");
-  const { byClock, byCore } = await forkJoin({ depth, width: 4, leafUs: 50, runs });
+  const file = fileURLToPath(new URL("threads/fork-join.mjs", import.meta.url));
+  const job = JSON.stringify({ depth, width: 4, leafUs: 50, runs });
+  const { stdout } = await promisify(execFile)(process.execPath, [file, job]);
+  const { byClock, byCore } = /** @type {{ byClock: number, byCore: number }} */ (JSON.parse(stdout));
   const name = "fork-join of 4, leaves of 50 us, 2 processors";
   const goal = judged(atLeast(Math.max(byClock, byCore), 1.85));
   return [

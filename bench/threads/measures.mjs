@@ -62,17 +62,19 @@ function iterationsFor(us) {
   return sum > 0 ? Math.round(us / 1_000 / best) : 0;
 }
 
+/** @typedef {{ depth: number, width: number, leafUs: number, runs: number }} ForkJoin */
+
 /**
  * Fork-join on two processors beside the same leaves one after the other: of several short runs the best, by the clock and by
  * the longest time that one of the threads was on a core.
  *
- * @param {{ depth: number, width: number, leafUs: number, runs: number }} size
+ * @param {ForkJoin} size
  */
 export function forkJoin(size) {
   return withRuntime({ processors: 2 }, (rt) => forkJoinOn(rt, size));
 }
 
-/** @param {Runtime} rt @param {{ depth: number, width: number, leafUs: number, runs: number }} size */
+/** @param {Runtime} rt @param {ForkJoin} size */
 async function forkJoinOn(rt, { depth, width, leafUs, runs }) {
   const leaves = width ** depth;
   const budget = budgetOf(depth, width);

@@ -1,6 +1,7 @@
 import { Account, type Budget, CHILD_BUDGET, COMPONENTS, type Component, least, NOTHING } from "./budget.ts";
 import { isLive, useBudget } from "./capabilities.ts";
 import type { FiberTable } from "./fiber-table.ts";
+import type { NurseryCore } from "./nursery-core.ts";
 
 /** What an opener takes of its nursery's pool beyond what it needs now, at most. */
 const CHUNK = 64;
@@ -41,11 +42,25 @@ export class Accounts {
 
   /** What a nursery gets whose opener says nothing: all that it has, and half of what the nurseries have that it has open. */
   available(slot: number): Budget {
+    const last = this.#table.opened[slot];
+    if (last === undefined) return this.of(slot);
     const sum = new Account();
-    for (let core = this.#table.opened[slot]; core; core = core.below) sum.give(core.pool);
+    for (let core: NurseryCore | undefined = last; core; core = core.below) sum.give(core.pool);
     for (const component of COMPONENTS) sum[component] = Math.floor(sum[component] / 2);
     sum.give(this.of(slot));
     return sum.toBudget();
+  }
+
+  /** Whether a fiber itself has as much. */
+  has(slot: number, budget: Budget): boolean {
+    const table = this.#table;
+    return (
+      (table.ops[slot] as number) >= budget.ops &&
+      (table.memory[slot] as number) >= budget.memory &&
+      (table.spawnCount[slot] as number) >= budget.spawnCount &&
+      (table.channelOps[slot] as number) >= budget.channelOps &&
+      (table.syscalls[slot] as number) >= budget.syscalls
+    );
   }
 
   give(slot: number, budget: Budget): void {

@@ -109,7 +109,11 @@ export class Account implements Budget {
 
   /** The first component of which there is less than asked for. */
   lacksFor(budget: Budget): Component | undefined {
-    return COMPONENTS.find((component) => this[component] < budget[component]);
+    if (this.ops < budget.ops) return "ops";
+    if (this.memory < budget.memory) return "memory";
+    if (this.spawnCount < budget.spawnCount) return "spawnCount";
+    if (this.channelOps < budget.channelOps) return "channelOps";
+    return this.syscalls < budget.syscalls ? "syscalls" : undefined;
   }
 
   toBudget(): Budget {
@@ -131,20 +135,26 @@ export function readBudget(given: Partial<Budget> | undefined, rest: Budget, whe
         `${where}.${key} is no component; there are ${COMPONENTS.join(", ")}`,
       );
   return {
-    ops: readComponent(given.ops, rest.ops, "ops", where),
-    memory: readComponent(given.memory, rest.memory, "memory", where),
-    spawnCount: readComponent(given.spawnCount, rest.spawnCount, "spawnCount", where),
-    channelOps: readComponent(given.channelOps, rest.channelOps, "channelOps", where),
-    syscalls: readComponent(given.syscalls, rest.syscalls, "syscalls", where),
+    ops: readAmount(given.ops, rest.ops, MOST.ops, "ops", where),
+    memory: readAmount(given.memory, rest.memory, MOST.memory, "memory", where),
+    spawnCount: readAmount(given.spawnCount, rest.spawnCount, MOST.spawnCount, "spawnCount", where),
+    channelOps: readAmount(given.channelOps, rest.channelOps, MOST.channelOps, "channelOps", where),
+    syscalls: readAmount(given.syscalls, rest.syscalls, MOST.syscalls, "syscalls", where),
   };
 }
 
-function readComponent(value: number | undefined, rest: number, component: Component, where: string): number {
+function readAmount(
+  value: number | undefined,
+  rest: number,
+  most: number,
+  component: Component,
+  where: string,
+): number {
   if (value === undefined) return rest;
-  if (Number.isInteger(value) && value >= 0 && value <= MOST[component]) return value;
+  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
   throw new RuntimeError(
     "InvalidArgument",
-    `${where}.${component} is ${String(value)}; it is a whole number from 0 to ${MOST[component]}`,
+    `${where}.${component} is ${String(value)}; it is a whole number from 0 to ${most}`,
   );
 }
 

@@ -118,13 +118,8 @@ function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Openin
   const { table, accounts } = kernel;
   checkOpening(opening);
   kernel.meter.flush(slot);
-  const budget = readBudget(opening.budget, kernel.accounts.available(slot), "budget");
-  for (const component of COMPONENTS)
-    if (!accounts.fund(slot, component, budget[component]))
-      throw new BudgetExhausted(
-        component,
-        `a nursery with ${budget[component]} ${component} was to be opened by a fiber with ${table[component][slot]}`,
-      );
+  const budget = readBudget(opening.budget, accounts.available(slot), "budget");
+  if (!accounts.has(slot, budget)) fundOpening(kernel, slot, budget);
   const holdings = holdingsForChildren(kernel, slot, opening.capabilities);
   const opener = { slot, fiber, below: table.opened[slot] };
   const core = new NurseryCore(
@@ -139,6 +134,15 @@ function openNursery(kernel: Kernel, slot: number, fiber: Fiber, opening: Openin
   table.opened[slot] = core;
   setDeadline(kernel, core, opening.options);
   return core;
+}
+
+function fundOpening({ table, accounts }: Kernel, slot: number, budget: Budget): void {
+  for (const component of COMPONENTS)
+    if (!accounts.fund(slot, component, budget[component]))
+      throw new BudgetExhausted(
+        component,
+        `a nursery with ${budget[component]} ${component} was to be opened by a fiber with ${table[component][slot]}`,
+      );
 }
 
 function growPool(kernel: Kernel, core: NurseryCore, budget: Budget): void {
@@ -177,9 +181,13 @@ function checkOpening({ body, options }: Pick<Opening<unknown>, "body" | "option
       "InvalidArgument",
       "onExhausted is a function, asked what a child gets that ran out",
     );
-  for (const [name, ms] of Object.entries({ timeoutMs, deadlineMs }))
-    if (ms !== undefined && !(typeof ms === "number" && ms >= 0 && Number.isFinite(ms)))
-      throw new RuntimeError("InvalidArgument", `${name} is ${String(ms)}; it is a number from 0 on`);
+  if (timeoutMs !== undefined) checkMs("timeoutMs", timeoutMs);
+  if (deadlineMs !== undefined) checkMs("deadlineMs", deadlineMs);
+}
+
+function checkMs(name: string, ms: number): void {
+  if (typeof ms === "number" && ms >= 0 && Number.isFinite(ms)) return;
+  throw new RuntimeError("InvalidArgument", `${name} is ${String(ms)}; it is a number from 0 on`);
 }
 
 /** Refuses what `yield*` would refuse with less to go by. */
