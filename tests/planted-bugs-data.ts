@@ -26,7 +26,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   {
     name: "what a forgotten run has kept stays on its workers",
     seed: 11,
-    file: "scheduler/step",
+    file: "scheduler/data-decisions",
     find: "if (endedRuns.length < config.keepEndedRuns)",
     replace: "if (endedRuns.length < config.keepEndedRuns || ending)",
   },
@@ -54,7 +54,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   {
     name: "what was given ahead of a failed node is not withdrawn",
     seed: 3,
-    file: "scheduler/step",
+    file: "scheduler/data-decisions",
     find: "const nodes = [...new Set(found)];",
     replace: "const nodes = [];",
   },
@@ -89,7 +89,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   {
     name: "what can never get its inputs is tried again",
     seed: 53,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: "else if (!isLast && dead !== undefined)",
     replace: "else if (!isLast && dead === -1)",
   },

@@ -14,15 +14,15 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
     name: "the losers of a vote go on",
     seed: 79,
     file: "scheduler/step",
-    find: "this.#cancelAlternatives(run, vote.node);",
+    find: "this.endings.cancelAlternatives(run, vote.node);",
     replace: "",
   },
   {
     name: "the alternatives of a cancelled node go on",
     seed: 29,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: `if (run)
-                this.#cancelAlternatives(run, node);`,
+                this.cancelAlternatives(run, node);`,
     replace: "",
   },
   {

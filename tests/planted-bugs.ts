@@ -70,14 +70,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a retry falls due by the wall clock",
     seed: 3,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: "dueAt: this.#now + waitMs",
     replace: "dueAt: Date.now() + waitMs",
   },
   {
     name: "the step draws a random number",
     seed: 2,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: "dueAt: this.#now + waitMs",
     replace: "dueAt: this.#now + waitMs + (Math.random() < 0.5 ? 1 : 0)",
   },
@@ -187,14 +187,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "the wait before a retry doubles too early",
     seed: 4,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: "Math.min(attempt - 1, 40)",
     replace: "Math.min(attempt, 40)",
   },
   {
     name: "a task gets one attempt too many",
     seed: 2,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: "attempt >= maxAttempts ||",
     replace: "attempt > maxAttempts ||",
   },
@@ -208,14 +208,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "dependents of a cancelled task are forgotten",
     seed: 11,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: 'this.emit({ kind: "TaskCancelled", run: tasks.number, node });\n            this.#skipDependents(tasks, node);',
     replace: 'this.emit({ kind: "TaskCancelled", run: tasks.number, node });',
   },
   {
     name: "what runs is not told to stop when its run is cancelled",
     seed: 4,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: "else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)",
     replace: "else if (status === Status.speculating)",
   },
@@ -237,7 +237,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "a run does not end with its last task",
     seed: 5,
     file: "scheduler/step",
-    find: "this.emit(report);\n            this.#endIfDone(tasks);",
+    find: "this.emit(report);\n            this.endings.endIfDone(tasks);",
     replace: "this.emit(report);",
   },
   {
@@ -306,7 +306,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "what is settling is told to stop",
     seed: 69,
-    file: "scheduler/step",
+    file: "scheduler/endings",
     find: "else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)",
     replace: "else if (!isEnded(status))",
   },

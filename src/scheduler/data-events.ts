@@ -26,7 +26,7 @@ export function noteResult(state: State, run: Run, event: AttemptFinished, now: 
   else {
     data.store(node);
     const key = data.outdated.has(node) ? undefined : cacheKeyOf(run, node);
-    if (key) state.cache.put(key, { taskId: run.taskIdOf(node), resultHash, resultBytes, at: now });
+    if (key) remember(state, key, { taskId: run.taskIdOf(node), resultHash, resultBytes, at: now });
   }
   data.share(node, worker);
   data.outdated.delete(node);
@@ -126,30 +126,18 @@ export function makeReady(state: State, run: Run, node: number, now: number): vo
   run.move(node, Status.ready, state.seq, now);
   run.readyAt[node] = now;
   run.offer(node);
-  offerCached(run, node);
+  seekResult(state, run, node);
 }
 
-export function offerCached(run: Run, node: number): void {
+/** A node became ready whose result may be known. */
+export function seekResult({ seekers }: State, run: Run, node: number): void {
   const key = cacheKeyOf(run, node);
-  if (key) run.data?.offer(node, key);
+  if (key) seekers.add(taskKey(run.number, node), key);
 }
 
-/** What can be taken from the cache, in the order of nodes. */
-export function* reusable(
-  state: State,
-  run: Run,
-): Generator<{ readonly node: number; readonly found: CachedResult }> {
-  const { data } = run;
-  if (!data || data.cacheable.size === 0) return;
-  const { cache, now } = state;
-  const nodes = data.soughtAt === cache.version ? data.unsought : data.cacheable.keys();
-  const sought = [...nodes].sort((a, b) => a - b);
-  data.unsought.clear();
-  data.soughtAt = cache.version;
-  for (const node of sought) {
-    const found = cache.find(data.cacheable.get(node) as string, now);
-    if (found) yield { node, found };
-  }
+function remember({ cache, seekers }: State, key: string, result: CachedResult): void {
+  cache.put(key, result);
+  seekers.wake(key);
 }
 
 /** A node has the result of another that was made from the same. */
@@ -160,7 +148,7 @@ export function reuse(
 ): void {
   const run = state.run(number);
   const key = cacheKeyOf(run, node);
-  if (key) state.cache.put(key, { taskId, resultHash, resultBytes, at: now });
+  if (key) remember(state, key, { taskId, resultHash, resultBytes, at: now });
   run.withdraw(node);
   state.unreserve(run, node);
   state.backlog--;

@@ -4,8 +4,8 @@ import { aNode, HOUR_MS, joins, Loop, submits, type Told } from "../../tests/bui
 import { DataPlay, MIB } from "../../tests/data-play.ts";
 import { expectReplayed } from "../../tests/replayed.ts";
 import type { NodeSpec } from "../graph/index.ts";
-import type { NodesRecomputed } from "../ledger/index.ts";
-import { Status, zonedKey } from "./index.ts";
+import type { LedgerEvent, NodesRecomputed } from "../ledger/index.ts";
+import { restore, Status, step, takeSnapshot, zonedKey } from "./index.ts";
 
 function told({ texts }: Told, ...kinds: string[]): string[] {
   return texts.filter((text) => kinds.some((kind) => text.startsWith(kind)));
@@ -431,6 +431,19 @@ describe("[D-03] what was made from the same is not made again", () => {
     const { texts } = loop.turn(5, submits("s", GRAPH.slice(0, 2)));
     expect(texts.at(-1)).toBe("RunEnded completed");
   });
+
+  test.for([false, true])(
+    "a node that waits for a worker takes it when another has made it, restored: %s",
+    (restored) => {
+      const loop = new Loop();
+      loop.turn(1, joins("w"), submits("r", [GRAPH[0], aNode("z", { inputs: ["a"] })] as NodeSpec[]));
+      loop.turn(2, submits("s", GRAPH));
+      const state = restored ? restore(takeSnapshot(loop.state)) : loop.state;
+      const events: LedgerEvent[] = [];
+      step(state, 3, [loop.finished("r", "a", 10, "hash of a")], (event) => events.push(event));
+      expect(events.map(({ kind }) => kind)).toEqual(["AttemptFinished", "TaskReused", "TaskAssigned"]);
+    },
+  );
 
   test.for([
     ["another version", [cached("a", [], "args of a", "2")]],

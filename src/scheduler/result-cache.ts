@@ -16,14 +16,11 @@ const MAX_AGE_MS = 20 * 3_600_000;
 
 /** Results by what they were made from (D-03): the least recently used go first. */
 export class ResultCache {
-  /** Counts what was put in: what was not found is not there before it changes. */
-  version = 0;
   readonly #entries = new Map<string, CachedResult>();
 
   put(key: string, result: CachedResult): void {
     this.#entries.delete(key);
     this.#entries.set(key, result);
-    this.version++;
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
   }

@@ -1,5 +1,7 @@
 import { compareText } from "../core/index.ts";
 import type { Graph } from "../graph/index.ts";
+import { taskKey } from "../placement/index.ts";
+import type { Seekers } from "./seekers.ts";
 import { isEnded, type Status } from "./status.ts";
 import { Territories } from "./territories.ts";
 
@@ -41,6 +43,13 @@ export interface DataBytes {
   readonly freed: number;
 }
 
+/** What runs with data tell the state of which they are part. */
+export interface DataWatch {
+  /** The numbers of those with results that nobody needs any more. */
+  readonly withIdle: Set<number>;
+  readonly seekers: Seekers;
+}
+
 /** Where the results of a run's nodes are, and who still needs them: for runs whose nodes hand data to each other. */
 export class RunData {
   readonly result: Uint8Array;
@@ -60,11 +69,6 @@ export class RunData {
   readonly hashes: Map<number, string> = new Map();
   /** For some nodes on workers, the inputs that were made again since: they have what was made before. */
   readonly outdated: Map<number, readonly number[]> = new Map();
-  /** Ready nodes whose result may be known already, by what it is known under; and those that were not looked up yet. */
-  readonly cacheable: Map<number, string> = new Map();
-  readonly unsought: Set<number> = new Set();
-  /** The state of the cache in which the others were not found. */
-  soughtAt = 0;
   /** By a node on a worker, the node that its worker was given ahead and that takes its place. */
   readonly followers: Map<number, number> = new Map();
   /** By type of task how long the last ones took, in microseconds: new ones count for an eighth. */
@@ -74,10 +78,14 @@ export class RunData {
   /** Results are kept until they are released. */
   isReleased = false;
   readonly territories: Territories;
+  readonly #run: number;
+  readonly #watch: DataWatch;
   readonly #graph: Graph;
   readonly #kept: Uint8Array;
 
-  constructor(graph: Graph) {
+  constructor(run: number, graph: Graph, watch: DataWatch) {
+    this.#run = run;
+    this.#watch = watch;
     this.#graph = graph;
     this.territories = new Territories(graph);
     this.result = new Uint8Array(graph.size);
@@ -93,10 +101,7 @@ export class RunData {
 
   /** Follows the status of a node: who has ended no longer reads its inputs. */
   move(node: number, from: Status, to: Status): void {
-    if (this.cacheable.size > 0) {
-      this.cacheable.delete(node);
-      this.unsought.delete(node);
-    }
+    this.#watch.seekers.delete(taskKey(this.#run, node));
     if (isEnded(from) === isEnded(to)) return;
     this.#read(node, isEnded(to) ? -1 : 1);
   }
@@ -133,12 +138,6 @@ export class RunData {
       if (holders && !holders.includes(worker) && !outdated?.includes(input))
         this.holders.set(input, [...holders, worker]);
     }
-  }
-
-  /** A node became ready whose result may be known. */
-  offer(node: number, key: string): void {
-    this.cacheable.set(node, key);
-    this.unsought.add(node);
   }
 
   noteTime(type: string, tookMs: number): void {
@@ -250,7 +249,7 @@ export class RunData {
     this.result[node] = left;
     this.holders.delete(node);
     this.origins.delete(node);
-    this.idle.delete(node);
+    this.#judge(node);
   }
 
   #read(node: number, by: 1 | -1): void {
@@ -261,7 +260,9 @@ export class RunData {
   }
 
   #judge(node: number): void {
-    if (this.result[node] === Result.held && !this.isNeeded(node)) this.idle.add(node);
-    else this.idle.delete(node);
+    if (this.result[node] === Result.held && !this.isNeeded(node)) {
+      this.idle.add(node);
+      this.#watch.withIdle.add(this.#run);
+    } else if (this.idle.delete(node) && this.idle.size === 0) this.#watch.withIdle.delete(this.#run);
   }
 }

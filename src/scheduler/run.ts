@@ -4,7 +4,7 @@ import type { RunOutcome, RunParent, RunSubmitted } from "../ledger/index.ts";
 import { classify, type Entry, type PriorityClass } from "../queue/index.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
-import { RunData } from "./run-data.ts";
+import { type DataWatch, RunData } from "./run-data.ts";
 import type { Speculated } from "./speculated.ts";
 import { type Precedence, type Stage, standingOf, tierAt, whatPartsStandings } from "./standing.ts";
 import { checkMove, hasBegun, isEnded, STATUS_NAMES, Status } from "./status.ts";
@@ -123,7 +123,7 @@ export class Run implements Tasks {
       (a, b) => (holdsUpMs[a] as number) > (holdsUpMs[b] as number),
       this.#frontPlaces,
     );
-    this.data = this.graph.inputs && new RunData(this.graph);
+    this.data = this.graph.inputs && new RunData(number, this.graph, watch);
     this.#begin();
     this.findFront();
   }
@@ -409,7 +409,7 @@ export class Run implements Tasks {
 }
 
 /** What runs tell the state of which they are part. */
-export interface Watch {
+export interface Watch extends DataWatch {
   /** Those in which something has ended since the last turn. */
   readonly changed: Set<Run>;
   /** How long a node is ready before the wait raises it. */

@@ -24,7 +24,7 @@ import {
   type Tier,
 } from "../queue/index.ts";
 import type { Charge } from "./charges.ts";
-import { offerCached } from "./data-events.ts";
+import { seekResult } from "./data-events.ts";
 import type { ResultCache } from "./result-cache.ts";
 import type { Run } from "./run.ts";
 import type { DataSnapshot } from "./run-data.ts";
@@ -445,7 +445,7 @@ function restoreRun(state: State, saved: RunSnapshot): void {
   run.findFront();
   for (let node = 0; node < run.graph.size; node++) {
     reindexTask(state, run, node);
-    if (run.statusOf(node) === Status.ready) offerCached(run, node);
+    if (run.statusOf(node) === Status.ready) seekResult(state, run, node);
   }
 }
 

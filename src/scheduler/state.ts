@@ -21,6 +21,7 @@ import { alternativeSingle, submittedSingle } from "./new-single.ts";
 import { ResultCache } from "./result-cache.ts";
 import type { Kept } from "./room.ts";
 import { Run, type Watch } from "./run.ts";
+import { Seekers } from "./seekers.ts";
 import { SharedSpecs } from "./shared-specs.ts";
 import { type AlternativeOf, type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
@@ -38,8 +39,8 @@ export interface ZoneTotals {
 }
 
 /**
- * Everything that decisions depend on. Changed only by `apply`. Pools, groups, lines and the heaps of times are
- * indexes: they follow from the rest and are in no snapshot and no hash.
+ * Everything that decisions depend on. Changed only by `apply`. Pools, groups, lines, seekers and the heaps of times
+ * are indexes: they follow from the rest and are in no snapshot and no hash.
  */
 export class State {
   config: SchedulerConfig = DEFAULT_CONFIG;
@@ -81,12 +82,17 @@ export class State {
   readonly pools: Map<string, Pool> = new Map();
   /** For each executor and zone how many pools there are. */
   readonly places: Map<string, number> = new Map();
+  /** Runs with results that nobody needs any more, by number; and nodes whose result may be known. */
+  readonly withIdle: Set<number> = new Set();
+  readonly seekers: Seekers = new Seekers();
   /** Reused by every decision; means nothing between two. */
   readonly candidates: Candidates = new Candidates();
   readonly specs: SharedSpecs = new SharedSpecs((spec, zone, agent) => this.groupFor(spec, zone, agent));
   readonly #numbers = new Map<string, number>();
   readonly #limitUsers = new Map<string, number>();
   readonly #watch: Watch = {
+    withIdle: this.withIdle,
+    seekers: this.seekers,
     changed: new Set(),
     afterMs: DEFAULT_STARVE_NODE_MS,
     liftAt: Number.POSITIVE_INFINITY,
@@ -177,6 +183,7 @@ export class State {
     this.runs.delete(run.number);
     this.#numbers.delete(run.id);
     this.dataRuns.delete(run);
+    this.withIdle.delete(run.number);
   }
 
   /** An ended run needs no lanes; a group that nobody uses any more goes too. */

@@ -1,17 +1,13 @@
-import { hash32, invariant } from "../core/index.ts";
+import { invariant } from "../core/index.ts";
 import type {
   CancelRequested,
-  ChunkLost,
   CreditsGranted,
   Input,
   LedgerEvent,
   RefusalCode,
   Report,
-  RunParent,
-  RunReleased,
   RunSubmitted,
   TaskBudgetExhausted,
-  TaskFailed,
   TaskRecharged,
   TaskSubmitted,
   VoteTaken,
@@ -27,16 +23,26 @@ import {
 } from "../placement/index.ts";
 import { apply } from "./apply.ts";
 import { isNewCharge } from "./charges.ts";
-import { reusable } from "./data-events.ts";
-import { dispatch, type Emit, isWaiting } from "./dispatch.ts";
-import { followersOf, placeFollowers, readersAhead } from "./followers.ts";
+import {
+  cancelWithdrawn,
+  freeChunks,
+  recomputeLost,
+  releaseRun,
+  reuseResults,
+  takeLostChunk,
+  withdrawFollowers,
+} from "./data-decisions.ts";
+import { dispatch, type Emit } from "./dispatch.ts";
+import { Endings } from "./endings.ts";
+import { expand } from "./expansion.ts";
+import { placeFollowers } from "./followers.ts";
 import { zonedKey } from "./group.ts";
 import { boostCost } from "./new-single.ts";
-import { type Cause, causeOf, isCurrent, isWellFormed, type Reported } from "./reports.ts";
+import { causeOf, isCurrent, isWellFormed, type Reported } from "./reports.ts";
 import type { Run } from "./run.ts";
 import type { AlternativeOf } from "./singles.ts";
 import type { State } from "./state.ts";
-import { isEnded, isPlaced, isSettling, Status } from "./status.ts";
+import { isEnded, isPlaced, isSettling } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 import { endedAlternative, voteOn } from "./votes.ts";
 
@@ -44,20 +50,14 @@ import { endedAlternative, voteOn } from "./votes.ts";
 export type Stimulus = Input;
 
 /** The answer to a stimulus, in the order of the stimuli. */
-export type Reply =
-  | { readonly accepted: true; readonly throttle: boolean }
-  | {
-      readonly accepted: false;
-      readonly code:
-        | RefusalCode
-        | "duplicate-run"
-        | "duplicate-task"
-        | "too-many-nodes"
-        | "stale"
-        | "unknown";
-      /** When it would be taken, where that is known. */
-      readonly retryAt?: number;
-    };
+export type Reply = { readonly accepted: true; readonly throttle: boolean } | Refusal;
+
+interface Refusal {
+  readonly accepted: false;
+  readonly code: RefusalCode | "duplicate-run" | "duplicate-task" | "too-many-nodes" | "stale" | "unknown";
+  /** When it would be taken, where that is known. */
+  readonly retryAt?: number;
+}
 
 /**
  * One turn: the stimuli in order of arrival, then one dispatch, all at one `now`.
@@ -76,21 +76,19 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   });
   turn.recordRefusals();
   turn.expire();
-  turn.reuse();
-  turn.freeChunks();
+  reuseResults(turn.endings);
+  freeChunks(turn.endings);
   dispatch(state, now, turn.emit);
   placeFollowers(state, turn.stirred, turn.emit);
   return replies;
 }
-
-/** How often the same may be lost before it is taken for the cause. */
-const MAX_LOSSES = 3;
 
 const ACCEPTED: Reply = { accepted: true, throttle: false };
 const THROTTLED: Reply = { accepted: true, throttle: true };
 
 class Turn {
   readonly emit: Emit;
+  readonly endings: Endings;
   readonly #state: State;
   readonly #now: number;
   /** The workers that were given something, or have ended something. */
@@ -109,6 +107,7 @@ class Turn {
       apply(state, event, now);
       if (alternativeOf) this.#toVoteOn.push(alternativeOf);
     };
+    this.endings = new Endings(state, now, this.emit);
   }
 
   #noteStirred(event: LedgerEvent): void {
@@ -143,9 +142,9 @@ class Turn {
       case "CancelRequested":
         return this.#cancel(stimulus);
       case "ChunkLost":
-        return this.#loseChunk(stimulus);
+        return this.#answer(takeLostChunk(this.endings, stimulus));
       case "RunReleased":
-        return this.#release(stimulus);
+        return this.#answer(releaseRun(this.endings, stimulus));
       case "TaskBudgetExhausted":
       case "TaskRecharged":
         return this.#charge(stimulus);
@@ -174,14 +173,9 @@ class Turn {
 
   #takeVote(run: Run, vote: VoteTaken): void {
     this.emit(vote);
-    if (vote.winner === -1) this.#fail(run, vote.node, "escalated");
-    this.#cancelAlternatives(run, vote.node);
-    this.#endIfDone(run);
-  }
-
-  #cancelAlternatives(run: Run, node: number): void {
-    const { singles } = this.#state;
-    for (const number of run.speculations.get(node)?.open() ?? []) this.#cancelTask(singles, number);
+    if (vote.winner === -1) this.endings.fail(run, vote.node, "escalated");
+    this.endings.cancelAlternatives(run, vote.node);
+    this.endings.endIfDone(run);
   }
 
   recordRefusals(): void {
@@ -200,29 +194,8 @@ class Turn {
     }
   }
 
-  /** Takes from the cache what is there, and then what has become ready by that. */
-  reuse(): void {
-    for (const run of this.#state.dataRuns) {
-      for (
-        let found = [...reusable(this.#state, run)];
-        found.length > 0;
-        found = [...reusable(this.#state, run)]
-      ) {
-        for (const { node, found: result } of found) {
-          const { taskId, resultHash, resultBytes } = result;
-          this.emit({ kind: "TaskReused", run: run.number, node, taskId, resultHash, resultBytes });
-        }
-      }
-      this.#endIfDone(run);
-    }
-  }
-
-  /** Results that nobody needs any more. */
-  freeChunks(): void {
-    for (const { number, data } of this.#state.dataRuns) {
-      if (!data || data.idle.size === 0) continue;
-      this.emit({ kind: "ChunksFreed", run: number, nodes: [...data.idle].sort((a, b) => a - b) });
-    }
+  #answer(refused: Refusal["code"] | undefined): Reply {
+    return refused ? { accepted: false, code: refused } : this.#accepted();
   }
 
   #accepted(): Reply {
@@ -234,42 +207,13 @@ class Turn {
     const size = event.graph.ids.length;
     if (this.#state.runById(event.runId)) return { accepted: false, code: "duplicate-run" };
     if (size > config.maxNodes) return { accepted: false, code: "too-many-nodes" };
-    if (event.parent) return this.#expand(event, event.parent);
+    if (event.parent) return this.#answer(expand(this.endings, event, event.parent));
     const refused = this.#refusalOf(event.zone, event.agent, size);
     if (refused) return this.#refuse(event, refused);
     const number = this.#state.nextRun;
     this.emit(event);
-    this.#endIfDone(this.#state.run(number));
+    this.endings.endIfDone(this.#state.run(number));
     return this.#accepted();
-  }
-
-  /** What an attempt adds to its run is part of what was taken already: nothing more is asked than that it may. */
-  #expand(event: RunSubmitted, parent: RunParent): Reply {
-    const run = this.#state.runs.get(parent.run);
-    if (!run?.data || !isCurrent(run, { kind: "AttemptFinished", ...parent }))
-      return { accepted: false, code: "stale" };
-    if (run.statusOf(parent.node) === Status.cancelling) return { accepted: false, code: "stale" };
-    const { ids } = event.graph;
-    if (ids.length > (run.taskOf(parent.node).mayAdd ?? 0))
-      return { accepted: false, code: "too-many-nodes" };
-    const stopped = this.#withdrawFollowers(run, parent.node);
-    const number = this.#state.nextRun;
-    this.emit(event);
-    for (const node of stopped) this.#cancelWithdrawn(run, node);
-    this.#endIfDone(this.#state.run(number));
-    return this.#accepted();
-  }
-
-  /** A node that expanded into a run has ended with it. */
-  #endExpansion(child: Run): void {
-    const { run: number, node } = child.parent ?? { run: NO_RUN, node: -1 };
-    const run = this.#state.runs.get(number);
-    if (run?.statusOf(node) !== Status.expanded) return;
-    if (child.outcome === "completed") {
-      this.emit({ kind: "ExpansionEnded", run: number, node, child: child.number });
-      this.#recompute(run);
-    } else this.#fail(run, node, "expansion");
-    this.#endIfDone(run);
   }
 
   #submitTask(event: TaskSubmitted): Reply {
@@ -323,43 +267,11 @@ class Turn {
     for (const key of interrupted) {
       const tasks = this.#state.tasksAt(runOfKey(key));
       // The end of another may have been its own.
-      if (tasks && isSettling(tasks.statusOf(nodeOfKey(key)))) this.#settle(tasks, nodeOfKey(key), "lost");
+      if (tasks && isSettling(tasks.statusOf(nodeOfKey(key))))
+        this.endings.settle(tasks, nodeOfKey(key), "lost");
     }
     // What has failed now no longer needs anything.
-    for (const run of this.#state.dataRuns) this.#recompute(run);
-    return this.#accepted();
-  }
-
-  /** Makes what was lost and is needed again. What a run that has ended kept is lost for good. */
-  #recompute(run: Run): void {
-    if (!run.data || run.outcome !== undefined || run.cancelRequested || this.#hasFailed(run)) return;
-    const nodes = run.data.toRecompute((node) => run.statusOf(node) === Status.completed);
-    if (nodes.length === 0) return;
-    const ahead = nodes.flatMap((node) => readersAhead(this.#state, run, node));
-    const stopped = this.#withdraw(run, ahead);
-    this.emit({ kind: "NodesRecomputed", run: run.number, nodes });
-    for (const node of stopped) this.#cancelWithdrawn(run, node);
-  }
-
-  #loseChunk(event: ChunkLost): Reply {
-    const run = this.#state.runs.get(event.run);
-    if (!run?.data || !run.has(event.node)) return { accepted: false, code: "unknown" };
-    if (!run.data.holders.get(event.node)?.includes(event.worker)) return { accepted: false, code: "stale" };
-    this.emit(event);
-    this.#recompute(run);
-    const isBad = (run.data.breaches.get(event.node) ?? 0) >= MAX_LOSSES && isWaiting(run, event.node);
-    if (isBad) {
-      this.#fail(run, event.node, "corrupt");
-      this.#endIfDone(run);
-    }
-    return this.#accepted();
-  }
-
-  #release(event: RunReleased): Reply {
-    const data = this.#state.runs.get(event.run)?.data;
-    if (!data) return { accepted: false, code: "unknown" };
-    if (data.isReleased) return { accepted: false, code: "stale" };
-    this.emit(event);
+    for (const run of this.#state.dataRuns) recomputeLost(this.endings, run);
     return this.#accepted();
   }
 
@@ -392,12 +304,12 @@ class Turn {
     if (report.kind === "AttemptStarted") this.emit(report);
     else if (report.kind === "AttemptFinished") {
       this.emit(report);
-      this.#endIfDone(tasks);
+      this.endings.endIfDone(tasks);
     } else {
-      const stopped = this.#withdrawFollowers(tasks, report.node);
+      const stopped = withdrawFollowers(this.endings, tasks, report.node);
       this.emit(report);
-      this.#settle(tasks, report.node, causeOf(report));
-      for (const node of stopped) this.#cancelWithdrawn(tasks, node);
+      this.endings.settle(tasks, report.node, causeOf(report));
+      for (const node of stopped) cancelWithdrawn(this.endings, tasks, node);
     }
     return this.#accepted();
   }
@@ -405,26 +317,6 @@ class Turn {
   #isAhead(tasks: Tasks, node: number): boolean {
     const worker = this.#state.fleet.workers[tasks.workerOf(node)];
     return worker?.ahead.has(taskKey(tasks.number, node)) ?? false;
-  }
-
-  /** What its worker was given in the belief that it would complete there. Those are returned that were to stop. */
-  #withdrawFollowers(tasks: Tasks, node: number): number[] {
-    const run = this.#state.runs.get(tasks.number);
-    return run?.data ? this.#withdraw(run, followersOf(run, node)) : [];
-  }
-
-  #withdraw(run: Run, found: readonly number[]): number[] {
-    const nodes = [...new Set(found)];
-    const stopped = nodes.filter((node) => run.statusOf(node) === Status.cancelling);
-    if (nodes.length > 0) this.emit({ kind: "TasksWithdrawn", run: run.number, nodes });
-    return stopped;
-  }
-
-  /** It was told to stop, and has not even begun. */
-  #cancelWithdrawn(tasks: Tasks, node: number): void {
-    if (!isWaiting(tasks, node)) return;
-    this.#cancelTask(tasks, node);
-    this.#endIfDone(tasks);
   }
 
   #refuseReport({ kind, run, node, attempt }: Reported): Reply {
@@ -453,8 +345,8 @@ class Turn {
     if (!tasks?.has(event.node)) return { accepted: false, code: "unknown" };
     if (isEnded(tasks.statusOf(event.node))) return { accepted: false, code: "stale" };
     this.emit(event);
-    this.#cancelTask(tasks, event.node);
-    this.#endIfDone(tasks);
+    this.endings.cancelTask(tasks, event.node);
+    this.endings.endIfDone(tasks);
     return this.#accepted();
   }
 
@@ -463,122 +355,8 @@ class Turn {
     if (!run) return { accepted: false, code: "unknown" };
     if (run.outcome !== undefined || run.cancelRequested) return { accepted: false, code: "stale" };
     this.emit(event);
-    this.#cancelRest(run);
-    this.#endIfDone(run);
+    this.endings.cancelRest(run);
+    this.endings.endIfDone(run);
     return this.#accepted();
-  }
-
-  #cancelTask(tasks: Tasks, node: number): void {
-    const status = tasks.statusOf(node);
-    if (isWaiting(tasks, node) || status === Status.speculating || status === Status.expanded) {
-      this.emit({ kind: "TaskCancelled", run: tasks.number, node });
-      this.#skipDependents(tasks, node);
-      const run = this.#state.runs.get(tasks.number);
-      if (run) this.#cancelAlternatives(run, node);
-      if (run?.data) this.#cancelExpansion(run, node);
-    } else if (tasks.statusOf(node) !== Status.cancelling) {
-      this.emit({ kind: "CancelSignalled", run: tasks.number, node, attempt: tasks.attemptOf(node) });
-    }
-  }
-
-  #cancelExpansion({ number }: Run, node: number): void {
-    for (const child of this.#state.dataRuns) {
-      if (child.parent?.run !== number || child.parent.node !== node || child.outcome !== undefined) continue;
-      this.#cancelRest(child);
-      this.#endIfDone(child);
-    }
-  }
-
-  #cancelRest(run: Run): void {
-    for (let node = 0; node < run.graph.size; node++) {
-      const status = run.statusOf(node);
-      if (isWaiting(run, node)) this.emit({ kind: "TaskCancelled", run: run.number, node });
-      else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)
-        this.#cancelTask(run, node);
-    }
-  }
-
-  /** An attempt has ended without a result: try again, or give up. */
-  #settle(tasks: Tasks, node: number, cause: Cause): void {
-    const { maxAttempts, backoffMs } = tasks.taskOf(node);
-    const attempt = tasks.attemptOf(node) - tasks.uncountedOf(node);
-    const isPoison = cause === "lost" && this.#isPoison(tasks, node);
-    const isLast = attempt >= maxAttempts || cause === "fatal" || isPoison;
-    const run = tasks.number;
-    const dead = this.#state.runs.get(run)?.deadNeedOf(node);
-    if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.#hasFailed(tasks))) {
-      this.emit({ kind: "TaskCancelled", run, node });
-      this.#skipDependents(tasks, node);
-    } else if (!isLast && dead !== undefined) this.#skipDependents(tasks, dead);
-    else if (!isLast) {
-      const waitMs = cause === "lost" ? 0 : this.#backoffMs(tasks, node, backoffMs, attempt);
-      this.emit({ kind: "TaskRetried", run, node, dueAt: this.#now + waitMs });
-    } else {
-      this.#fail(tasks, node, isPoison ? "poison" : cause === "fatal" ? "fatal" : "attempts");
-    }
-    this.#endIfDone(tasks);
-  }
-
-  /** So many workers were lost with it that it is the likely cause. */
-  #isPoison(tasks: Tasks, node: number): boolean {
-    return (this.#state.runs.get(tasks.number)?.data?.deaths.get(node) ?? 0) >= MAX_LOSSES;
-  }
-
-  #fail(tasks: Tasks, node: number, code: TaskFailed["code"]): void {
-    this.emit({ kind: "TaskFailed", run: tasks.number, node, code });
-    this.#skipDependents(tasks, node);
-    const run = this.#state.runs.get(tasks.number);
-    if (run?.onFailure === "cancel") this.#cancelRest(run);
-  }
-
-  /** Doubles with each attempt; a little longer for some than for others, so that they do not all come at once. */
-  #backoffMs(tasks: Tasks, node: number, baseMs: number, attempt: number): number {
-    const { maxBackoffMs, jitterPermille } = this.#state.config;
-    const waitMs = Math.min(baseMs * 2 ** Math.min(attempt - 1, 40), maxBackoffMs);
-    if (jitterPermille === 0) return waitMs;
-    const part = hash32(tasks.taskIdOf(node), tasks.attemptOf(node)) % (jitterPermille + 1);
-    return waitMs + Math.floor((waitMs * part) / 1000);
-  }
-
-  #skipDependents(tasks: Tasks, node: number): void {
-    const run = this.#state.runs.get(tasks.number);
-    const nodes = run?.openDependents(node) ?? [];
-    if (nodes.length > 0) this.emit({ kind: "TasksSkipped", run: tasks.number, node, nodes });
-  }
-
-  /** Whether nothing of its run shall begin any more, because one of its tasks has failed. */
-  #hasFailed(tasks: Tasks): boolean {
-    const run = this.#state.runs.get(tasks.number);
-    return run?.onFailure === "cancel" && run.count(Status.failed) > 0;
-  }
-
-  #endIfDone(tasks: Tasks): void {
-    const run = this.#state.runs.get(tasks.number);
-    if (!run || run.unfinished > 0 || run.outcome !== undefined) return;
-    const outcome =
-      run.cancelRequested || this.#isOrphan(run)
-        ? "cancelled"
-        : run.count(Status.completed) === run.graph.size
-          ? "completed"
-          : "failed";
-    this.#freeForgotten(run);
-    this.emit({ kind: "RunEnded", run: run.number, outcome });
-    if (run.parent) this.#endExpansion(run);
-  }
-
-  /** The node that it was submitted for has ended without it. */
-  #isOrphan({ parent }: Run): boolean {
-    return (
-      parent !== undefined && this.#state.runs.get(parent.run)?.statusOf(parent.node) !== Status.expanded
-    );
-  }
-
-  /** A run that ends may be one too many to remember: what was kept of the oldest goes. */
-  #freeForgotten(ending: Run): void {
-    const { endedRuns, config, runs } = this.#state;
-    if (endedRuns.length < config.keepEndedRuns) return;
-    const run = runs.get(endedRuns[0] ?? ending.number);
-    const nodes = [...(run?.data?.holders.keys() ?? [])].sort((a, b) => a - b);
-    if (run && nodes.length > 0) this.emit({ kind: "ChunksFreed", run: run.number, nodes });
   }
 }

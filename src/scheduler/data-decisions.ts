@@ -1,0 +1,119 @@
+import type { ChunkLost, RunReleased, TaskFailed } from "../ledger/index.ts";
+import { taskKey } from "../placement/index.ts";
+import { type Emit, isWaiting } from "./dispatch.ts";
+import { followersOf, readersAhead } from "./followers.ts";
+import type { Run } from "./run.ts";
+import type { State } from "./state.ts";
+import { Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** What decisions about data need of the turn that they are part of. */
+export interface DataTurn {
+  readonly state: State;
+  readonly emit: Emit;
+  /** Whether nothing of its run shall begin any more. */
+  hasFailed(tasks: Tasks): boolean;
+  fail(tasks: Tasks, node: number, code: TaskFailed["code"]): void;
+  cancelTask(tasks: Tasks, node: number): void;
+  cancelRest(run: Run): void;
+  endIfDone(tasks: Tasks): void;
+}
+
+/** Why something that was said of data does not count; undefined: it does. */
+export type Refused = "unknown" | "stale" | undefined;
+
+/** How often the same may be lost before it is taken for the cause. */
+export const MAX_LOSSES = 3;
+
+/** Takes from the cache what is there, and then what has become ready by that. */
+export function reuseResults(turn: DataTurn): void {
+  const { seekers } = turn.state;
+  for (let number = seekers.nextRun(-1); number !== undefined; number = seekers.nextRun(number)) {
+    const run = turn.state.run(number);
+    for (let nodes = seekers.take(number); nodes.length > 0; nodes = seekers.take(number))
+      reuseOf(turn, run, nodes);
+    turn.endIfDone(run);
+  }
+}
+
+function reuseOf({ state, emit }: DataTurn, run: Run, nodes: readonly number[]): void {
+  const { cache, seekers, now } = state;
+  const found = nodes.map((node) => cache.find(seekers.keyOf(taskKey(run.number, node)) as string, now));
+  for (const [at, result] of found.entries()) {
+    if (!result) continue;
+    const { taskId, resultHash, resultBytes } = result;
+    const node = nodes[at] as number;
+    emit({ kind: "TaskReused", run: run.number, node, taskId, resultHash, resultBytes });
+  }
+}
+
+/** Results that nobody needs any more. */
+export function freeChunks({ state, emit }: DataTurn): void {
+  if (state.withIdle.size === 0) return;
+  for (const number of [...state.withIdle].sort((a, b) => a - b)) {
+    const idle = state.run(number).data?.idle ?? [];
+    emit({ kind: "ChunksFreed", run: number, nodes: [...idle].sort((a, b) => a - b) });
+  }
+}
+
+/** A run that ends may be one too many to remember: what was kept of the oldest goes. */
+export function freeForgotten({ state, emit }: DataTurn, ending: Run): void {
+  const { endedRuns, config, runs } = state;
+  if (endedRuns.length < config.keepEndedRuns) return;
+  const run = runs.get(endedRuns[0] ?? ending.number);
+  const nodes = [...(run?.data?.holders.keys() ?? [])].sort((a, b) => a - b);
+  if (run && nodes.length > 0) emit({ kind: "ChunksFreed", run: run.number, nodes });
+}
+
+/** Makes what was lost and is needed again. What a run that has ended kept is lost for good. */
+export function recomputeLost(turn: DataTurn, run: Run): void {
+  if (!run.data || run.outcome !== undefined || run.cancelRequested || turn.hasFailed(run)) return;
+  const nodes = run.data.toRecompute((node) => run.statusOf(node) === Status.completed);
+  if (nodes.length === 0) return;
+  const ahead = nodes.flatMap((node) => readersAhead(turn.state, run, node));
+  const stopped = withdraw(turn, run, ahead);
+  turn.emit({ kind: "NodesRecomputed", run: run.number, nodes });
+  for (const node of stopped) cancelWithdrawn(turn, run, node);
+}
+
+export function takeLostChunk(turn: DataTurn, event: ChunkLost): Refused {
+  const run = turn.state.runs.get(event.run);
+  if (!run?.data || !run.has(event.node)) return "unknown";
+  if (!run.data.holders.get(event.node)?.includes(event.worker)) return "stale";
+  turn.emit(event);
+  recomputeLost(turn, run);
+  const isBad = (run.data.breaches.get(event.node) ?? 0) >= MAX_LOSSES && isWaiting(run, event.node);
+  if (isBad) {
+    turn.fail(run, event.node, "corrupt");
+    turn.endIfDone(run);
+  }
+  return undefined;
+}
+
+export function releaseRun({ state, emit }: DataTurn, event: RunReleased): Refused {
+  const data = state.runs.get(event.run)?.data;
+  if (!data) return "unknown";
+  if (data.isReleased) return "stale";
+  emit(event);
+  return undefined;
+}
+
+/** What its worker was given in the belief that it would complete there. Those are returned that were to stop. */
+export function withdrawFollowers(turn: DataTurn, tasks: Tasks, node: number): number[] {
+  const run = turn.state.runs.get(tasks.number);
+  return run?.data ? withdraw(turn, run, followersOf(run, node)) : [];
+}
+
+function withdraw({ emit }: DataTurn, run: Run, found: readonly number[]): number[] {
+  const nodes = [...new Set(found)];
+  const stopped = nodes.filter((node) => run.statusOf(node) === Status.cancelling);
+  if (nodes.length > 0) emit({ kind: "TasksWithdrawn", run: run.number, nodes });
+  return stopped;
+}
+
+/** It was told to stop, and has not even begun. */
+export function cancelWithdrawn(turn: DataTurn, tasks: Tasks, node: number): void {
+  if (!isWaiting(tasks, node)) return;
+  turn.cancelTask(tasks, node);
+  turn.endIfDone(tasks);
+}
