@@ -21,6 +21,7 @@ const at = (/** @type {string[]} */ ...names) => join(root, ...names);
 
 const packagesStamp = at("node_modules", ".orrery-stamp");
 const buildStamp = at("dist", ".stamp");
+const dashboardStamp = at("dist", ".dashboard-stamp");
 const UNCOMPILED = /\.(sql|mjs)$/;
 
 await main();
@@ -31,11 +32,12 @@ async function main() {
     process.stderr.write(`Orrery needs Node 20.20 or later; this is ${process.versions.node}.\n`);
     process.exit(1);
   }
-  if (arePackagesInstalled() && isBuilt()) return;
+  if (arePackagesInstalled() && isBuilt() && isDashboardBuilt()) return;
   await withLock(at(".cache", "ready.lock"), async () => {
     // Asked again: whoever held the lock before may have done the work.
     if (!arePackagesInstalled()) await installPackages();
     if (!isBuilt()) await build();
+    if (!isDashboardBuilt()) await buildDashboard();
   });
 }
 
@@ -48,7 +50,7 @@ function arePackagesInstalled() {
  * `npm install some-package`: npm keeps a list of what it installed.
  */
 function isInstalledByHand() {
-  const { "": _root, ...wanted } = packagesOf(at("package-lock.json"));
+  const { "": _root, dashboard: _workspace, ...wanted } = packagesOf(at("package-lock.json"));
   const found = packagesOf(at("node_modules", ".package-lock.json"));
   return Object.entries(wanted).every(([path, { version, optional }]) =>
     // Optional packages of other platforms are never there.
@@ -96,6 +98,29 @@ function buildInputs() {
   return [at("package-lock.json"), at("tsconfig.json"), ...sources];
 }
 
+function isDashboardBuilt() {
+  return readOr(dashboardStamp, "") === hashOf(dashboardInputs());
+}
+
+async function buildDashboard() {
+  say("building the dashboard…");
+  const hash = hashOf(dashboardInputs());
+  await runQuietly(root, process.execPath, [
+    at("node_modules", "vite", "bin", "vite.js"),
+    "build",
+    "dashboard",
+  ]);
+  writeFileSync(dashboardStamp, hash);
+}
+
+/** Of the rest it takes what crosses the wire, and nothing else. */
+function dashboardInputs() {
+  const folders = [at("dashboard", "src"), at("dashboard", "public"), at("src", "protocol")];
+  const sources = folders.flatMap(filesUnder).filter((file) => !file.endsWith(".test.ts"));
+  const files = ["index.html", "package.json", "vite.config.ts"].map((name) => at("dashboard", name));
+  return [at("package-lock.json"), ...files, ...sources];
+}
+
 /** SQL and threads are read where they stand when they are needed; the compiler knows nothing of them. */
 function copyUncompiled() {
   for (const file of filesUnder(at("src")).filter((name) => UNCOMPILED.test(name))) {
@@ -109,6 +134,7 @@ function copyUncompiled() {
 function removeOrphans() {
   for (const file of filesUnder(at("dist"))) {
     const path = relative(at("dist"), file);
+    if (path.startsWith("dashboard/")) continue;
     const compiled = /^(.+?)(\.js|\.js\.map|\.d\.ts)$/.exec(path);
     const source = compiled ? `${compiled[1]}.ts` : path;
     if ((compiled || UNCOMPILED.test(path)) && !existsSync(at("src", source))) rmSync(file);

@@ -73,6 +73,9 @@ const PURE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Entrances beside `index.ts`, where entering there would load what most callers never use. */
 const SECOND_DOORS = ["protocol/api-schemas.ts", "webhooks/addresses.ts"];
 
+/** Schemas give it types; values that it uses are in files that load nothing else. */
+const DASHBOARD_MAY_IMPORT = /^(\.\.\/)+src\/protocol\/(api-schemas|task-filter)\.ts$/;
+
 /** Names that say nothing, so that anything fits in. */
 const EMPTY_NAMES = ["util", "utils", "helper", "helpers", "common", "type", "types", "manager", "managers"];
 
@@ -165,6 +168,24 @@ describe("a broken rule is found:", () => {
   });
 });
 
+test("the dashboard takes from the rest what crosses the wire, and nothing else", () => {
+  const root = fileURLToPath(new URL("../dashboard/src", import.meta.url));
+  const broken = readdirSync(root, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .flatMap((file) => {
+      const text = readFileSync(file, "utf8");
+      const ours = importsOf(text).filter((specifier) => specifier.includes("/src/"));
+      const path = relative(root, file).split(sep).join("/");
+      return [
+        ...ours.filter((one) => !DASHBOARD_MAY_IMPORT.test(one)).map((one) => `${path} imports ${one}`),
+        ...tooLong({ path: `dashboard/${path}`, text }),
+        ...misnamed({ path, text }),
+      ];
+    });
+  expect(broken).toEqual([]);
+});
+
 test("what keeps the rules is let through", () => {
   const text = [
     '// No import of ours: from "../ledger/index.ts" is only mentioned.',
@@ -211,7 +232,7 @@ function problemWithTheirs(part: string, specifier: string): string | undefined 
 }
 
 function misnamed({ path }: Source): string[] {
-  const names = [...dirname(path).split("/"), basename(path).replace(/(\.test)?\.ts$/, "")];
+  const names = [...dirname(path).split("/"), basename(path).replace(/(\.test)?\.tsx?$/, "")];
   return names.some((name) => EMPTY_NAMES.includes(name)) ? [`src/${path}: name it for what it holds`] : [];
 }
 

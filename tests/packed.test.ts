@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 test("it holds what is needed to run, and nothing else", () => {
   const expected =
-    /^(dist\/.+\.(m?js|d\.ts|sql)|docs\/[\w-]+\.(md|yaml|schema\.json)|examples\/(data\/[\w-]+\/)?[\w.-]+|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+    /^(dist\/.+\.(m?js|d\.ts|sql)|dist\/dashboard\/(index\.html|icon\.svg|assets\/[\w-]+\.css)|docs\/[\w-]+\.(md|yaml|schema\.json)|examples\/(data\/[\w-]+\/)?[\w.-]+|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
   expect(files.filter((path) => !expected.test(path))).toEqual([]);
   expect(files.filter((path) => /\.test\.|^tests|node_modules|\.map$/.test(path))).toEqual([]);
   for (const folder of ["store/postgres/sql", "store/postgres/migrations"]) {

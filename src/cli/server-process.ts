@@ -102,6 +102,8 @@ function ownVersion(): string {
 
 async function announce(server: RunningServer, options: ServeOptions, port: number): Promise<void> {
   const { url, storeDescription, devKey } = server;
+  // What is written to a log is read by others; a key that was made here is told there all the same.
+  const link = devKey !== undefined || process.stdout.isTTY ? server.dashboardLink() : undefined;
   const readyMs = Math.round(performance.now());
   if (options.json) {
     await printJson({
@@ -110,6 +112,7 @@ async function announce(server: RunningServer, options: ServeOptions, port: numb
       store: storeDescription,
       role: server.service ? "leader" : "follower",
       key: devKey ?? null,
+      dashboard: link ?? url,
       readyMs,
       pid: process.pid,
     });
@@ -120,6 +123,7 @@ async function announce(server: RunningServer, options: ServeOptions, port: numb
   const header = `-H "Authorization: Bearer ${key}"`;
   await printLines([
     `orrery ${ownVersion()}, ready after ${(readyMs / 1000).toFixed(1)} s`,
+    `  look   ${link ? `${link}   (once, within ten minutes; then with a key)` : `${url}   (with a key)`}`,
     `  url    ${url}   documentation: ${url}/docs`,
     ...(isMoved ? [`         port ${port} is taken; for other commands: export ORRERY_URL=${url}`] : []),
     `  key    ${devKey ?? "$ORRERY_API_KEY, or one that you made"}`,

@@ -29,6 +29,10 @@ export const OverviewAnswer = Type.Object(
       { submitted: Seconds, started: Seconds, ended: Seconds },
       { description: "Over the last ten seconds." },
     ),
+    last_minute: Type.Object(
+      { submitted: Type.Array(Count), started: Type.Array(Count), ended: Type.Array(Count) },
+      { description: "How much happened in each second, oldest first." },
+    ),
     wait: Quantiles,
     commit: Quantiles,
     workers: Count,

@@ -7,6 +7,7 @@ export * from "./api-overview.ts";
 export * from "./api-parts.ts";
 export * from "./api-runs.ts";
 export * from "./api-schedules.ts";
+export * from "./api-session.ts";
 export * from "./api-tasks.ts";
 export * from "./api-webhooks.ts";
 export * from "./api-worker.ts";

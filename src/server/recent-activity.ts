@@ -4,6 +4,8 @@ export interface Activity {
   readonly submittedPerSecond: number;
   readonly startedPerSecond: number;
   readonly endedPerSecond: number;
+  /** How much happened in each second of the last minute, oldest first. */
+  readonly lastMinute: Readonly<Record<Happening, readonly number[]>>;
   /** From ready to started, of those that started within the last minute; undefined: none did. */
   readonly waitMs: Quantiles | undefined;
 }
@@ -14,6 +16,7 @@ export interface Quantiles {
 }
 
 const SPAN_S = 10;
+const KEPT_S = 60;
 const LATELY_MS = 60_000;
 const SAMPLES = 1_024;
 /** Zones beyond these are forgotten, whoever was quiet longest first. */
@@ -88,7 +91,7 @@ export class RecentActivity {
 class ZoneActivity {
   readonly waits: Samples;
   readonly #nowMs: () => number;
-  /** By second, the last eleven: the one that is not over does not count. */
+  /** By second, newest first: the one that is not over does not count. */
   readonly #seconds: Record<Happening, number>[] = [];
   #second: number = Number.NEGATIVE_INFINITY;
 
@@ -106,8 +109,14 @@ class ZoneActivity {
   toActivity(): Activity {
     this.#advance();
     const rate = (what: Happening) =>
-      this.#seconds.slice(1).reduce((sum, second) => sum + second[what], 0) / SPAN_S;
+      this.#seconds.slice(1, 1 + SPAN_S).reduce((sum, second) => sum + second[what], 0) / SPAN_S;
+    const series = (what: Happening) =>
+      this.#seconds
+        .slice(1)
+        .map((second) => second[what])
+        .reverse();
     return {
+      lastMinute: { submitted: series("submitted"), started: series("started"), ended: series("ended") },
       submittedPerSecond: rate("submitted"),
       startedPerSecond: rate("started"),
       endedPerSecond: rate("ended"),
@@ -117,10 +126,10 @@ class ZoneActivity {
 
   #advance(): void {
     const second = Math.floor(this.#nowMs() / 1000);
-    const passed = Math.min(second - this.#second, SPAN_S + 1);
+    const passed = Math.min(second - this.#second, KEPT_S + 1);
     this.#second = second;
     for (let at = 0; at < passed; at++) this.#seconds.unshift({ submitted: 0, started: 0, ended: 0 });
-    this.#seconds.length = Math.min(this.#seconds.length, SPAN_S + 1);
+    this.#seconds.length = Math.min(this.#seconds.length, KEPT_S + 1);
   }
 }
 

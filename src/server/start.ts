@@ -16,6 +16,7 @@ import { type OpenService, openService, type ServiceSettings } from "./open-serv
 import { PreparedApp } from "./prepared-app.ts";
 import { StoreWatch } from "./store-watch.ts";
 import { Terms } from "./terms.ts";
+import { Tickets } from "./tickets.ts";
 
 export interface StartOptions extends Address {
   /** `memory`, a URL of PostgreSQL, or undefined for a private PostgreSQL in the data directory. */
@@ -40,6 +41,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly storeDescription: string;
   /** A key that was made because there was none, now or when it was started first. */
   readonly devKey: string | undefined;
+  /** A link to the dashboard that lets one browser in, once. */
+  readonly dashboardLink: () => string;
   /** While this server leads. */
   readonly service: OpenService | undefined;
 }
@@ -77,11 +80,13 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closers.push(() => keys[Symbol.asyncDispose]());
     const devKey = await makeDevKey(keys, options);
     const terms = await serve(options, opened, keys, door, port, closers);
+    const url = urlOf(options.host, port);
     return {
-      url: urlOf(options.host, port),
+      url,
       port,
       storeDescription: opened.description,
       devKey,
+      dashboardLink: () => `${url}/#ticket=${new Tickets(keys).issue()}`,
       get service() {
         return terms.service;
       },

@@ -16,6 +16,7 @@ import { useClosing } from "./closing.ts";
 import { clusterRoutes, clusterStatusRoute } from "./cluster-routes.ts";
 import { answerOnSocket, limitConnections } from "./connections.ts";
 import { Cursors } from "./cursor.ts";
+import { dashboardRoutes } from "./dashboard-routes.ts";
 import { sendProblem, useProblems } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
@@ -37,6 +38,7 @@ import {
 } from "./route.ts";
 import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
+import { sessionRoutes } from "./session-routes.ts";
 import { submitRoutes } from "./submit-routes.ts";
 import { taskListRoute } from "./task-list-route.ts";
 import { taskRoutes } from "./task-routes.ts";
@@ -87,6 +89,7 @@ export function buildApp(options: AppOptions): App {
   app.register(async (scope) => {
     healthRoutes(scope, edge);
     docsRoutes(scope);
+    dashboardRoutes(scope);
   });
   app.register(async (scope) => apiRoutes(scope, edge), { prefix: PREFIX });
   app.register(async (scope) => runSubmissionRoute(scope, edge), { prefix: PREFIX });
@@ -165,6 +168,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   scheduleRoutes(scope, edge);
   adminRoutes(scope, edge);
   keyRoutes(scope, edge);
+  sessionRoutes(scope, edge);
   webhookRoutes(scope, edge);
   ledgerRoutes(scope, edge);
   clusterRoutes(scope, edge);

@@ -98,6 +98,11 @@ function overviewAnswer(overview: Overview): OverviewAnswer {
       started: activity.startedPerSecond,
       ended: activity.endedPerSecond,
     },
+    last_minute: {
+      submitted: [...activity.lastMinute.submitted],
+      started: [...activity.lastMinute.started],
+      ended: [...activity.lastMinute.ended],
+    },
     wait: inSeconds(activity.waitMs),
     commit: inSeconds(commitMs),
     workers,

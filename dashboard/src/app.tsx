@@ -1,0 +1,56 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect } from "react";
+import { Route, Switch } from "wouter";
+import { Refused } from "./api/request.ts";
+import { useSession } from "./api/session.ts";
+import { Boundary } from "./parts/boundary.tsx";
+import { Login } from "./screens/login/login.tsx";
+import { Shell } from "./shell/shell.tsx";
+
+// Each screen is loaded when it is first looked at.
+const Overview = lazy(async () => ({ default: (await import("./screens/overview/overview.tsx")).Overview }));
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // Whatever changes is told by the event stream.
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      networkMode: "always",
+      retry: (failures, error) => failures < 3 && !(error instanceof Refused && isFinal(error.status)),
+      retryDelay: 300,
+    },
+  },
+});
+
+export function App() {
+  const session = useSession();
+  useEffect(() => {
+    if (!session) client.clear();
+  }, [session]);
+  return (
+    <QueryClientProvider client={client}>
+      {session ? (
+        <Shell>
+          <Boundary>
+            <Suspense fallback={<p className="quiet loading">Loading…</p>}>
+              <Switch>
+                <Route path="/" component={Overview} />
+                <Route>
+                  <p className="quiet">There is no such page.</p>
+                </Route>
+              </Switch>
+            </Suspense>
+          </Boundary>
+        </Shell>
+      ) : (
+        <Login />
+      )}
+    </QueryClientProvider>
+  );
+}
+
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 500;
+}

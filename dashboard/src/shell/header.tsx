@@ -1,0 +1,41 @@
+import { Link, useLocation } from "wouter";
+import { LiveBadge } from "./live-badge.tsx";
+import { Menu } from "./menu.tsx";
+import { SCREENS } from "./screens.ts";
+
+export function Header({
+  onPalette,
+  onKeys,
+}: {
+  readonly onPalette: () => void;
+  readonly onKeys: () => void;
+}) {
+  const [location] = useLocation();
+  return (
+    <header className="header">
+      <Link href="/" className="brand" aria-label="Orrery, to the overview">
+        <img src="/icon.svg" alt="" width="22" height="22" />
+        <span className="brand-name">Orrery</span>
+      </Link>
+      <nav aria-label="Screens">
+        {SCREENS.map(({ path, name }) => (
+          <Link key={path} href={path} aria-current={isHere(location, path) ? "page" : undefined}>
+            {name}
+          </Link>
+        ))}
+      </nav>
+      <LiveBadge />
+      <button type="button" className="search-button" onClick={onPalette} title="Go to anything (Ctrl K)">
+        <span className="search-word">Go to…</span> <kbd>⌃K</kbd>
+      </button>
+      <button type="button" className="icon-button" onClick={onKeys} aria-label="Keys" title="Keys (?)">
+        ?
+      </button>
+      <Menu />
+    </header>
+  );
+}
+
+function isHere(location: string, path: string): boolean {
+  return path === "/" ? location === "/" : location === path || location.startsWith(`${path}/`);
+}

@@ -1,0 +1,5 @@
+/** Where one can go, in the order of the header. The server answers these paths with the app. */
+export const SCREENS = [
+  { path: "/", name: "Overview", key: "1" },
+  { path: "/tasks", name: "Tasks", key: "2" },
+] as const;

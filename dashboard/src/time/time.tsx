@@ -1,0 +1,31 @@
+import { Kept, useKept } from "../parts/kept.ts";
+import { useNow } from "./clock.ts";
+import { agoText } from "./spans.ts";
+
+export const TIME_MODES = ["relative", "local", "utc"] as const;
+export type TimeMode = (typeof TIME_MODES)[number];
+
+export const timeMode = new Kept<TimeMode>("times", TIME_MODES, "relative");
+
+/** A moment as whoever looks likes to read it; the whole of it is in its title. */
+export function Time({ at }: { readonly at: string }) {
+  const mode = useKept(timeMode);
+  return (
+    <time className="time" dateTime={at} title={at}>
+      {mode === "relative" ? <Ago at={Date.parse(at)} /> : absolute(at, mode)}
+    </time>
+  );
+}
+
+function Ago({ at }: { readonly at: number }) {
+  return agoText(useNow() - at);
+}
+
+function absolute(at: string, mode: Exclude<TimeMode, "relative">): string {
+  if (mode === "utc") return `${at.slice(0, 10)} ${at.slice(11, 23)}Z`;
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  const ms = String(date.getMilliseconds()).padStart(3, "0");
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`;
+}
