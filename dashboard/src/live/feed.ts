@@ -69,11 +69,10 @@ export class Feed {
     const connection = new AbortController();
     this.#connection = connection;
     this.#options.onState(this.#lostAt === undefined ? "connecting" : this.#absence());
-    this.#read(connection)
-      .catch(() => {})
-      .then(() => {
-        if (this.#connection === connection) this.#lost();
-      });
+    const ended = () => {
+      if (this.#connection === connection) this.#lost();
+    };
+    this.#read(connection).then(ended, ended);
   }
 
   #lost(): void {
