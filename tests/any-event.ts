@@ -196,6 +196,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
       costMicros: anyBytes,
       held: fc.constant(true as const),
       movedBytes: fc.nat(),
+      transfers: fc.array(fc.tuple(anyIndex, anyIndex, fc.integer(), anyBytes), { maxLength: 2 }),
     }),
     fc.record({
       ...kind("AttemptFinished"),

@@ -19,6 +19,7 @@ export function tellData(teller) {
   tellLosses(teller);
   tellReuse(teller);
   tellExpansions(teller);
+  tellTransfer(teller);
 }
 
 /**
@@ -120,6 +121,24 @@ function tellExpansions(teller) {
   const failed = { code: "exit", message: "exit code 1" };
   teller.turn(5, { kind: "AttemptFailed", ...teller.attempt("added by fades", "part"), ...failed });
   teller.turn(5, holds(teller, "growth", "takes"));
+}
+
+/**
+ * A result that is brought to where it is needed, and how long that took.
+ *
+ * @param {Teller} teller
+ */
+function tellTransfer(teller) {
+  const nodes = [aNode("here"), aNode("there", { inputs: ["here"], capabilities: ["far"], keep: true })];
+  teller.turn(
+    5,
+    joins("far", { ...OF_DATA, capabilities: ["far"] }),
+    teller.submission("way", nodes, OF_DATA),
+  );
+  teller.turn(5, holds(teller, "way", "here"));
+  const from = teller.run("way").workerOf(0);
+  const brought = { movedBytes: MIB, transfers: [/** @type {const} */ ([0, from, -12, 9_500])] };
+  teller.turn(30, { ...teller.finished("way", "there", 10), costMicros: 0, ...brought });
 }
 
 /** @param {Teller} teller @param {string} runId @param {string} nodeId @param {number} [movedBytes] @returns {Stimulus} */

@@ -13,6 +13,7 @@
  * @typedef {import("../src/ledger/index.ts").Head} Head
  * @typedef {import("../src/ledger/index.ts").TaskSubmitted} TaskSubmitted
  * @typedef {import("../src/ledger/index.ts").RunSubmitted} RunSubmitted
+ * @typedef {import("../src/ledger/index.ts").AttemptFinished} AttemptFinished
  * @typedef {import("../src/graph/index.ts").NodeSpec} NodeSpec
  * @typedef {import("../src/graph/index.ts").TaskSpec} TaskSpec
  * @typedef {import("../src/placement/index.ts").WorkerSpec} WorkerSpec
@@ -69,7 +70,7 @@ export class Teller {
     return { run: run.number, node, attempt: run.attempt[node] ?? 0, startedAt: this.now };
   }
 
-  /** @param {string} runId @param {string} nodeId @param {number} [resultBytes] @returns {Stimulus} */
+  /** @param {string} runId @param {string} nodeId @param {number} [resultBytes] @returns {AttemptFinished} */
   finished(runId, nodeId, resultBytes = 0) {
     const resultHash = resultBytes > 0 ? this.parts.core.sha256Hex(nodeId) : "";
     return { kind: "AttemptFinished", ...this.attempt(runId, nodeId), resultHash, resultBytes };

@@ -161,13 +161,18 @@ test("[D-07] a result moves from worker to worker, and is counted where it came"
   const input = await heldBy(there, made);
   const first = node("length", { args: [{ $input: 0 }], inputs: {} }, [input]);
   here.server.assign(first);
-  expect(await here.server.report(first.task)).toMatchObject({ result: LARGE, moved: LARGE });
+  expect(await here.server.report(first.task)).toMatchObject({
+    result: LARGE,
+    moved: LARGE,
+    transfers: [{ chunk: chunkOf(made), from: input.from?.[0]?.worker, took_us: expect.any(Number) }],
+  });
   // It is here now, whether or not the server knows that.
   const second = node("length", { args: [{ $input: 0 }], inputs: {} }, [input]);
   here.server.assign(second);
   const report = await here.server.report(second.task);
   expect(report).toMatchObject({ result: LARGE });
   expect(report).not.toHaveProperty("moved");
+  expect(report).not.toHaveProperty("transfers");
   const wrong = node("length", { args: [{ $input: 0 }], inputs: {} }, [
     { ...input, chunk: `${randomUUID()}:1` },
   ]);

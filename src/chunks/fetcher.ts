@@ -15,6 +15,16 @@ export interface Wanted extends Partial<ChunkHandle> {
 
 type Holder = Wanted["from"][number];
 
+/** A chunk that came. */
+export interface Landed {
+  readonly bytes: number;
+  /** The worker that gave it. */
+  readonly from: string;
+  /** When it was asked for it. */
+  readonly beganAt: number;
+  readonly tookMs: number;
+}
+
 /** How often a holder is asked that nothing is heard of, or that is busy, and the wait before the second time. */
 const MAX_TRIES = { unreachable: 2, busy: 10 };
 const FIRST_WAIT_MS = 100;
@@ -38,15 +48,18 @@ export class Fetcher {
     return this.#moved;
   }
 
-  /** Resolves to how many bytes came for this caller. Throws `InputMissing`, `spill-failed`, or why the signal was aborted. */
-  async fetch(wanted: Wanted, signal: AbortSignal): Promise<number> {
-    if (this.#store.has(wanted.chunk)) return 0;
+  /**
+   * Resolves to what came for this caller; undefined: it was here, or came for another. Throws `InputMissing`,
+   * `spill-failed`, or why the signal was aborted.
+   */
+  async fetch(wanted: Wanted, signal: AbortSignal): Promise<Landed | undefined> {
+    if (this.#store.has(wanted.chunk)) return undefined;
     const before = this.#flights.get(wanted.chunk);
     const under = before?.isAborted ? undefined : before;
     const flight = under ?? this.#depart(wanted);
     for (const holder of wanted.from) flight.add(holder);
-    const bytes = await flight.joined(signal);
-    return under ? 0 : bytes;
+    const landed = await flight.joined(signal);
+    return under ? undefined : landed;
   }
 
   #depart(wanted: Wanted): Flight {
@@ -55,7 +68,7 @@ export class Fetcher {
     const landed = (): void => {
       if (this.#flights.get(wanted.chunk) === flight) this.#flights.delete(wanted.chunk);
     };
-    flight.done.then((bytes) => {
+    flight.done.then(({ bytes }) => {
       this.#moved += bytes;
       landed();
     }, landed);
@@ -65,7 +78,7 @@ export class Fetcher {
 
 /** One chunk on its way. */
 class Flight {
-  readonly done: Promise<number>;
+  readonly done: Promise<Landed>;
   readonly #wanted: Wanted;
   readonly #store: ChunkStore;
   readonly #abort = new AbortController();
@@ -93,7 +106,7 @@ class Flight {
   }
 
   /** When the last who waits leaves, it ends. */
-  joined(signal: AbortSignal): Promise<number> {
+  joined(signal: AbortSignal): Promise<Landed> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       this.#waiting++;
@@ -110,13 +123,13 @@ class Flight {
     });
   }
 
-  async #fly(places: Places): Promise<number> {
+  async #fly(places: Places): Promise<Landed> {
     const { signal } = this.#abort;
     const leave = await places.take(signal);
     try {
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
-        const bytes = await this.#round();
-        if (bytes !== undefined) return bytes;
+        const landed = await this.#round();
+        if (landed) return landed;
         if (![...this.#holders.values()].some(({ isOut }) => !isOut)) throw this.#missing();
         await sleep(waitMs, undefined, { signal });
       }
@@ -126,7 +139,7 @@ class Flight {
   }
 
   /** Asks each holder once, until one gives it. */
-  async #round(): Promise<number | undefined> {
+  async #round(): Promise<Landed | undefined> {
     for (const asked of this.#holders.values()) {
       if (asked.isOut) continue;
       try {
@@ -141,12 +154,13 @@ class Flight {
     return undefined;
   }
 
-  async #take({ url }: Holder): Promise<number> {
+  async #take({ worker: from, url }: Holder): Promise<Landed> {
     const { chunk: id, token, bytes, sha256, kind } = this.#wanted;
+    const [beganAt, began] = [Date.now(), performance.now()];
     const coming = await requestChunk({ url, id, token, signal: this.#abort.signal });
     const expected = { bytes: bytes ?? coming.handle.bytes, sha256: sha256 ?? coming.handle.sha256 };
     await this.#store.spool({ id, token }, kind ?? coming.handle.kind, coming.body, expected);
-    return expected.bytes;
+    return { bytes: expected.bytes, from, beganAt, tookMs: performance.now() - began };
   }
 
   #missing(): InputMissing {

@@ -10,5 +10,5 @@ export {
   isByteStream,
 } from "./encoding.ts";
 export { ChunkError, InputMissing } from "./errors.ts";
-export { Fetcher } from "./fetcher.ts";
+export { Fetcher, type Landed } from "./fetcher.ts";
 export { isPlainJson } from "./plain-json.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { WireGraph } from "../graph/index.ts";
-import type { Report, RunOutcome, TaskAssigned } from "../ledger/index.ts";
+import type { Report, RunOutcome, TaskAssigned, Transfer } from "../ledger/index.ts";
 import { NO_RUN, type Reason, type TaskKey, taskKey } from "../placement/index.ts";
 import { eventsOf, type Recorded } from "../scheduler/index.ts";
 import type { AttemptOutcome } from "../words/index.ts";
@@ -30,8 +30,24 @@ export interface Attempt {
   endedAt: number;
   outcome: AttemptOutcome;
   error: { readonly code: string; readonly message: string } | undefined;
-  /** What was brought from other workers for it. */
+  /** What was brought from other workers for it, and how. */
   movedBytes?: number;
+  transfers?: readonly TransferStory[];
+  resultBytes?: number;
+}
+
+/** A result on its way to the worker of the attempt that needs it. */
+export interface TransferStory {
+  readonly to: Attempt;
+  /** Whose result it is. */
+  readonly node: number;
+  /** The attempt that made it. */
+  readonly maker: Attempt | undefined;
+  readonly from: number;
+  readonly worker: number;
+  readonly seq: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
 }
 
 export interface RunStory {
@@ -39,6 +55,8 @@ export interface RunStory {
   readonly id: string;
   readonly name: string;
   readonly graph: WireGraph;
+  /** The node of this one whose result is that of the node whose attempt submitted it. */
+  readonly tail: number | undefined;
   readonly submittedAt: number;
   endedAt: number | undefined;
   outcome: RunOutcome | undefined;
@@ -73,6 +91,8 @@ export class History {
   /** By the numbers of the tasks of no run. */
   readonly #alternatives = new Map<number, Pick<Attempt, "run" | "node" | "alternative">>();
   readonly #last = new Map<TaskKey, Attempt>();
+  /** By node, who made the result that it has. */
+  readonly #makers = new Map<TaskKey, Attempt>();
   readonly #workerNumbers = new Map<string, number>();
   readonly #open = new Map<number, Set<Attempt>>();
 
@@ -85,7 +105,7 @@ export class History {
         if (parent) this.#endLast(taskKey(parent.run, parent.node), "finished", now);
         const number = this.runs.length;
         const run = { number, id, name, graph, submittedAt: now, endedAt: undefined, outcome: undefined };
-        this.runs.push({ ...run, chosen: new Map(), fates: new Map() });
+        this.runs.push({ ...run, tail: parent?.tail, chosen: new Map(), fates: new Map() });
         break;
       }
       case "WorkerRegistered":
@@ -116,6 +136,12 @@ export class History {
       case "AttemptCancelled":
         this.#end(event, now);
         break;
+      case "ExpansionEnded": {
+        const tail = this.runs[event.child]?.tail;
+        const maker = tail === undefined ? undefined : this.#makers.get(taskKey(event.child, tail));
+        if (maker) this.#makers.set(taskKey(event.run, event.node), maker);
+        break;
+      }
       case "TasksWithdrawn":
         for (const node of event.nodes) this.#endLast(taskKey(event.run, node), "cancelled", now);
         break;
@@ -204,11 +230,33 @@ export class History {
     if (!attempt) return;
     this.#start(attempt, report.startedAt, now);
     if (report.kind === "AttemptFailed") attempt.error = { code: report.code, message: report.message };
-    if (report.kind === "AttemptFinished") {
-      if (report.movedBytes) attempt.movedBytes = report.movedBytes;
-      this.#last.delete(taskKey(report.run, report.node));
-    }
     this.#finish(attempt, outcomeOf(report.kind), now);
+    if (report.kind !== "AttemptFinished") return;
+    const key = taskKey(report.run, report.node);
+    this.#last.delete(key);
+    if (this.runs[report.run]?.graph.inputs === undefined) return;
+    this.#makers.set(key, attempt);
+    attempt.resultBytes = report.resultBytes;
+    if (report.movedBytes) attempt.movedBytes = report.movedBytes;
+    if (report.transfers) attempt.transfers = report.transfers.map((one) => this.#transfer(attempt, one));
+  }
+
+  /** Not shown before the attempt was assigned, nor after it ended. */
+  #transfer(to: Attempt, [node, from, beganMs, tookMicros]: Transfer): TransferStory {
+    const within = (at: number) => Math.min(Math.max(at, to.assignedAt), to.endedAt);
+    const startedAt = within(to.startedAt + beganMs);
+    const endedAt = within(startedAt + tookMicros / 1000);
+    const { worker, seq } = to;
+    return {
+      to,
+      node,
+      maker: this.#makers.get(taskKey(to.run, node)),
+      from,
+      worker,
+      seq,
+      startedAt,
+      endedAt,
+    };
   }
 
   #finish(attempt: Attempt, outcome: AttemptOutcome, now: number): void {
@@ -255,17 +303,19 @@ export function completions(run: RunStory, attempts: readonly Attempt[]): Map<nu
   return ends;
 }
 
-/** Gives overlapping attempts of a worker different lanes, as few as there can be. */
-export function packLanes(attempts: readonly Attempt[]): Map<Attempt, number> {
-  const lanes = new Map<Attempt, number>();
+/** Gives what overlaps on a worker different lanes, as few as there can be. */
+export function packLanes<One extends Pick<Attempt, "worker" | "seq" | "startedAt" | "endedAt">>(
+  all: readonly One[],
+): Map<One, number> {
+  const lanes = new Map<One, number>();
   const freeAt = new Map<number, number[]>();
-  for (const attempt of attempts.toSorted((a, b) => a.startedAt - b.startedAt || a.seq - b.seq)) {
-    const of = freeAt.get(attempt.worker) ?? [];
-    freeAt.set(attempt.worker, of);
-    const free = of.findIndex((at) => at <= attempt.startedAt);
+  for (const one of all.toSorted((a, b) => a.startedAt - b.startedAt || a.seq - b.seq)) {
+    const of = freeAt.get(one.worker) ?? [];
+    freeAt.set(one.worker, of);
+    const free = of.findIndex((at) => at <= one.startedAt);
     const lane = free === -1 ? of.length : free;
-    of[lane] = attempt.endedAt;
-    lanes.set(attempt, lane);
+    of[lane] = one.endedAt;
+    lanes.set(one, lane);
   }
   return lanes;
 }

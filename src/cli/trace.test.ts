@@ -87,6 +87,59 @@ test("arrows go from the end of what a node needs to its start", async () => {
   for (const [at, { ts }] of starts.entries()) expect(ts).toBeLessThan(ends[at]?.ts as number);
 });
 
+test("a transfer is a slice on the worker that it came to, with an arrow from who made it to who needed it", async () => {
+  const loop = new Loop();
+  const far = { capabilities: ["far"] };
+  loop.turn(
+    1,
+    joins("w1", { slots: 1 }),
+    joins("w2", far),
+    submits("r", [
+      aNode("make", { mayAdd: 1 }),
+      aNode("use", { inputs: ["make", "also"], ...far }),
+      aNode("also", { executor: "shell" }),
+    ]),
+  );
+  const held = { costMicros: 0, held: true } as const;
+  loop.turn(10, {
+    ...submits("added", [aNode("tail", { keep: true })]),
+    parent: { ...loop.attempt("r", "make"), tail: 0 },
+  });
+  loop.turn(20, { ...loop.finished("added", "tail", 1_000_000), ...held });
+  loop.turn(30, { ...loop.finished("r", "also", 70_000), ...held });
+  const use = { ...loop.finished("r", "use", 5), costMicros: 0, startedAt: 60, movedBytes: 1_070_000 };
+  // By the clock of a worker that is late the second began before it was asked for.
+  loop.turn(80, {
+    ...use,
+    transfers: [
+      [0, 0, -10, 4_500],
+      [2, 0, -9_000, 1_000],
+    ],
+  });
+  const events = await trace(await writeLedger(loop, join(directory, "data.jsonl")));
+  const maker = events.find(({ name }) => name === "tail");
+  const user = events.find(({ name }) => name === "use");
+  const [first, second] = events.filter(({ cat, ph }) => cat === "transfer" && ph === "X");
+  expect(first).toMatchObject({
+    name: "fetch make",
+    ts: 50_000,
+    dur: 4_500,
+    args: { from: "w1", to: "w2", for: "use", bytes: 1_000_000, chunk: `${loop.run("added").taskIdOf(0)}:1` },
+  });
+  expect(second).toMatchObject({ name: "fetch also", ts: 30_000, args: { bytes: 70_000 } });
+  expect(first?.tid).not.toBe(user?.tid);
+  const arrow = events.filter(
+    ({ cat, id }) => cat === "data" && id === events.find(({ cat }) => cat === "data")?.id,
+  );
+  expect(arrow.map(({ ph, pid, tid, ts }) => ({ ph, pid, tid, ts }))).toEqual([
+    { ph: "s", pid: maker?.pid, tid: maker?.tid, ts: 19_999 },
+    { ph: "t", pid: first?.pid, tid: first?.tid, ts: 50_000 },
+    { ph: "f", pid: user?.pid, tid: user?.tid, ts: 60_000 },
+  ]);
+  const names = events.filter(({ name }) => name === "thread_name").map(({ args }) => args?.["name"]);
+  expect(names).toContain("w2 in #1");
+});
+
 test("retries, losses and reservations are marks, and everything has a name", async () => {
   const events = await trace(ledger);
   const marks = events.filter(({ ph }) => ph === "i").map(({ name }) => name);

@@ -49,6 +49,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
     "used",
     "held",
     "movedBytes",
+    "transfers",
   ],
   AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry", "used"],
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
@@ -132,7 +133,13 @@ export function encodeByTable(event: LedgerEvent): string {
   return JSON.stringify(wire);
 }
 
-const MAY_BE_LEFT_OUT: ReadonlySet<string> = new Set(["costMicros", "assessment", "used", "held"]);
+const MAY_BE_LEFT_OUT: ReadonlySet<string> = new Set([
+  "costMicros",
+  "assessment",
+  "used",
+  "held",
+  "movedBytes",
+]);
 
 export function decodeEvent(wire: unknown): LedgerEvent {
   invariant(Array.isArray(wire), "an event in the ledger is an array");

@@ -199,7 +199,12 @@ export interface AttemptFinished extends Ended {
   readonly held?: true | undefined;
   /** What was brought from other workers for it; undefined: nothing. */
   readonly movedBytes?: number | undefined;
+  /** How that came; undefined: nobody said. */
+  readonly transfers?: readonly Transfer[];
 }
+
+/** The result of a node came from a worker: so long after the attempt began (mostly before), and in that time. */
+export type Transfer = readonly [node: number, from: number, beganMs: number, tookMicros: number];
 
 /** What alternatives are compared by. Numbers are whole and not negative. */
 export interface Assessment {

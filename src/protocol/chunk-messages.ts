@@ -33,6 +33,11 @@ const handle = {
 export type ChunkHandle = Static<typeof ChunkHandle>;
 export const ChunkHandle = Type.Object(handle);
 
+const WorkerName = Type.String({ minLength: 1, maxLength: 256 });
+
+/** The last time that a date can be: a later one could not be written out. */
+export const MAX_INSTANT = 8.64e15;
+
 /** Ids in one message. */
 const MAX_CHUNKS = 1000;
 export const ChunkIds = Type.Array(ChunkId, { maxItems: MAX_CHUNKS });
@@ -41,10 +46,23 @@ export const ChunkIds = Type.Array(ChunkId, { maxItems: MAX_CHUNKS });
 export const ChunkMemory = Type.Object({ held: Bytes, spilled: Bytes, moved: Bytes, freed: Bytes });
 
 /** Copies that could not be had: gone, or not what they should be. */
-export const MissingChunks = Type.Array(
-  Type.Object({ chunk: ChunkId, worker: Type.String({ minLength: 1, maxLength: 256 }) }),
-  { maxItems: 10_000 },
-);
+export const MissingChunks = Type.Array(Type.Object({ chunk: ChunkId, worker: WorkerName }), {
+  maxItems: 10_000,
+});
+
+/** How an input came to the worker that needed it. */
+export type Transfer = Static<typeof Transfer>;
+const Transfer = Type.Object({
+  chunk: ChunkId,
+  /** The worker that gave it. */
+  from: WorkerName,
+  began_at: Type.Integer({ minimum: 0, maximum: MAX_INSTANT }),
+  /** In microseconds. */
+  took_us: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+});
+
+/** Of an attempt; those beyond are not told of. */
+export const Transfers = Type.Array(Transfer, { maxItems: 1000 });
 
 /** Where others fetch a worker's chunks. */
 export const DataUrl = Url;

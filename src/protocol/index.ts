@@ -1,4 +1,4 @@
-export type { AssignedData, ChunkHandle, ChunkKind, InputChunk } from "./chunk-messages.ts";
+export type { AssignedData, ChunkHandle, ChunkKind, InputChunk, Transfer } from "./chunk-messages.ts";
 export { type DocumentReader, readDocument } from "./document.ts";
 export type { Faults, Path, Problem } from "./faults.ts";
 export type { FileNode, Work } from "./file-node.ts";

@@ -5,7 +5,9 @@ import {
   ChunkIds,
   ChunkMemory,
   DataUrl,
+  MAX_INSTANT,
   MissingChunks,
+  Transfers,
 } from "./chunk-messages.ts";
 
 /**
@@ -21,9 +23,6 @@ const WORKER_PROTOCOL = 1;
 const Name = Type.String({ minLength: 1, maxLength: 256 });
 const Names = Type.Array(Name, { maxItems: 1000 });
 const Millis = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-
-/** The last time that a date can be: a later one could not be written out. */
-const MAX_INSTANT = 8.64e15;
 
 /** One try at a task. */
 const attempt = {
@@ -105,6 +104,8 @@ export const Report = Type.Union([
     ),
     /** Bytes that were fetched from other workers for it. */
     moved: Type.Optional(Millis),
+    /** And how they came. */
+    transfers: Type.Optional(Transfers),
     assessment: Type.Optional(Assessment),
   }),
   Type.Object({

@@ -95,7 +95,7 @@ function payloadOf(state: State, event: LedgerEvent, task: OfTask | undefined, s
     : {};
   if (event.kind !== "TaskAssigned") {
     const { run: _, node: __, ...rest } = withoutKind(state, event);
-    return { ...named, ...rest, ...namedNodes(state, event) };
+    return { ...named, ...rest, ...namedNodes(state, event), ...namedTransfers(state, event) };
   }
   const workerId = state.worker(event.worker).id;
   return {
@@ -113,6 +113,15 @@ function namedNodes(state: State, event: LedgerEvent): { readonly nodes?: readon
   if (!("nodes" in event)) return {};
   const { graph } = state.run(event.run);
   return { nodes: event.nodes.map((node) => graph.idOf(node)) };
+}
+
+function namedTransfers(state: State, event: LedgerEvent): { readonly transfers?: readonly unknown[] } {
+  if (event.kind !== "AttemptFinished" || !event.transfers) return {};
+  const graph = state.runs.get(event.run)?.graph;
+  const transfers = event.transfers.map(([node, from, beganMs, tookMicros]) => {
+    return { nodeId: graph?.idOf(node), from: state.worker(from).id, beganMs, tookMicros };
+  });
+  return { transfers };
 }
 
 function withoutKind(state: State, event: LedgerEvent): Record<string, unknown> {

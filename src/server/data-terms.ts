@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { RecentMap } from "../core/index.ts";
 import type { AboutInput, TaskInputs } from "../driver/index.ts";
-import type { AttemptLost, ChunkLost } from "../ledger/index.ts";
+import type { AttemptLost, ChunkLost, Transfer } from "../ledger/index.ts";
 import type { AssignedData, CallManner, ChunkHandle, Report } from "../protocol/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
@@ -107,6 +107,19 @@ export function lossesOf(state: State, task: PlacedTask, report: Report): ChunkL
     const worker = state.fleet.byId(id)?.number;
     const isCurrent = input && state.runs.get(run)?.chunkIdOf(input.node) === chunk;
     return isCurrent && worker !== undefined ? [{ kind: "ChunkLost", run, node: input.node, worker }] : [];
+  });
+}
+
+/** How the inputs of a task came to its worker, as far as it is what the task was to get. */
+export function transfersOf(
+  state: State,
+  { inputs }: PlacedTask,
+  { transfers = [], started_at }: Extract<Report, { type: "finished" }>,
+): Transfer[] {
+  return transfers.flatMap(({ chunk, from, began_at, took_us }): Transfer[] => {
+    const input = inputs?.chunks.find(({ id }) => id === chunk);
+    const giver = state.fleet.byId(from)?.number;
+    return input && giver !== undefined ? [[input.node, giver, began_at - started_at, took_us]] : [];
   });
 }
 

@@ -222,7 +222,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       stimuli.push(
         lostInputs(task, report) ??
           expansionOf(task, report, now) ??
-          reportStimulus(task, report, now, maxResultBytes),
+          reportStimulus(driver.state, task, report, now, maxResultBytes),
       );
     }
     const answers = await driver.submitAll(stimuli);

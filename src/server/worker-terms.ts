@@ -10,11 +10,11 @@ import {
   type TaskSpec,
   waitsWhenExhausted,
 } from "../graph/index.ts";
-import type { Input, Report as ReportEvent } from "../ledger/index.ts";
+import type { Input, Report as ReportEvent, Transfer } from "../ledger/index.ts";
 import type { Worker, WorkerSpec } from "../placement/index.ts";
 import type { Assignment, ChunkHandle, Registration, Report } from "../protocol/index.ts";
 import { type State, UNASSESSED_PERMILLE } from "../scheduler/index.ts";
-import { heldResult } from "./data-terms.ts";
+import { heldResult, transfersOf } from "./data-terms.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import { apart, withTypes } from "./task-types.ts";
 
@@ -24,11 +24,13 @@ interface ReportStimulus {
 }
 
 export function reportStimulus(
-  { run, node, spec, inputs }: PlacedTask,
+  state: State,
+  task: PlacedTask,
   report: Report,
   now: number,
   maxResultBytes: number,
 ): ReportStimulus {
+  const { run, node, spec, inputs } = task;
   const of = { run, node, attempt: report.attempt, startedAt: Math.min(report.started_at, now) };
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
@@ -43,7 +45,9 @@ export function reportStimulus(
         ),
         report,
       );
-      return withMoved(finished, inputs && report.moved);
+      return inputs && report.moved
+        ? withMoved(finished, report.moved, transfersOf(state, task, report))
+        : finished;
     }
     case "failed": {
       const { code, message, retry = true } = report;
@@ -79,10 +83,14 @@ function assessed(
 }
 
 /** What was brought for it. */
-function withMoved(given: ReportStimulus, moved: number | undefined): ReportStimulus {
+function withMoved(
+  given: ReportStimulus,
+  movedBytes: number,
+  transfers: readonly Transfer[],
+): ReportStimulus {
   const { stimulus } = given;
-  if (!moved || stimulus.kind !== "AttemptFinished") return given;
-  return { ...given, stimulus: { ...stimulus, movedBytes: moved } };
+  if (stimulus.kind !== "AttemptFinished") return given;
+  return { ...given, stimulus: { ...stimulus, movedBytes, ...(transfers.length > 0 && { transfers }) } };
 }
 
 /** What it consumed. */

@@ -1,5 +1,5 @@
-import { ChunkError, type Encoded, encodedInline, InputMissing } from "../chunks/index.ts";
-import type { AssignedData, ChunkKind, InputChunk } from "../protocol/index.ts";
+import { ChunkError, type Encoded, encodedInline, InputMissing, type Landed } from "../chunks/index.ts";
+import type { AssignedData, ChunkKind, InputChunk, Transfer } from "../protocol/index.ts";
 import type { ChunkRoom, KeptResult } from "./chunk-room.ts";
 
 /** How an attempt finds what others make here. */
@@ -10,6 +10,9 @@ export interface Makers {
   /** Tells once how the attempt that makes a chunk ended here. False: there is no such attempt. */
   follow(chunk: string, onEnd: (isFinished: boolean) => void): boolean;
 }
+
+/** As many as a report takes. */
+const MAX_TRANSFERS = 1000;
 
 /** The inputs will not come, and somebody else says so to the server. */
 export class Dropped extends Error {
@@ -25,6 +28,7 @@ export class AttemptData {
   readonly #data: AssignedData;
   readonly #makers: Makers;
   readonly #abort = new AbortController();
+  readonly #transfers: Transfer[] = [];
   #missing = 0;
   #moved = 0;
 
@@ -37,6 +41,11 @@ export class AttemptData {
   /** Bytes that were fetched for it. */
   get moved(): number {
     return this.#moved;
+  }
+
+  /** How these came. */
+  get transfers(): Transfer[] {
+    return this.#transfers.slice(0, MAX_TRANSFERS);
   }
 
   /** Of its inputs, once they are there. */
@@ -99,8 +108,8 @@ export class AttemptData {
       };
       room.fetcher
         .fetch({ chunk, token: this.#data.token, from, ...handle }, this.#abort.signal)
-        .then((moved) => {
-          this.#moved += moved;
+        .then((landed) => {
+          if (landed) this.#note(chunk, landed);
           arrived();
         }, lost);
       return;
@@ -110,6 +119,11 @@ export class AttemptData {
       else lost(new Dropped("an input is not made here after all"));
     });
     if (!isMade) lost(this.#gone(input));
+  }
+
+  #note(chunk: string, { bytes, from, beganAt, tookMs }: Landed): void {
+    this.#moved += bytes;
+    this.#transfers.push({ chunk, from, began_at: beganAt, took_us: Math.round(1000 * tookMs) });
   }
 
   async #read(input: InputChunk): Promise<Encoded> {

@@ -228,7 +228,10 @@ export class TaskAttempt {
       if (chunk) report.chunk = chunk;
       if (expansion) report.expansion = expansion;
       if (inline) report.result = inline.value;
-      if (this.data.moved > 0) report.moved = this.data.moved;
+      if (this.data.moved > 0) {
+        report.moved = this.data.moved;
+        report.transfers = this.data.transfers;
+      }
     } else if (result !== undefined) report.result = result;
     if (this.#cost !== undefined) report.cost = this.#cost;
     if (this.#assessment !== undefined) report.assessment = this.#assessment;

@@ -1,0 +1,102 @@
+// What becomes of data, as people see it: by `orrery why`, `top` and `trace`, of a real server and two worker processes.
+
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { TraceEvent } from "../src/cli/chrome-trace.ts";
+import { OrreryClient } from "../src/client/index.ts";
+import { directoryWith, type Started, startOrrery } from "./cli.ts";
+import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
+
+const MIB = 1024 * 1024;
+const SOON = { timeout: 30_000, interval: 100 };
+
+/** The last node waits for a file, so that its run can be looked at while it runs. */
+const TASKS = `
+  import { existsSync } from "node:fs";
+  import { setTimeout as sleep } from "node:timers/promises";
+  export const bytes = (length) => Buffer.alloc(length, "x");
+  export const length = (value) => value.length;
+  export const total = async (...lengths) => {
+    while (!existsSync("open")) await sleep(20);
+    return lengths.reduce((sum, one) => sum + one, 0);
+  };
+`;
+
+const GRAPH = {
+  name: "seen",
+  defaults: { executor: "default", resources: { cpu: 0 } },
+  nodes: {
+    small: { task: "bytes", args: [MIB], capabilities: ["one"] },
+    large: { task: "bytes", args: [3 * MIB], capabilities: ["one"] },
+    first: { task: "length", args: [{ node: "small" }], capabilities: ["two"] },
+    second: { task: "length", args: [{ node: "large" }], capabilities: ["two"] },
+    sum: {
+      task: "total",
+      args: [{ node: "first" }, { node: "second" }],
+      needs: ["small", "large"],
+      keep: true,
+    },
+    whole: { task: "length", args: [{ node: "large" }], needs: ["sum"], keep: true },
+  },
+};
+
+let cwd: string;
+let server: ServerProcess;
+let workers: Started[];
+let client: OrreryClient;
+let env: NodeJS.ProcessEnv;
+let run: string;
+
+beforeAll(async () => {
+  cwd = await directoryWith({ "tasks.mjs": TASKS });
+  server = await startServerProcess(cwd, ["--store", "memory"]);
+  env = { ORRERY_URL: server.url, ORRERY_API_KEY: SERVER_KEY };
+  const args = ["worker", "--server", server.url, "--tasks", "tasks.mjs", "--slots", "4", "--quiet"];
+  workers = ["one", "two"].map((name) =>
+    startOrrery(cwd, [...args, "--id", name, "--capability", name, "--data-memory", "2MiB"], env),
+  );
+  client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+  ({ id: run } = await client.submitRun(GRAPH));
+  await vi.waitFor(
+    async () => expect((await client.run(run)).counts).toMatchObject({ completed: 4, running: 1 }),
+    SOON,
+  );
+});
+
+afterAll(async () => {
+  for (const { child, finished } of [...(workers ?? []), server]) {
+    child.kill("SIGTERM");
+    await finished;
+  }
+});
+
+async function orrery(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await startOrrery(cwd, args, env).finished;
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+
+test("[D-05] each transfer is in the trace, with who gave it, how large it was and how long it took", async () => {
+  await writeFile(join(cwd, "open"), "");
+  await expect.poll(async () => (await client.run(run)).status, SOON).toBe("completed");
+  await orrery("ledger", "seen.jsonl");
+  await orrery("trace", "seen.jsonl", "--out", "trace.json");
+  const { traceEvents } = JSON.parse(await readFile(join(cwd, "trace.json"), "utf8")) as {
+    traceEvents: TraceEvent[];
+  };
+  const transfers = traceEvents.filter(({ cat, ph }) => cat === "transfer" && ph === "X");
+  const told = transfers
+    .filter(({ args }) => args?.["to"] === "two")
+    .map(({ name, args }) => `${name} from ${args?.["from"]}, ${args?.["bytes"]}`);
+  expect(new Set(told)).toEqual(
+    new Set([`fetch large from one, ${3 * MIB}`, `fetch small from one, ${MIB}`]),
+  );
+  for (const { dur = 0, ts = -1, args } of transfers) {
+    const user = traceEvents.find(({ name, ph }) => ph === "X" && name === args?.["for"]);
+    expect(dur).toBeGreaterThan(0);
+    expect(ts).toBeLessThanOrEqual(user?.ts as number);
+  }
+  const arrows = traceEvents.filter(({ cat }) => cat === "data").map(({ ph }) => ph);
+  expect(arrows.join("")).toBe("stf".repeat(transfers.length));
+});
