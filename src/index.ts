@@ -6,6 +6,7 @@ export {
   graph,
   NodeFailed,
   type NodeOptions,
+  type ResultHandle,
   type TaskGraph,
 } from "./client/index.ts";
 export {

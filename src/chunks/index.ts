@@ -6,6 +6,7 @@ export {
   type Encoded,
   encode,
   encodedInline,
+  handleOf,
   inlineOf,
   isByteStream,
 } from "./encoding.ts";

@@ -40,6 +40,8 @@ export function serveCommand(): Command {
       "--takeover <duration>",
       "take over when the server that leads is silent for this long (default: 3s)",
     )
+    .option("--tasks <file>", "a module whose functions it runs for meta nodes, beside the scheduler")
+    .option("--meta-zone <name...>", "the zones whose meta nodes it runs (default: default)")
     .option("--keep-ended <days>", "forget tasks this long after they ended (default: keep)")
     .option("--allow-http-webhooks", "let webhooks go to http:// too")
     .option(

@@ -2,8 +2,15 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Settings } from "../config/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
-import { type Log, makeLog, type RunningServer, StartError, startServer } from "../server/index.ts";
-import { CliError } from "./errors.ts";
+import {
+  type Log,
+  makeLog,
+  type RunningServer,
+  StartError,
+  type StartOptions,
+  startServer,
+} from "../server/index.ts";
+import { CliError, UsageError } from "./errors.ts";
 import { printJson, printLines } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
 import { untilSignal } from "./server-signals.ts";
@@ -50,8 +57,10 @@ async function start(
   const { host, port, strictPort, store, advertise, takeOverMs, apiKey } = server;
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, endedTasksMs, logsMs, idempotencyMs } = server;
   const { waitsMs, ...otherWebhooks } = webhooks;
+  const beside = await metaWorkers(server, log);
   try {
     return await startServer({
+      ...(beside && { beside }),
       host,
       port,
       strictPort,
@@ -82,6 +91,24 @@ async function start(
     if (error instanceof StartError || (error as Error).name === "KeyError") {
       throw new CliError((error as Error).message, 2);
     }
+    throw error;
+  }
+}
+
+/** Runs meta nodes where it leads. */
+async function metaWorkers(
+  { tasks, metaZones: zones }: Settings["server"],
+  log: Log,
+): Promise<StartOptions["beside"]> {
+  if (tasks === undefined) return undefined;
+  const { loadTasksFile, TasksFileError } = await import("../worker/index.ts");
+  const { startMetaWorker } = await import("../embedded/index.ts");
+  try {
+    const handlers = await loadTasksFile(tasks);
+    const warn = (message: string): void => log.warn(message);
+    return ({ gateway }) => startMetaWorker(gateway, { handlers, zones, warn });
+  } catch (error) {
+    if (error instanceof TasksFileError) throw new UsageError(error.message);
     throw error;
   }
 }

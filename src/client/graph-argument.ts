@@ -1,7 +1,11 @@
+import type { ResultHandle } from "../protocol/index.ts";
 import { GraphNode } from "./graph-node.ts";
 
 /** What may stand where a function takes a `T`: that, a node whose result it is, or nodes anywhere inside of it. */
-export type Argument<T> = GraphNode<T> | Within<T>;
+export type Argument<T> = NodeOf<T> | Within<T>;
+
+/** A meta node takes handles, of results of any type. */
+type NodeOf<T> = [T] extends [ResultHandle] ? GraphNode : GraphNode<T>;
 
 type Opaque = TaskFunction | ArrayBufferView | ArrayBuffer | Date | RegExp | Error;
 

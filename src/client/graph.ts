@@ -34,6 +34,8 @@ export interface NodeOptions {
   readonly io?: boolean;
   /** It may add nodes to its run by returning `expand(…)`: true, or how many at most. */
   readonly dynamic?: boolean | number;
+  /** It runs beside the scheduler and gets what results are known by (`ResultHandle`) in place of them, so that nothing moves. */
+  readonly meta?: boolean;
 }
 
 const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
@@ -58,6 +60,7 @@ const OPTIONS: Readonly<Record<keyof NodeOptions, true>> = {
   dynamic: true,
   processor: true,
   io: true,
+  meta: true,
 };
 
 /** Adds nodes to a graph, all with the same options. */

@@ -24,6 +24,7 @@ export type {
   WhyAnswer,
   WorkersAnswer,
 } from "../protocol/api-schemas.ts";
+export type { ResultHandle } from "../protocol/index.ts";
 export type { CallOptions } from "./calls.ts";
 export {
   type LogOptions,

@@ -119,6 +119,25 @@ export const SERVER = {
     readers,
     option: "--takeover",
   }),
+  tasks: setting({
+    key: "tasks",
+    type: optional(text("a module (.js, .mjs, .ts, .mts) that exports functions")),
+    default: undefined,
+    defaultWords: "none",
+    about:
+      "The module whose functions it runs for meta nodes, on threads beside the scheduler, while it leads",
+    readers,
+    option: "--tasks",
+    isPath: true,
+  }),
+  metaZones: setting({
+    key: "meta_zones",
+    type: list(text("the name of a zone"), "[default, eu]", 1),
+    default: ["default"],
+    about: "The zones whose meta nodes it runs",
+    readers,
+    option: "--meta-zone",
+  }),
   endedTasksMs: setting({
     key: "keep_ended",
     type: orNull(duration({ leastMs: 1000, plain: "days" }), "for good"),

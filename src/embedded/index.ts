@@ -1,5 +1,6 @@
 export { type LocalOptions, type LocalOrrery, local } from "./local.ts";
 export { localCaller, startLocalWorker } from "./local-worker.ts";
+export { startMetaWorker } from "./meta-worker.ts";
 export {
   type OpenOptions,
   type Orrery,

@@ -10,7 +10,7 @@ import {
   type TaskGraph,
   type Wanted,
 } from "../client/index.ts";
-import { parseMemoryBytes } from "../protocol/index.ts";
+import { META_EXECUTOR, parseMemoryBytes } from "../protocol/index.ts";
 import { makeLog, type RunningServer, startServer } from "../server/index.ts";
 import { BUILT_IN_HANDLERS, shellCommand, tasksIn } from "../worker/index.ts";
 import { startLocalWorker } from "./local-worker.ts";
@@ -108,7 +108,7 @@ interface Abilities {
 
 /** Beside what those of `orrery worker` have. */
 function abilitiesOf({ executors = [], capabilities = [] }: LocalOptions): Abilities {
-  return { executors: [...new Set(["default", "local", ...executors])], capabilities };
+  return { executors: [...new Set(["default", "local", META_EXECUTOR, ...executors])], capabilities };
 }
 
 function startLocally(apiKey: string, warn: (message: string) => void): Promise<RunningServer> {

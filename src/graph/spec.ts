@@ -39,6 +39,8 @@ export interface TaskSpec {
   readonly cache?: string | undefined;
   /** How many nodes it may add to its run by an attempt of it; undefined: none. */
   readonly mayAdd?: number | undefined;
+  /** It gets handles of its inputs, and nothing is moved for it. */
+  readonly meta?: boolean | undefined;
 }
 
 export interface NodeSpec {

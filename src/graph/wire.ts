@@ -43,6 +43,7 @@ export type WireSpec = readonly [
   budget?: TaskBudget,
   cache?: string,
   mayAdd?: number,
+  meta?: 0 | 1,
 ];
 
 /** Takes a graph without problems (see `findGraphProblems`). */
@@ -135,7 +136,9 @@ export function wireSpec(task: TaskSpec): WireSpec {
   // What is as usual at the end is left out, as in ledgers from before there was anything else.
   const { limits, amounts, risk, budget, cache } = task;
   const speculate = task.speculate ? 1 : 0;
-  if (task.mayAdd) return [...wire, limits, amounts, risk, speculate, budget, cache ?? "", task.mayAdd];
+  const data = [...wire, limits, amounts, risk, speculate, budget, cache ?? ""] as const;
+  if (task.meta) return [...data, task.mayAdd ?? 0, 1];
+  if (task.mayAdd) return [...data, task.mayAdd];
   if (cache) return [...wire, limits, amounts, risk, speculate, budget, cache];
   if (budget.length > 0) return [...wire, limits, amounts, risk, task.speculate ? 1 : 0, budget];
   if (task.speculate) return [...wire, limits, amounts, risk, 1];
@@ -169,7 +172,7 @@ function readSpec(wire: WireSpec): TaskSpec {
     ...rest
   ] = wire;
   const [backoffMs, timeoutMs, held, limits = [], amounts = [], risk = "medium", ...last] = rest;
-  const [speculate = 0, budget = [], cache, mayAdd] = last;
+  const [speculate = 0, budget = [], cache, mayAdd, meta] = last;
   return {
     type,
     executor,
@@ -189,5 +192,6 @@ function readSpec(wire: WireSpec): TaskSpec {
     budget,
     ...(cache && { cache }),
     ...(mayAdd && { mayAdd }),
+    ...(meta === 1 && { meta: true }),
   };
 }

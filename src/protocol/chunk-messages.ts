@@ -93,3 +93,18 @@ export const AssignedData = Type.Object({
   /** It gets handles of its inputs, and not what they hold. */
   meta: Type.Optional(Type.Literal(true)),
 });
+
+/** What a meta node gets in place of an input's value. */
+export interface ResultHandle {
+  readonly chunk: string;
+  /** Whose result it is. */
+  readonly node: string;
+  readonly kind: ChunkKind;
+  /** Of its encoded form, as is its hash. */
+  readonly bytes: number;
+  readonly sha256: string;
+  /** The workers that have it. */
+  readonly holders: readonly string[];
+  /** A small result is with its task, on no worker, and need not be brought. */
+  readonly value?: unknown;
+}

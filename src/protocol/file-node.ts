@@ -41,6 +41,10 @@ const NODE_KEYS: readonly string[] = ["id", "run", "task", "needs", "keep", ...C
 const COMMAND_KEYS = ["env", "cwd"];
 const TASK_KEYS = ["payload", ...CALL_KEYS];
 
+/** Whoever serves it runs meta nodes: by default the server that leads, if it was given a tasks file. */
+export const META_EXECUTOR = "meta";
+const META_TIMEOUT_MS = 10_000;
+
 const KEY_CHARACTERS = 32;
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
@@ -74,8 +78,9 @@ export class NodeReader {
       );
     } else this.#refuseKeys(map, id, path);
     const own = readSettings(map, path, this.#faults);
-    const settings = { ...STANDARD, ...this.#defaults, ...own };
     const call = readCall(map, path, this.#faults);
+    const isMeta = call?.payload.as?.meta === true;
+    const settings = { ...STANDARD, ...this.#defaults, ...own, ...(isMeta && this.#meta(own, path)) };
     const work = isMapping(value) ? this.#work(map, id, path, settings, own, call) : NOTHING;
     const type = work.kind === "task" ? work.type : COMMAND;
     const listed = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], [...path, "needs"]) : [];
@@ -112,6 +117,16 @@ export class NodeReader {
         );
       }
     }
+  }
+
+  /** Beside the scheduler nothing may take long. */
+  #meta(own: Partial<Settings>, path: Path): Partial<Settings> {
+    if (own.executor !== undefined && own.executor !== META_EXECUTOR)
+      this.#faults.atKey(
+        [...path, "executor"],
+        "executor does not go with meta: such a node runs beside the scheduler; remove one",
+      );
+    return { executor: META_EXECUTOR, meta: true, timeoutMs: own.timeoutMs || META_TIMEOUT_MS };
   }
 
   #keeps(map: Mapping, path: Path): boolean {

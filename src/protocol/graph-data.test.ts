@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { taskSpecOf, wireGraph } from "../graph/index.ts";
 import { readGraphFile } from "./index.ts";
 
 function read(nodes: Record<string, unknown>) {
@@ -44,6 +45,27 @@ test("how a worker runs it goes with the call", () => {
   });
 });
 
+test("[D-04] a meta node is for the executor beside the scheduler, and has a time limit", () => {
+  const result = readGraphFile(
+    JSON.stringify({
+      defaults: { executor: "gpu" },
+      nodes: {
+        a: { task: "t", meta: true },
+        b: { task: "t", meta: true, timeout: "1s", dynamic: true, args: [{ node: "a" }] },
+        c: { task: "t", meta: false },
+      },
+    }),
+    "g.json",
+  );
+  const [a, b, c] = result.ok ? result.graph.nodes : [];
+  expect(a?.spec.task).toMatchObject({ executor: "meta", meta: true, timeoutMs: 10_000 });
+  expect(a?.work).toMatchObject({ payload: { args: [], inputs: {}, as: { meta: true } } });
+  expect(b?.spec.task).toMatchObject({ executor: "meta", meta: true, timeoutMs: 1000, mayAdd: 1000 });
+  expect(c?.spec.task).toMatchObject({ executor: "gpu", meta: undefined });
+  const [wire] = wireGraph(result.ok ? result.graph.nodes.map(({ spec }) => spec) : []).specs;
+  expect(taskSpecOf(wire as never)).toMatchObject({ meta: true });
+});
+
 test.for<[node: object, message: string]>([
   [{ args: { node: "a" } }, "args must be a list such as [1, {node: fetch}]"],
   [{ inputs: [1] }, "inputs must be a map such as {x: {node: fetch}}"],
@@ -54,6 +76,9 @@ test.for<[node: object, message: string]>([
   [{ args: [{ node: "nowhere" }] }, 'needs "nowhere", which is not in the file'],
   [{ processor: "gpu" }, "processor must be main or thread"],
   [{ io: "yes" }, "io must be true or false"],
+  [{ meta: 1 }, "meta must be true or false"],
+  [{ meta: true, executor: "gpu" }, "executor does not go with meta"],
+  [{ meta: true, processor: "main" }, "processor does not go with meta"],
   [{ keep: 1 }, "keep must be true or false"],
   [{ cache: [] }, "cache must be true, false, or a version"],
   [{ dynamic: 0 }, "dynamic must be true, or how many nodes"],

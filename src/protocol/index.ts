@@ -1,7 +1,14 @@
-export type { AssignedData, ChunkHandle, ChunkKind, InputChunk, Transfer } from "./chunk-messages.ts";
+export type {
+  AssignedData,
+  ChunkHandle,
+  ChunkKind,
+  InputChunk,
+  ResultHandle,
+  Transfer,
+} from "./chunk-messages.ts";
 export { type DocumentReader, readDocument } from "./document.ts";
 export type { Faults, Path, Problem } from "./faults.ts";
-export type { FileNode, Work } from "./file-node.ts";
+export { type FileNode, META_EXECUTOR, type Work } from "./file-node.ts";
 export { type GraphFile, readGraphFile } from "./graph-file.ts";
 export { findJsonError } from "./json-syntax.ts";
 export * from "./json-tokens.ts";

@@ -18,9 +18,11 @@ export interface CallManner {
   readonly processor?: "main" | "thread";
   /** It waits more than it computes, and takes no slot of its worker. */
   readonly io?: true;
+  /** It gets handles of its inputs, and runs beside the scheduler. */
+  readonly meta?: true;
 }
 
-const MANNER_KEYS: readonly string[] = ["processor", "io"];
+const MANNER_KEYS: readonly string[] = ["processor", "io", "meta"];
 export const CALL_KEYS: readonly string[] = ["args", "inputs", ...MANNER_KEYS];
 
 /** Deeper than any file that is read. */
@@ -48,12 +50,27 @@ export function readCall(map: Mapping, path: Path, faults: Faults): Call | undef
   return { payload, inputs: reader.inputs };
 }
 
-function readManner({ processor, io = false }: Mapping, path: Path, faults: Faults): CallManner {
+function readManner(
+  { processor, io = false, meta = false }: Mapping,
+  path: Path,
+  faults: Faults,
+): CallManner {
   const isKnown = processor === undefined || processor === "main" || processor === "thread";
   if (!isKnown)
     faults.atValue([...path, "processor"], `processor must be main or thread; got ${shown(processor)}`);
   if (typeof io !== "boolean") faults.atValue([...path, "io"], `io must be true or false; got ${shown(io)}`);
-  return { ...(isKnown && processor !== undefined && { processor }), ...(io === true && { io }) };
+  if (typeof meta !== "boolean")
+    faults.atValue([...path, "meta"], `meta must be true or false; got ${shown(meta)}`);
+  if (meta === true && processor !== undefined)
+    faults.atKey(
+      [...path, "processor"],
+      "processor does not go with meta: such a node always has a thread; remove one",
+    );
+  return {
+    ...(isKnown && processor !== undefined && { processor }),
+    ...(io === true && { io }),
+    ...(meta === true && { meta }),
+  };
 }
 
 class ArgumentReader {

@@ -44,6 +44,7 @@ export const STANDARD: Settings = {
   cwd: undefined,
   cache: undefined,
   mayAdd: undefined,
+  meta: undefined,
   payload: {},
 };
 

@@ -28,6 +28,7 @@ import {
   noteResult,
   recompute,
   reuse,
+  share,
   takeTail,
 } from "./data-events.ts";
 import { forgetFollower, noteFollower } from "./followers.ts";
@@ -211,7 +212,7 @@ function expand(state: State, { run: number, node }: RunParent, now: number): vo
   const worker = run.workerOf(node);
   release(state, run, node);
   state.fleet.noteExecuted(state.worker(worker), run.taskOf(node).type);
-  run.data?.share(node, worker);
+  share(run, node, worker);
   run.move(node, Status.expanded, state.seq, now);
 }
 

@@ -28,10 +28,15 @@ export function noteResult(state: State, run: Run, event: AttemptFinished, now: 
     const key = data.outdated.has(node) ? undefined : cacheKeyOf(run, node);
     if (key) remember(state, key, { taskId: run.taskIdOf(node), resultHash, resultBytes, at: now });
   }
-  data.share(node, worker);
+  share(run, node, worker);
   data.outdated.delete(node);
   if (run.attemptOf(node) > 1) outdate(state, run, data, node);
   if (startedAt >= 0) data.noteTime(run.taskOf(node).type, Math.max(0, now - startedAt));
+}
+
+/** Whoever has run a node has its inputs; of a meta node it has had only what they are known by. */
+export function share(run: Run, node: number, worker: number): void {
+  if (!run.taskOf(node).meta) run.data?.share(node, worker);
 }
 
 /** What runs with an earlier result of the node. */

@@ -61,6 +61,8 @@ function followerOf(state: State, run: Run, node: number, worker: Worker): numbe
 }
 
 function mayFollow(state: State, run: Run, node: number, worker: Worker): boolean {
+  // What its inputs are known by is known when they are there.
+  if (run.taskOf(node).meta) return false;
   const micros = run.data?.times.get(run.taskOf(node).type) ?? Number.POSITIVE_INFINITY;
   if (worker.ahead.size >= MAX_AHEAD || (worker.ahead.size + 1) * micros > AHEAD_MICROS) return false;
   if (isPaused(state, run.groupOf(node)) || !serves(state, run, node, worker)) return false;

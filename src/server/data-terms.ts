@@ -65,7 +65,8 @@ export class DataTerms {
     return {
       ...as,
       token: this.tokenOf(rootId),
-      inputs: chunks.map((input) => this.#input(input, worker, results.get(input.taskId))),
+      // What nobody fetches is shown as it is.
+      inputs: chunks.map((input) => this.#input(input, as.meta ? -1 : worker, results.get(input.taskId))),
     };
   }
 

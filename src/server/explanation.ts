@@ -2,6 +2,7 @@ import { RecentMap } from "../core/index.ts";
 import type { Fact } from "../driver/index.ts";
 import type { TaskAssigned } from "../ledger/index.ts";
 import { REJECTIONS } from "../placement/index.ts";
+import { META_EXECUTOR } from "../protocol/index.ts";
 import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
 import { describeReason, describeRejected, describeWait } from "../words/index.ts";
 import type { Caller, Explanation, TaskView } from "./api.ts";
@@ -54,12 +55,20 @@ function textOf(state: State, { type, zone, executor }: TaskView, reason: WaitRe
     .present()
     .filter(({ spec, status }) => status !== "Unreachable" && spec.executors.includes(executor))
     .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone));
+  if (serving.length === 0 && executor === META_EXECUTOR) return NO_META;
   if (serving.length === 0) return `No worker serves the executor ${executor} in this zone.`;
-  const knows = serving.some(({ spec }) => apart(spec.capabilities).types.includes(type));
-  return knows
-    ? describeWait(reason, now)
-    : `No worker of the executor ${executor} knows the task type ${type}.`;
+  const types = new Set(serving.flatMap(({ spec }) => apart(spec.capabilities).types));
+  if (types.has(type)) return describeWait(reason, now);
+  const known = [...types].sort().slice(0, LISTED).join(", ");
+  const more = types.size > LISTED ? ` and ${types.size - LISTED} more` : "";
+  return `No worker of the executor ${executor} knows the task type ${type}; those that are there know ${known || "none"}${more}.`;
 }
+
+/** Types that are named. */
+const LISTED = 20;
+
+const NO_META =
+  "It is a meta node, and no server runs those in this zone: start the server that leads with orrery serve --tasks FILE.";
 
 /** Of tasks that the caller may not see it says only that there are some. */
 function withoutOthers(reason: WaitReason, caller: Caller): WaitReason {

@@ -31,6 +31,8 @@ export interface StartOptions extends Address {
   readonly version: string;
   readonly settings: Partial<ServiceSettings>;
   readonly log: Log;
+  /** What runs beside the scheduler whenever this server leads, and ends before it does not lead any more. */
+  readonly beside?: (service: OpenService) => AsyncDisposable;
   /** It cannot go on. */
   readonly onFailed: (error: Error) => void;
 }
@@ -148,6 +150,7 @@ async function serve(
     local,
     prepare: () => PreparedApp.make(common),
     open: (term, onFailed) => openService({ store, term, settings, instruments, warn, onFailed }),
+    beside: options.beside,
     warn,
     onFailed: (error) => {
       failure = error;

@@ -19,6 +19,8 @@ export interface TermsOptions {
   /** What answers while this server leads, once for each time. */
   readonly prepare: () => Promise<PreparedApp>;
   readonly open: (term: Term, onFailed: (error: Error) => void) => Promise<OpenService>;
+  /** What runs beside it for as long as it leads. */
+  readonly beside: ((service: OpenService) => AsyncDisposable) | undefined;
   /** What answers at any time; made once, used while this server does not lead. */
   readonly local: Parameters<typeof follower>[0];
   readonly warn: (message: string) => void;
@@ -162,7 +164,7 @@ export class Terms implements ClusterControl, AsyncDisposable {
 
   /** Until it is deposed, steps down, or cannot go on. */
   async #lead(term: Term, prepared: PreparedApp): Promise<"deposed" | "stepped down" | Error> {
-    const { door, open, local, warn, holder } = this.#options;
+    const { door, open, beside, local, warn, holder } = this.#options;
     const before = this.#lastSeen;
     this.#forwarder.follow({ holder, url: "" });
     const ended = new Promise<"deposed" | "stepped down" | Error>((resolve) => {
@@ -171,11 +173,13 @@ export class Terms implements ClusterControl, AsyncDisposable {
     void term.deposed.then(() => this.#endTerm("deposed"));
     if (this.#stopping.signal.aborted) this.#endTerm("stepped down");
     let service: OpenService | undefined;
+    let besideIt: AsyncDisposable | undefined;
     try {
       service = await open(term, (error) => this.#endTerm(isDeposed(error) ? "deposed" : error));
       this.#led = { term, service };
       door.keeper = leader(prepared.serve(service), term);
       this.#setRole("leader");
+      besideIt = beside?.(service);
       if (before && before.holder !== "" && before.holder !== holder)
         warn(`leading since epoch ${term.epoch}, after ${before.holder}`);
       this.#onReady();
@@ -189,6 +193,7 @@ export class Terms implements ClusterControl, AsyncDisposable {
       door.keeper = follower(local, this.#forwarder);
       // Whoever waits is told at once.
       const closed = prepared.app.close();
+      await besideIt?.[Symbol.asyncDispose]();
       await this.#endOf(term, service);
       await closed;
     }

@@ -11,9 +11,9 @@ export const NEAR_QUEUE = 16;
 const AHEAD_MICROS = 50_000;
 const MOST_AHEAD = 64;
 
-/** Inputs that are on workers decide where a task goes. */
+/** Inputs that are on workers decide where a task goes; for a meta node none of them is brought. */
 export function heldInputs(task: ModelTask): ModelTask[] {
-  return task.inputs.filter(({ holders }) => holders.length > 0);
+  return task.spec.meta ? [] : task.inputs.filter(({ holders }) => holders.length > 0);
 }
 
 export function isNearQueue(worker: ModelWorker, task: ModelTask): boolean {
@@ -81,6 +81,7 @@ export function checkFollower(model: Model, task: ModelTask, event: TaskAssigned
     `${describeTask(task)} was given ahead to worker ${event.worker}: ${what}`;
   const open = task.needs.filter(({ status }) => status !== "completed");
   demand(open.length > 0, "follows-open-inputs", broken("nothing is to come"), about);
+  demand(!task.spec.meta, "meta-after-inputs", broken("it needs to know what its inputs are"), about);
   demand(task.status === "waiting", "follows-when-waiting", broken("it does not wait"), about);
   for (const need of open) {
     const isThere = need.worker === worker && (need.status === "assigned" || need.status === "running");

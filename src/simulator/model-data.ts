@@ -123,7 +123,7 @@ export function takeResult(model: Model, task: ModelTask, event: AttemptFinished
   task.isStored = !event.held;
   task.holders = event.held ? [worker] : [];
   const unchanged = unchangedInputs(task);
-  for (const input of unchanged) {
+  for (const input of task.spec.meta ? [] : unchanged) {
     if (input.holders.length > 0 && !input.holders.includes(worker))
       input.holders = [...input.holders, worker];
   }

@@ -49,7 +49,9 @@ export function withData(random: Random, graph: WireGraph, always = false): Wire
     inputs.push(got.length);
   }
   const isCached = random.chance(0.4);
-  const specs = graph.specs.map((spec) => (isCached && random.chance(0.5) ? cached(random, spec) : spec));
+  const specs = graph.specs.map((spec, at) =>
+    sometimesMeta(graph, at, isCached && random.chance(0.5) ? cached(random, spec) : spec),
+  );
   const requests = graph.ids.map(() => (isCached ? random.pick(["x", "y"]) : ""));
   const keep = graph.ids.flatMap((_, node) => (random.chance(0.15) ? [node] : []));
   return { ...graph, needs, specs, requests, inputs, keep };
@@ -103,6 +105,12 @@ function smallSpec(random: Random): TaskSpec {
     limits: [],
     amounts: [],
   };
+}
+
+/** Of every seven specifications one, drawn from no stream: all else is what it was before there were such nodes. */
+function sometimesMeta({ ids }: WireGraph, at: number, spec: WireSpec): WireSpec {
+  if (hash32(`meta ${ids[0]}`, at) % 7 > 0) return spec;
+  return wireSpec({ ...taskSpecOf(spec), meta: true });
 }
 
 function cached(random: Random, spec: WireSpec): WireSpec {

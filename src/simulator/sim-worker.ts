@@ -171,9 +171,10 @@ export class SimWorker implements WorkerDoor {
       const key = nameOf(name);
       if (this.#seen.has(key)) return;
       this.#seen.add(key);
-      const attempt: Attempt = { name, task, inputs, hasInputs: inputs === undefined, startedAt: -1 };
+      const hasInputs = inputs === undefined || task.meta === true;
+      const attempt: Attempt = { name, task, inputs, hasInputs, startedAt: -1 };
       this.#held.set(key, attempt);
-      if (inputs) this.#later(this.#in.dataRandom.int(0, 30), () => this.#gather(attempt));
+      if (!hasInputs) this.#later(this.#in.dataRandom.int(0, 30), () => this.#gather(attempt));
       else this.#startQueued();
     });
   }

@@ -1,4 +1,5 @@
-import type { AssignedData } from "../protocol/index.ts";
+import { decode, encodedInline, handleOf } from "../chunks/index.ts";
+import type { AssignedData, ResultHandle } from "../protocol/index.ts";
 import { PermanentError } from "./permanent-error.ts";
 
 /** What a node is called with: positional arguments, then named ones. */
@@ -7,10 +8,12 @@ export interface Arguments {
   readonly inputs: Readonly<Record<string, unknown>>;
 }
 
+/** The last says how it is run, and is none of the function's. */
+const CALL_KEYS: readonly string[] = ["args", "inputs", "as"];
+
 /** Those of a payload that holds nothing else; undefined: it is a payload as any other. */
 export function argumentsIn(payload: unknown): Arguments | undefined {
-  if (!isRecord(payload) || !Object.keys(payload).every((key) => key === "args" || key === "inputs"))
-    return undefined;
+  if (!isRecord(payload) || !Object.keys(payload).every((key) => CALL_KEYS.includes(key))) return undefined;
   const { args = [], inputs = {} } = payload as { readonly args?: unknown; readonly inputs?: unknown };
   if (!("args" in payload || "inputs" in payload)) return undefined;
   return Array.isArray(args) && isRecord(inputs) ? { args, inputs } : undefined;
@@ -33,23 +36,13 @@ function inputAt(index: unknown, inputs: readonly unknown[]): unknown {
   });
 }
 
-/** What a meta node gets of an input. */
-export function metaInput({
-  chunk,
-  node,
-  kind,
-  bytes,
-  sha256,
-  value,
-}: AssignedData["inputs"][number]): object {
-  return {
-    chunk,
-    node,
-    ...(kind !== undefined && { kind }),
-    ...(bytes !== undefined && { bytes }),
-    ...(sha256 !== undefined && { sha256 }),
-    ...(value !== undefined && { value }),
-  };
+/** What a meta node gets in place of an input. */
+export function resultHandle({ from = [], ...input }: AssignedData["inputs"][number]): ResultHandle {
+  const { chunk, node, kind = "json", bytes = 0, sha256 = "" } = input;
+  if (!("value" in input))
+    return { chunk, node, kind, bytes, sha256, holders: from.map(({ worker }) => worker) };
+  const encoded = encodedInline(input.value);
+  return { chunk, node, ...handleOf(encoded), holders: [], value: decode(encoded) };
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

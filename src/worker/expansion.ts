@@ -10,3 +10,8 @@ export function expansionIn(result: unknown): Expansion | undefined {
   if (typeof result !== "object" || result === null || !(EXPANSION in result)) return undefined;
   return result[EXPANSION] as Expansion;
 }
+
+/** The same again, for one that came from another thread, where symbols do not go. */
+export function expanding(expansion: Expansion): object {
+  return { [EXPANSION]: expansion };
+}

@@ -1,3 +1,4 @@
+export type { ResultHandle } from "../protocol/index.ts";
 export { startWork } from "./attempt.ts";
 export { BUILT_IN, BUILT_IN_HANDLERS } from "./builtin.ts";
 export type { DataOptions } from "./chunk-room.ts";

@@ -1,6 +1,6 @@
 import { decode, type Encoded } from "../chunks/index.ts";
-import type { AssignedData } from "../protocol/index.ts";
-import { argumentsIn, metaInput, withInputs } from "./arguments.ts";
+import type { AssignedData, ResultHandle } from "../protocol/index.ts";
+import { argumentsIn, resultHandle, withInputs } from "./arguments.ts";
 import type { Handler } from "./handler.ts";
 import { marksOf } from "./processors/marks.ts";
 import type { AttemptContext } from "./task-context.ts";
@@ -9,14 +9,14 @@ import type { AttemptContext } from "./task-context.ts";
 export interface Invocation {
   readonly payload: unknown;
   /** Of an attempt of a run with data. */
-  readonly inputs?: readonly (GivenInput | { readonly meta: object })[];
+  readonly inputs?: readonly (GivenInput | { readonly meta: ResultHandle })[];
 }
 
 /** Others may get the same bytes, unless they are its own. */
 type GivenInput = Encoded & { readonly isOwn?: boolean };
 
 export function metaInputs({ inputs }: AssignedData): NonNullable<Invocation["inputs"]> {
-  return inputs.map((input) => ({ meta: metaInput(input) }));
+  return inputs.map((input) => ({ meta: resultHandle(input) }));
 }
 
 export async function invoke(

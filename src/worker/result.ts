@@ -27,6 +27,14 @@ export function resultTooLarge(): PermanentError {
   return new PermanentError("the result is larger than 1 MiB", { code: "result-too-large" });
 }
 
+/** Beside the scheduler nothing is kept. */
+export function metaTooLarge({ bytes }: { readonly bytes: number }): PermanentError {
+  return new PermanentError(
+    `the result of a meta node must fit into 16 KiB, and has ${bytes} bytes; let another node make it`,
+    { code: "result-too-large" },
+  );
+}
+
 function notJson(why: string): PermanentError {
   return new PermanentError(`the result cannot be sent: ${why}`, { code: "result-not-json" });
 }

@@ -10,7 +10,7 @@ import { type Failure, failureOf } from "./failure.ts";
 import { type Invocation, metaInputs } from "./invocation.ts";
 import { Metered } from "./metered.ts";
 import { PacedProgress } from "./paced-progress.ts";
-import { jsonResult } from "./result.ts";
+import { jsonResult, metaTooLarge } from "./result.ts";
 import type { AttemptContext } from "./task-context.ts";
 import type { AttemptName } from "./transport.ts";
 
@@ -126,7 +126,10 @@ export class TaskAttempt {
     const inputs = assigned.meta ? metaInputs(assigned) : await data.inputs();
     const result = await this.#work(work, { payload: this.assignment.payload, inputs });
     const expansion = expansionIn(result);
-    return expansion ? { expansion } : await data.keep(result);
+    if (expansion) return { expansion };
+    const kept = await data.keep(result);
+    if (assigned.meta && !kept.inline) throw metaTooLarge(kept.chunk);
+    return kept;
   }
 
   /** The report of an attempt that never ran. */

@@ -10,7 +10,11 @@ export function workOf(attempt: TaskAttempt, handlers: Handlers, processors: Pro
   const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
   if (!handler) return unknownType(type, handlers);
   try {
-    const processor = processors.choose(handler, data?.processor, attempt.data?.kinds ?? []);
+    const processor = processors.choose(
+      handler,
+      data?.meta ? "thread" : data?.processor,
+      attempt.data?.kinds ?? [],
+    );
     if (processor === "thread") return { endsByForce: true, run: processors.onThread(handler) };
     return {
       endsByForce: handler.endsByForce,

@@ -1,4 +1,5 @@
 import type { ChunkKind } from "../../protocol/index.ts";
+import type { Expansion } from "../expansion.ts";
 import type { Invocation } from "../invocation.ts";
 import type { TaskContext } from "../task-context.ts";
 
@@ -29,6 +30,7 @@ export type FromThread = { readonly id: number } & (
   | { readonly type: "cost"; readonly amount: number }
   | { readonly type: "assess"; readonly assessment: Parameters<TaskContext["assess"]>[0] }
   | { readonly type: "finished"; readonly kind: ChunkKind; readonly bytes: Uint8Array }
+  | { readonly type: "expanded"; readonly expansion: Expansion }
   /** The result comes in pieces, and is whole when it has finished. */
   | { readonly type: "piece"; readonly bytes: Uint8Array }
   | { readonly type: "streamed" }

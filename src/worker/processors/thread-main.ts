@@ -4,7 +4,6 @@ import { parentPort, type TransferListItem } from "node:worker_threads";
 import { checkedPieces, encode, isByteStream } from "../../chunks/index.ts";
 import { expansionIn } from "../expansion.ts";
 import { type Invocation, invoke } from "../invocation.ts";
-import { PermanentError } from "../permanent-error.ts";
 import type { AttemptContext } from "../task-context.ts";
 import { loadTasksFile } from "../tasks-file.ts";
 import type { CopiedError, FromThread, ToThread } from "./messages.ts";
@@ -35,14 +34,9 @@ async function run(message: Run): Promise<void> {
     const handler = (await loadTasksFile(message.file))[message.name];
     if (!handler) throw new Error(`${message.file} has no ${message.name} on this thread`);
     const result = await invoke(handler, arrived(message.invocation), contextOf(message, abort.signal));
-    if (expansionIn(result))
-      throw new PermanentError(
-        `${message.name} adds nodes to its run, which only goes on the main thread; export it as onMain(…)`,
-        {
-          code: "not-on-a-thread",
-        },
-      );
-    if (isByteStream(result)) await sendPieces(id, result);
+    const expansion = expansionIn(result);
+    if (expansion) say({ type: "expanded", id, expansion });
+    else if (isByteStream(result)) await sendPieces(id, result);
     else sendResult(id, result);
   } catch (error) {
     say({ type: "failed", id, error: copied(error) });

@@ -1,6 +1,7 @@
 import { Worker as NodeThread } from "node:worker_threads";
 import type { ChunkKind } from "../../protocol/index.ts";
 import { EncodedResult } from "../encoded-result.ts";
+import { expanding } from "../expansion.ts";
 import type { Invocation } from "../invocation.ts";
 import type { AttemptContext } from "../task-context.ts";
 import type { CopiedError, FromThread, ToThread } from "./messages.ts";
@@ -139,11 +140,12 @@ export class Thread {
   }
 }
 
-type End = Extract<FromThread, { type: "finished" | "streamed" | "failed" }>;
+type End = Extract<FromThread, { type: "finished" | "expanded" | "streamed" | "failed" }>;
 
 function end(running: Running, message: End): void {
   if (message.type === "failed") fail(running, errorOf(message.error));
   else if (message.type === "finished") running.resolve(encodedResult(message.kind, message.bytes));
+  else if (message.type === "expanded") running.resolve(expanding(message.expansion));
   else if (running.stream) running.stream.end();
   // Without a piece, it is empty.
   else running.resolve(encodedResult("bytes", new Uint8Array()));

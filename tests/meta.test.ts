@@ -1,0 +1,152 @@
+// Meta nodes: functions beside the scheduler, on what results are known by. Real servers, workers and kills.
+
+import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OrreryClient } from "../dist/client/index.js";
+import { type GraphNode, graph, local, type ResultHandle } from "../dist/index.js";
+import { directoryWith, type Started, startOrrery } from "./cli.ts";
+import { testDatabase } from "./postgres.ts";
+import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
+
+const TASKS = `
+  import { existsSync, writeFileSync } from "node:fs";
+  import { setTimeout as sleep } from "node:timers/promises";
+  import { isMainThread } from "node:worker_threads";
+  export const bytes = (length, fill) => Buffer.alloc(length, fill);
+  export const same = (value) => value;
+  export const largest = (handles) => handles.toSorted((a, b) => b.bytes - a.bytes)[0].node;
+  export const seen = (...handles) => ({ handles, isMainThread });
+  export const forever = () => { for (;;); };
+  export const large = () => "x".repeat(20_000);
+  export async function once(file) {
+    if (existsSync(file)) return "the second time";
+    writeFileSync(file, String(process.pid));
+    await sleep(60_000);
+  }
+`;
+
+const bytes = (length: number, fill: string): Buffer => Buffer.alloc(length, fill);
+const largest = (handles: readonly ResultHandle[]): string => handles[0]?.node ?? "";
+const seen = (...handles: readonly ResultHandle[]): { handles: ResultHandle[]; isMainThread: boolean } => ({
+  handles: [...handles],
+  isMainThread: true,
+});
+
+const env = { ORRERY_API_KEY: SERVER_KEY };
+const META = { meta: true } as const;
+
+function startWorker(cwd: string, url: string, id: string): Started {
+  const args = ["worker", "--server", url, "--tasks", "tasks.mjs", "--slots", "2", "--quiet"];
+  return startOrrery(cwd, [...args, "--id", id], env);
+}
+
+async function end(...processes: readonly Started[]): Promise<void> {
+  for (const { child } of processes) child.kill("SIGTERM");
+  await Promise.all(processes.map(({ finished }) => finished));
+}
+
+describe("[D-04] a server with a tasks file", () => {
+  let cwd: string;
+  let server: ServerProcess;
+  let workers: Started[];
+  let client: OrreryClient;
+
+  beforeAll(async () => {
+    cwd = await directoryWith({ "tasks.mjs": TASKS });
+    server = await startServerProcess(cwd, ["--store", "memory", "--tasks", "tasks.mjs"]);
+    workers = ["w1", "w2"].map((id) => startWorker(cwd, server.url, id));
+    client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+  });
+
+  afterAll(() => end(...workers, server));
+
+  test("gives a meta node handles, on a thread, and moves nothing", async () => {
+    const g = graph();
+    const parts = [100_000, 300_000, 200_000].map((length) => g.task(bytes, length, "x"));
+    const small = g.task(bytes, 3, "y");
+    const chosen = g.with(META).task(largest, parts);
+    const shown = g.with(META).task(seen, ...parts, small);
+    const computation = await client.start(g, [chosen, shown]);
+    const [node, { handles, isMainThread }] = await computation.results();
+    expect(node).toBe((parts[1] as GraphNode).id);
+    expect(isMainThread).toBe(false);
+    expect(handles.map(({ node, kind, bytes }) => [node, kind, bytes])).toEqual([
+      ["bytes-1", "bytes", 100_000],
+      ["bytes-2", "bytes", 300_000],
+      ["bytes-3", "bytes", 200_000],
+      ["bytes-4", "bytes", 3],
+    ]);
+    expect(handles.map(({ sha256 }) => sha256.length)).toEqual([64, 64, 64, 64]);
+    for (const { holders } of handles.slice(0, 3)) expect(["w1", "w2"]).toContain(holders[0]);
+    expect(handles[3]?.holders).toEqual([]);
+    const { data } = await client.run(computation.run);
+    expect(data).toMatchObject({ moved_bytes: 0 });
+    await computation.release();
+  });
+
+  test("answers while one never pauses, ends it, and refuses a large result", {
+    timeout: 60_000,
+  }, async () => {
+    const g = graph();
+    const stuck = await client.start(g, g.with({ ...META, timeout: "500ms" }).task("forever"));
+    const settled = stuck.results().catch((error: unknown) => error);
+    await client.overview();
+    expect(await settled).toMatchObject({ name: "NodeFailed", code: "timeout" });
+    const failed = client.compute(g, g.with(META).task("large"));
+    await expect(failed).rejects.toMatchObject({ code: "result-too-large" });
+    await expect(failed).rejects.toThrow("must fit into 16 KiB");
+  });
+});
+
+test("[D-04] a server that leads is killed with a meta node: the next one runs it", {
+  timeout: 120_000,
+}, async () => {
+  const cwd = await directoryWith({ "tasks.mjs": TASKS });
+  const { url: store } = await testDatabase();
+  const args = ["--store", store, "--takeover", "500ms", "--tasks", "tasks.mjs"];
+  const first = await startServerProcess(cwd, args);
+  const second = await startServerProcess(cwd, args);
+  const client = new OrreryClient({ url: second.url, key: SERVER_KEY });
+  try {
+    const g = graph();
+    const { run } = await client.start(
+      g,
+      g.with({ ...META, retries: 1, timeout: "5m" }).task("once", `${cwd}/began`),
+    );
+    while (!existsSync(`${cwd}/began`)) await sleep(20);
+    expect(readFileSync(`${cwd}/began`, "utf8")).toBe(String(first.child.pid));
+    first.child.kill("SIGKILL");
+    expect(await client.waitForRun(run)).toMatchObject({ status: "completed" });
+    expect(await client.gather(run, ["once-1"])).toEqual(["the second time"]);
+    expect(await client.workers()).toMatchObject([{ id: "beside-the-scheduler", executors: ["meta"] }]);
+  } finally {
+    await end(second);
+  }
+  await first.finished;
+});
+
+test("[D-04] without a tasks file a meta node waits, and says for what", async () => {
+  const cwd = await directoryWith({ "tasks.mjs": TASKS });
+  const server = await startServerProcess(cwd, ["--store", "memory"]);
+  const worker = startWorker(cwd, server.url, "w1");
+  const client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+  try {
+    const g = graph();
+    const { run } = await client.start(g, g.with(META).task(largest, [g.task(bytes, 3, "x")]));
+    const why = await startOrrery(cwd, ["why", run, "largest-1", "--server", server.url], env).finished;
+    expect(why.stdout).toMatch(/orrery\s+serve\s+--tasks\s+FILE/);
+  } finally {
+    await end(worker, server);
+  }
+});
+
+test.for(["file", "module"] as const)("[D-04] local runs meta nodes of a %s", async (from) => {
+  const cwd = await directoryWith({ "tasks.mjs": TASKS });
+  const tasks =
+    from === "file" ? `${cwd}/tasks.mjs` : { bytes, largest: (all: ResultHandle[]) => all.length };
+  await using here = await local({ tasks, workers: 1 });
+  const g = graph();
+  const chosen = g.with(META).task(largest, [g.task(bytes, 20_000, "x"), g.task(bytes, 40_000, "x")]);
+  expect(await here.compute(g, chosen)).toBe(from === "file" ? "bytes-2" : 2);
+});
