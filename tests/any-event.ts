@@ -237,6 +237,15 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
   RunReleased: fc.record({ ...kind("RunReleased"), run: anyIndex }),
   ChunksFreed: fc.record({ ...kind("ChunksFreed"), run: anyIndex, nodes: fc.array(anyIndex) }),
   TasksWithdrawn: fc.record({ ...kind("TasksWithdrawn"), run: anyIndex, nodes: fc.array(anyIndex) }),
+  TaskRecalled: fc.record({
+    ...kind("TaskRecalled"),
+    ...ofAttempt,
+    worker: anyIndex,
+    idle: anyIndex,
+    waitMicros: anyBytes,
+    queueMicros: anyBytes,
+    moveMicros: anyBytes,
+  }),
   NodesRecomputed: fc.record({ ...kind("NodesRecomputed"), run: anyIndex, nodes: fc.array(anyIndex) }),
   TaskAssigned: fc.record({
     ...kind("TaskAssigned"),

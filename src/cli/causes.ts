@@ -60,7 +60,7 @@ export class Causes {
         break;
       case "AttemptTimedOut":
       case "AttemptLost":
-        this.#fail(event.node, seq, outcomeOf(event.kind), null);
+        this.#fail(event.node, seq, outcomeOf(event), null);
         break;
       case "TaskSpeculated":
         for (let at = 0; at < event.count; at++)
@@ -95,7 +95,7 @@ export class Causes {
     if (!alternative) return;
     if (event.kind === "AttemptFailed") alternative.error = event.message;
     else if (event.kind === "AttemptTimedOut" || event.kind === "AttemptLost")
-      alternative.error = describeEnd(outcomeOf(event.kind), null);
+      alternative.error = describeEnd(outcomeOf(event), null);
     else if (event.kind === "AttemptFinished") alternative.error = undefined;
   }
 

@@ -4,6 +4,7 @@ import {
   describeEnd,
   describeNeeds,
   describeReason,
+  describeRecall,
   describeRejected,
   describeRejection,
   describeWait,
@@ -216,6 +217,8 @@ function describeHappening(happening: Happening, answer: Explanation): string {
       return `${neutralise(happening.worker)} is kept free for it`;
     case "room-reserved":
       return "room is kept for it under its limits";
+    case "recalled":
+      return `its worker was asked to give it back because ${describeRecall(happening, happening.idle)}`;
     case "cancel-requested":
       return "its cancellation was requested";
     case "cancel-signalled":

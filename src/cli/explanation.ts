@@ -6,7 +6,7 @@
  */
 
 import { type SpeculationCause, speculationTag } from "../graph/index.ts";
-import type { Block, LedgerEvent, TaskFailed, VoteTaken } from "../ledger/index.ts";
+import type { Block, LedgerEvent, TaskFailed, TaskRecalled, VoteTaken } from "../ledger/index.ts";
 import { closest } from "../protocol/index.ts";
 import { apply, eventsOf, State, type StatusName, type WaitReason } from "../scheduler/index.ts";
 import type { AttemptOutcome } from "../words/index.ts";
@@ -50,6 +50,10 @@ export type Happening = { readonly seq: number; readonly at: number } & (
   | { readonly type: "retried"; readonly dueAt: number }
   | { readonly type: "reserved"; readonly worker: string }
   | { readonly type: "room-reserved" }
+  | ({ readonly type: "recalled"; readonly idle: string } & Pick<
+      TaskRecalled,
+      "waitMicros" | "queueMicros" | "moveMicros"
+    >)
   | { readonly type: "cancel-signalled" | "cancel-requested" }
   | { readonly type: "speculated"; readonly alternatives: number; readonly because: SpeculationCause }
   | {

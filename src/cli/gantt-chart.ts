@@ -21,6 +21,7 @@ const BARS: Record<AttemptOutcome, readonly [mark: string, tone: Tone, words: st
   failed: ["▒", "red", "failed"],
   "timed-out": ["▓", "red", "timed out"],
   lost: ["░", "yellow", "lost"],
+  returned: ["░", "cyan", "given back"],
   cancelled: ["░", "yellow", "cancelled"],
   open: ["▓", "cyan", "not ended"],
 };

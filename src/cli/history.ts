@@ -230,7 +230,7 @@ export class History {
     if (!attempt) return;
     this.#start(attempt, report.startedAt, now);
     if (report.kind === "AttemptFailed") attempt.error = { code: report.code, message: report.message };
-    this.#finish(attempt, outcomeOf(report.kind), now);
+    this.#finish(attempt, outcomeOf(report), now);
     if (report.kind !== "AttemptFinished") return;
     const key = taskKey(report.run, report.node);
     this.#last.delete(key);
@@ -266,7 +266,7 @@ export class History {
   }
 }
 
-export function outcomeOf(kind: Report["kind"]): AttemptOutcome {
+export function outcomeOf({ kind, startedAt }: Pick<Report, "kind" | "startedAt">): AttemptOutcome {
   switch (kind) {
     case "AttemptStarted":
       return "open";
@@ -277,7 +277,7 @@ export function outcomeOf(kind: Report["kind"]): AttemptOutcome {
     case "AttemptTimedOut":
       return "timed-out";
     case "AttemptLost":
-      return "lost";
+      return startedAt === -1 ? "returned" : "lost";
     case "AttemptCancelled":
       return "cancelled";
   }

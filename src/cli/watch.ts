@@ -102,7 +102,7 @@ export class Watch {
       case "AttemptCancelled": {
         const error = event.kind === "AttemptFailed" ? { code: event.code, message: event.message } : null;
         if (event.kind === "AttemptFinished") this.#lastStatus = "completed";
-        this.#happen({ type: "ended", seq, at, outcome: outcomeOf(event.kind), error });
+        this.#happen({ type: "ended", seq, at, outcome: outcomeOf(event), error });
         break;
       }
       case "TaskSpeculated":
@@ -120,6 +120,12 @@ export class Watch {
       case "RoomReserved":
         this.#happen({ type: "room-reserved", seq, at });
         break;
+      case "TaskRecalled": {
+        const { waitMicros, queueMicros, moveMicros } = event;
+        const idle = state.worker(event.idle).id;
+        this.#happen({ type: "recalled", seq, at, idle, waitMicros, queueMicros, moveMicros });
+        break;
+      }
       case "CancelRequested":
         this.#happen({ type: "cancel-requested", seq, at });
         break;

@@ -58,6 +58,7 @@ const ENDS: Readonly<Record<Ended["report"]["type"], string>> = {
   failed: "failed",
   timed_out: "timed out",
   cancelled: "cancelled",
+  returned: "gave back",
 };
 
 function nameOf({ assignment }: Extract<WorkerEvent, { type: "started" | "ended" }>): string {

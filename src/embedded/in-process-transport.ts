@@ -59,6 +59,7 @@ function connection(
 function deliver(host: WorkerHost, message: ServerMessage): void {
   if (message.type === "assign") host.assign(message.assignments);
   else if (message.type === "cancel") host.cancel(message.attempts);
+  else if (message.type === "recall") host.recall(message.attempts);
   else if (message.type === "recharge") host.recharge(message.recharges);
   else if (message.type === "free") host.free(message.chunks);
   else if (message.type === "drain") host.drain();

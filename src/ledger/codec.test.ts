@@ -58,6 +58,7 @@ test("decisions are what the step decides; everything else came from outside", (
   expect(decisions).toEqual([
     "ChunksFreed",
     "TasksWithdrawn",
+    "TaskRecalled",
     "NodesRecomputed",
     "TaskAssigned",
     "TaskSpeculated",

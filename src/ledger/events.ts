@@ -58,6 +58,7 @@ export type Decision =
   | TaskCancelled
   | TasksSkipped
   | TasksWithdrawn
+  | TaskRecalled
   | ChunksFreed
   | NodesRecomputed
   | CancelSignalled
@@ -431,6 +432,21 @@ export interface TasksWithdrawn {
   readonly kind: "TasksWithdrawn";
   readonly run: number;
   readonly nodes: readonly number[];
+}
+
+/**
+ * A worker is asked to give back what it has not begun, because another stands idle. It answers with the end of the attempt
+ * (`AttemptLost` that never started), or that it has begun. In microseconds: the wait where it is, the wait behind what is
+ * recalled with it, and what bringing its inputs to the other takes.
+ */
+export interface TaskRecalled extends OfAttempt {
+  readonly kind: "TaskRecalled";
+  readonly worker: number;
+  /** The worker that has a slot free. */
+  readonly idle: number;
+  readonly waitMicros: number;
+  readonly queueMicros: number;
+  readonly moveMicros: number;
 }
 
 /** Results on workers that no node needs any more. */

@@ -27,14 +27,23 @@ export const DEFAULT_RATES: Rates = { perInput: 1000, perKib: 10 };
 const NEAR_QUEUE = 16;
 
 /** What speaks for a worker, in microseconds: what it has, less what it lacks, less the wait in its queue (D-05). */
-function affinityOf(worker: Worker, inputs: Inputs, { perInput, perKib }: Rates): number {
+function affinityOf(worker: Worker, inputs: Inputs, rates: Rates): number {
   const has = inputs.at.get(worker.number) ?? NOTHING;
   const lacks = { count: inputs.count - has.count, bytes: inputs.bytes - has.bytes };
-  const worth = (of: typeof has) => of.count * perInput + Math.floor((of.bytes * perKib) / 1024);
-  return worth(has) - worth(lacks) - waitOf(worker, inputs.now);
+  return worthOf(has, rates) - worthOf(lacks, rates) - waitOf(worker, inputs.now);
 }
 
 const NOTHING = { count: 0, bytes: 0 };
+
+function worthOf(of: typeof NOTHING, { perInput, perKib }: Rates): number {
+  return of.count * perInput + Math.floor((of.bytes * perKib) / 1024);
+}
+
+/** What bringing the inputs that a worker lacks takes, in microseconds. */
+export function moveMicros(worker: Worker, inputs: Inputs, rates: Rates): number {
+  const has = inputs.at.get(worker.number) ?? NOTHING;
+  return worthOf({ count: inputs.count - has.count, bytes: inputs.bytes - has.bytes }, rates);
+}
 
 /** Until it has a slot free, if what it holds takes as long as expected. */
 function waitOf({ held, spec: { slots } }: Worker, now: number): number {
@@ -58,6 +67,11 @@ export function chooseNear(fleet: Fleet, candidates: Candidates, inputs: Inputs,
   for (const number of inputs.at.keys()) {
     candidates.addQueued(fleet, fleet.workers[number] as Worker, NEAR_QUEUE);
   }
+  return nearestOf(fleet, candidates, inputs, rates);
+}
+
+/** The same, of the candidates alone. */
+export function nearestOf(fleet: Fleet, candidates: Candidates, inputs: Inputs, rates: Rates): Choice {
   if (candidates.count === 1) return onlyChoice(fleet, candidates);
   const worker = nearest(fleet, candidates.set, inputs, rates);
   clearBit(candidates.set, fleet.ordinalOf(worker));

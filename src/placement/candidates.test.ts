@@ -55,14 +55,27 @@ describe("[P-07] a worker is no candidate", () => {
     ["cpu", "when it has too few millicores", { cpuMillicores: 499 }, () => {}],
     ["memory", "when it has too few bytes", { memoryBytes: 499 }, () => {}],
   ];
-  test("there is a case for every code", () => {
-    expect(cases.map(([code]) => code)).toEqual([...REJECTIONS]);
+  test("there is a case for every code but the last, which takes two workers", () => {
+    expect(cases.map(([code]) => code)).toEqual(REJECTIONS.slice(0, -1));
   });
   test.each(cases)("(%s) %s", (code, _when, options, prepare) => {
     const fleet = fleetOf(options);
     prepare(fleet);
     expect(verdicts(fleet)).toEqual([code, code]);
   });
+});
+
+test("a worker that gave the task back is no candidate where there is another", () => {
+  const fleet = fleetOf({});
+  fleet.returned.set(OWN_KEY, workerOf(fleet));
+  expect(verdicts(fleet)).toEqual([undefined, undefined]);
+  fleet.register(aWorker("v", { capabilities: ["gpu"] }), 2);
+  const candidates = new Candidates();
+  candidates.find(fleet, new Demand(NEEDS), OWN_KEY);
+  expect([candidates.count, candidates.available]).toEqual([1, 1]);
+  expect(candidates.rejected()).toEqual([...REJECTIONS.slice(0, -1).map(() => 0), 1]);
+  candidates.find(fleet, new Demand(NEEDS), OTHER_KEY);
+  expect(candidates.count).toBe(2);
 });
 
 test("[P-07] room in the queue counts slots and the queue behind them", () => {

@@ -16,6 +16,8 @@ export class Candidates {
   requiredCpu = 0;
   readonly #rejected = new Int32Array(REJECTIONS.length);
   #demand: Demand | undefined;
+  /** The worker that gave the task back. */
+  #returnedBy: Worker | undefined;
 
   /** Counts per rejection, without the zeros at the end. */
   rejected(): readonly number[] {
@@ -55,13 +57,25 @@ export class Candidates {
     for (let word = 0; word < words; word++)
       this.#findInWord(fleet, demand, atOnce ? fleet.vacant : fleet.roomy, word);
     if (own) setBit(fleet.reserved, fleet.ordinalOf(own));
+    this.#returnedBy = fleet.returned.size === 0 ? undefined : fleet.returned.get(key);
+    if (this.#returnedBy && this.count > 1) this.passOver(fleet.ordinalOf(this.#returnedBy));
+  }
+
+  /** Takes out one that is not to get it. */
+  passOver(ordinal: number): void {
+    if (!hasBit(this.set, ordinal)) return;
+    clearBit(this.set, ordinal);
+    this.count--;
+    this.available--;
+    (this.#rejected[10] as number)++;
   }
 
   /** Adds a worker that only the length of its queue kept from being one, if that is below a limit of its own. */
   addQueued(fleet: Fleet, worker: Worker, queue: number): void {
     const ordinal = fleet.ordinalOf(worker);
     const demand = this.#demand as Demand;
-    if (worker.held.size >= worker.spec.slots + queue || hasBit(this.set, ordinal)) return;
+    if (worker === this.#returnedBy || hasBit(this.set, ordinal)) return;
+    if (worker.held.size >= worker.spec.slots + queue) return;
     const { serves, fitsCpu, fitsMemory } = demand;
     if (
       hasBit(fleet.reserved, ordinal) ||

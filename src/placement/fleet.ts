@@ -3,6 +3,12 @@ import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
 import { byId, type Held, type TaskKey, Worker, type WorkerSpec } from "./worker.ts";
 
+/** A worker was asked to give a task back for another that stands idle. */
+export interface Recall {
+  readonly idle: number;
+  readonly at: number;
+}
+
 /** How many changes are remembered for demands that look again. */
 const CHANGES = 4096;
 
@@ -38,9 +44,15 @@ export class Fleet {
   roomy: Uint32Array = bitsetOf(0);
   /** Those that could begin one more at once. */
   vacant: Uint32Array = bitsetOf(0);
+  /** Those that have more than they can run, and give back of it. */
+  crowded: Uint32Array = bitsetOf(0);
   /** Workers that are kept free for a task. */
   reserved: Uint32Array = bitsetOf(0);
   readonly reservations: Map<TaskKey, Worker> = new Map();
+  /** Tasks that their workers were asked to give back. */
+  readonly recalls: Map<TaskKey, Recall> = new Map();
+  /** Waiting tasks that were given back, and by whom: they go to another, where there is one. */
+  readonly returned: Map<TaskKey, Worker> = new Map();
   /** Open workers by queue depth. */
   byDepth: Uint32Array[] = [];
   /** No open worker has less. */
@@ -97,6 +109,7 @@ export class Fleet {
       worker.loadPermille = 0;
       worker.saysOverloaded = false;
       worker.executed.clear();
+      worker.pace = undefined;
       worker.moveTo("Idle");
     } else {
       worker = new Worker(this.workers.length, spec);
@@ -310,6 +323,7 @@ export class Fleet {
     this.unreachable = bitsetOf(size);
     this.roomy = bitsetOf(size);
     this.vacant = bitsetOf(size);
+    this.crowded = bitsetOf(size);
     this.reserved = bitsetOf(size);
     this.byDepth = [];
     this.leastDepth = 0;
@@ -330,6 +344,7 @@ export class Fleet {
     writeBit(this.unreachable, ordinal, status === "Unreachable");
     writeBit(this.roomy, ordinal, worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker);
     writeBit(this.vacant, ordinal, worker.held.size < worker.spec.slots);
+    writeBit(this.crowded, ordinal, isCrowded(worker));
     writeBit(this.reserved, ordinal, worker.reservedFor !== undefined);
     this.#freeCpu[ordinal] = worker.freeCpu;
     this.#freeMemory[ordinal] = worker.freeMemory;
@@ -366,6 +381,10 @@ export class Fleet {
     }
     return set;
   }
+}
+
+function isCrowded({ held, spec, status }: Worker): boolean {
+  return spec.givesBack === true && held.size > spec.slots && (status === "Busy" || status === "Overloaded");
 }
 
 function restingStatus(worker: Worker): "Idle" | "Busy" {

@@ -29,8 +29,8 @@ export interface DataAffinity {
 }
 
 /**
- * Why a worker was not a candidate: the first of these that applies. Resources come last, so that
- * `ResourceFit` can be told from `OnlyWorkerAvailable`.
+ * Why a worker was not a candidate: the first of these that applies. Resources come behind the others, so that
+ * `ResourceFit` can be told from `OnlyWorkerAvailable`; last, that it gave the task back, where another could take it.
  */
 export const REJECTIONS = [
   "executor",
@@ -43,6 +43,7 @@ export const REJECTIONS = [
   "reserved",
   "cpu",
   "memory",
+  "returned",
 ] as const;
 
 export type Rejection = (typeof REJECTIONS)[number];

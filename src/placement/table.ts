@@ -35,9 +35,13 @@ export function candidateTable(
   atOnce = false,
 ): CandidateRow[] {
   const workers = fleet.known().sort(byId);
-  const rejections = new Map(
+  const rejections = new Map<Worker, Rejection | undefined>(
     workers.map((worker) => [worker, rejectionOf(fleet, worker, needs, key, atOnce)]),
   );
+  const returnedBy = fleet.returned.get(key);
+  const others = workers.filter((worker) => worker !== returnedBy && rejections.get(worker) === undefined);
+  if (returnedBy && others.length > 0 && rejections.get(returnedBy) === undefined)
+    rejections.set(returnedBy, "returned");
   const accepted = workers.filter((worker) => rejections.get(worker) === undefined);
   const ranked = accepted.toSorted(comparator(fleet, workers, subject));
   return workers.map((worker) => ({

@@ -1,4 +1,5 @@
 import { compareText, hash32, invariant } from "../core/index.ts";
+import { type Pace, paceAfter } from "./pace.ts";
 
 /** What a worker says of itself when it registers. */
 export interface WorkerSpec {
@@ -13,6 +14,8 @@ export interface WorkerSpec {
   readonly memoryBytes: number;
   /** How many tasks it runs at once. */
   readonly slots: number;
+  /** It gives back what it has not begun when it is asked to; left out: nobody asks it. */
+  readonly givesBack?: true;
 }
 
 export type WorkerStatus = "Idle" | "Busy" | "Overloaded" | "Draining" | "Unreachable";
@@ -88,6 +91,8 @@ export class Worker {
   readonly ahead: Set<TaskKey> = new Set();
   /** Task types that it has completed. */
   readonly executed: Set<string> = new Set();
+  /** Undefined: it does not give back, so nobody has to know. */
+  pace: Pace | undefined;
   /** The task that it is kept free for. */
   reservedFor: TaskKey | undefined;
 
@@ -102,6 +107,16 @@ export class Worker {
 
   get queueDepth(): number {
     return this.held.size;
+  }
+
+  /** Before it is given something. */
+  noteGiven(now: number): void {
+    if (this.spec.givesBack && this.held.size === 0) this.pace = { since: now, ended: 0, movedAt: now };
+  }
+
+  /** Something that it had begun has ended. */
+  noteEnded(now: number): void {
+    if (this.pace) this.pace = paceAfter(this.pace, now);
   }
 
   moveTo(status: WorkerStatus): void {

@@ -113,6 +113,7 @@ const EVENT_KINDS = [
   "VoteTaken",
   "TaskBudgetExhausted",
   "TaskRecharged",
+  "TaskRecalled",
   "TaskRetried",
   "TaskFailed",
   "TaskCancelled",

@@ -338,6 +338,22 @@ export const WhyAnswer = Type.Object({
         rejected: Type.Record(Type.String(), Count, {
           description: "How many workers were rejected for what.",
         }),
+        recalled: Type.Optional(
+          Type.Object(
+            {
+              worker_id: Type.String(),
+              idle_worker_id: Type.String(),
+              attempt: Type.Integer({ minimum: 1 }),
+              wait_micros: Count,
+              queue_micros: Count,
+              move_micros: Count,
+            },
+            {
+              description:
+                "The worker of this attempt, or of the one before it, was asked to give it back, since another stood idle: the expected wait, that behind others given back with it, and the time to bring its inputs.",
+            },
+          ),
+        ),
         text: Type.String(),
       },
       { description: "Why it runs, or last ran, where it does." },

@@ -51,6 +51,8 @@ export const Registration = Type.Object({
   memory_bytes: Millis,
   /** How many tasks it runs at once. */
   slots: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  /** It gives back what it has not begun when it is asked to; without it, nobody asks. */
+  gives_back: Type.Optional(Type.Boolean()),
   /** Where others fetch its chunks; without it, it gets no node whose result may have to stay with it. */
   data_url: Type.Optional(DataUrl),
 });
@@ -122,6 +124,8 @@ export const Report = Type.Union([
   }),
   Type.Object({ type: Type.Literal("timed_out"), ...begun, ...cost }),
   Type.Object({ type: Type.Literal("cancelled"), ...begun, ...cost }),
+  /** Given back: it had not begun, and never will. */
+  Type.Object({ type: Type.Literal("returned"), ...attempt, started_at: Type.Literal(-1) }),
 ]);
 
 /** It has used up a part of its budget, after it was recharged so often. */
@@ -229,6 +233,8 @@ export const ServerMessage = Type.Union([
   }),
   Type.Object({ type: Type.Literal("assign"), assignments: Type.Array(Assignment) }),
   Type.Object({ type: Type.Literal("cancel"), attempts: Type.Array(Type.Object(attempt)) }),
+  /** Another worker stands idle: what has not begun is to be reported as returned. */
+  Type.Object({ type: Type.Literal("recall"), attempts: Type.Array(Type.Object(attempt)) }),
   Type.Object({ type: Type.Literal("recharge"), recharges: Type.Array(Recharge) }),
   /** Nobody needs them any more. */
   Type.Object({ type: Type.Literal("free"), chunks: ChunkIds }),
@@ -250,6 +256,7 @@ export type PollAnswer = Static<typeof PollAnswer>;
 export const PollAnswer = Type.Object({
   assignments: Type.Array(Assignment),
   cancel: Type.Array(Type.Object(attempt)),
+  recall: Type.Optional(Type.Array(Type.Object(attempt))),
   recharge: Type.Optional(Type.Array(Recharge)),
   free: Type.Optional(ChunkIds),
   drain: Type.Boolean(),

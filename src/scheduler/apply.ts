@@ -69,7 +69,11 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "WorkerLost":
       loseWorker(state, state.worker(event.worker), event.code, now);
       break;
+    case "TaskRecalled":
+      state.fleet.recalls.set(taskKey(event.run, event.node), { idle: event.idle, at: now });
+      break;
     case "AttemptStarted":
+      state.fleet.recalls.delete(taskKey(event.run, event.node));
       state.tasks(event.run).move(event.node, Status.running, state.seq, event.startedAt);
       break;
     case "AttemptFinished":
@@ -211,6 +215,7 @@ function expand(state: State, { run: number, node }: RunParent, now: number): vo
   const run = state.run(number);
   const worker = run.workerOf(node);
   release(state, run, node);
+  noteEnded(state, run, node, now);
   state.fleet.noteExecuted(state.worker(worker), run.taskOf(node).type);
   share(run, node, worker);
   run.move(node, Status.expanded, state.seq, now);
@@ -264,6 +269,7 @@ function assign(state: State, event: TaskAssigned, now: number): void {
   const worker = state.worker(event.worker);
   const group = tasks.groupOf(node);
   tasks.withdraw(node);
+  state.fleet.returned.delete(key);
   if (state.roomFor.get(group.zone) === key)
     state.roomAgainAt.set(group.zone, now + ROOM_PAUSE * task.estimateMs);
   state.unreserve(tasks, node);
@@ -293,6 +299,7 @@ function begin(state: State, tasks: Tasks, node: number, worker: Worker, now: nu
     limit.start(now, group.amounts[at] as number);
   }
   state.fleet.cursor = worker;
+  worker.noteGiven(now);
   state.fleet.take(worker, taskKey(tasks.number, node), {
     cpuMillicores: task.cpuMillicores,
     memoryBytes: task.memoryBytes,
@@ -309,6 +316,7 @@ function speculate(
   invariant(first === state.nextTask, "alternatives are numbered like other tasks of no run");
   const run = state.run(number);
   run.withdraw(node);
+  state.fleet.returned.delete(taskKey(number, node));
   state.unreserve(run, node);
   run.move(node, Status.speculating, state.seq, now);
   state.backlog--;
@@ -355,6 +363,7 @@ function noteAlternative(state: State, number: number, now: number, finished?: A
 function release(state: State, tasks: Tasks, node: number): void {
   const key = taskKey(tasks.number, node);
   if (state.charges.size > 0) state.charges.delete(key);
+  if (state.fleet.recalls.size > 0) state.fleet.recalls.delete(key);
   const worker = state.worker(tasks.workerOf(node));
   const run = state.runs.get(tasks.number);
   if (run?.data) run.data.followers.delete(node);
@@ -374,6 +383,7 @@ function finish(state: State, event: AttemptFinished, now: number): void {
   const tasks = state.tasks(event.run);
   const { node } = event;
   release(state, tasks, node);
+  noteEnded(state, tasks, node, now);
   state.fleet.noteExecuted(state.worker(tasks.workerOf(node)), tasks.taskOf(node).type);
   noteCost(state, tasks, node, event.costMicros, now);
   tasks.move(node, Status.completed, state.seq, now);
@@ -437,10 +447,20 @@ function forgetCosts(state: State, now: number): void {
 
 function endAttempt(state: State, event: Report, now: number): void {
   const tasks = state.tasks(event.run);
+  const key = taskKey(event.run, event.node);
+  const wasRecalled = state.fleet.recalls.has(key);
   release(state, tasks, event.node);
-  if (event.kind === "AttemptLost" && event.startedAt === -1) excuse(tasks, event.node);
+  if (event.startedAt !== -1) noteEnded(state, tasks, event.node, now);
+  if (event.kind === "AttemptLost" && event.startedAt === -1) {
+    excuse(tasks, event.node);
+    if (wasRecalled) state.fleet.returned.set(key, state.worker(tasks.workerOf(event.node)));
+  }
   if (event.kind === "AttemptFailed") noteCost(state, tasks, event.node, event.costMicros, now);
   settle(state, tasks, event.node, now);
+}
+
+function noteEnded(state: State, tasks: Tasks, node: number, now: number): void {
+  state.worker(tasks.workerOf(node)).noteEnded(now);
 }
 
 /** Beyond this many, attempts count again: a worker that drops all that it gets must not keep a task going for ever. */
@@ -473,6 +493,7 @@ function leave(state: State, tasks: Tasks, node: number, to: Status, now: number
   const isCounted = from <= Status.delayed;
   if (isCounted) state.backlog--;
   if (from === Status.ready || from === Status.delayed) tasks.withdraw(node);
+  state.fleet.returned.delete(taskKey(tasks.number, node));
   state.unreserve(tasks, node);
   tasks.move(node, to, state.seq, now);
   countEnded(state, tasks, node, to);

@@ -155,6 +155,7 @@ export function reuse(
   const key = cacheKeyOf(run, node);
   if (key) remember(state, key, { taskId, resultHash, resultBytes, at: now });
   run.withdraw(node);
+  state.fleet.returned.delete(taskKey(number, node));
   state.unreserve(run, node);
   state.backlog--;
   run.move(node, Status.completed, state.seq, now);

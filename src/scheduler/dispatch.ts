@@ -1,27 +1,23 @@
 import { clearBit, invariant } from "../core/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import {
-  type Choice,
   choose,
-  chooseNear,
   couldEverRun,
-  DEFAULT_RATES,
   firstOpening,
   nodeOfKey,
   type Opening,
-  onlyChoice,
   runOfKey,
-  type Subject,
   type TaskKey,
   taskKey,
 } from "../placement/index.ts";
 import type { Entry } from "../queue/index.ts";
 import { isAdmitted, mayRun, nextAdmissionAt } from "./admission.ts";
+import { type Chosen, chooseFor, subjectOf } from "./choice.ts";
 import { Contest } from "./contest.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
-import { inputsOnWorkers, localityOf } from "./locality.ts";
 import { type Offer, offerOf, tasksOf } from "./offer.ts";
+import { nextRecallAt } from "./recalls.ts";
 import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
 import type { Run } from "./run.ts";
 import { speculationFor } from "./speculated.ts";
@@ -184,26 +180,6 @@ function place(state: State, tasks: Tasks, node: number, now: number, emit: Emit
   assign(emit, tasks, node, choice);
 }
 
-interface Chosen extends Choice {
-  readonly rejected: readonly number[];
-}
-
-function chooseFor(state: State, tasks: Tasks, node: number, now: number): Chosen {
-  const { fleet, candidates, config } = state;
-  const run = state.runs.get(tasks.number);
-  const inputs = run && inputsOnWorkers(run, node, now);
-  if (inputs) {
-    const choice = chooseNear(fleet, candidates, inputs, config.transferRates ?? DEFAULT_RATES);
-    return { ...choice, rejected: candidates.rejected() };
-  }
-  const rejected = candidates.rejected();
-  const choice =
-    candidates.count === 1
-      ? onlyChoice(fleet, candidates)
-      : choose(fleet, candidates, subjectOf(state, tasks, node));
-  return { ...choice, rejected };
-}
-
 function assign(
   emit: Emit,
   tasks: Tasks,
@@ -220,17 +196,6 @@ function assign(
     runnerUp: runnerUp?.number ?? -1,
     rejected,
   });
-}
-
-export function subjectOf(state: State, tasks: Tasks, node: number): Subject {
-  const task = tasks.taskOf(node);
-  const run = state.runs.get(tasks.number);
-  return {
-    nodeId: run ? run.graph.idOf(node) : tasks.taskIdOf(node),
-    type: task.type,
-    zone: tasks.zoneOf(node),
-    locality: run && localityOf(state, run, node),
-  };
 }
 
 /**
@@ -336,7 +301,7 @@ function placeOf(state: State, key: TaskKey): string {
 
 /**
  * When a turn without stimuli could decide something, after one at `after`: a task falls due or its deadline passes,
- * a rate admits again, or a reservation can be made.
+ * a rate admits again, a reservation can be made, or it pays to ask for what waits at a worker.
  */
 export function nextWakeAt(state: State, after: number = state.now): number | undefined {
   // A state that was only followed has not been put in order by a dispatch.
@@ -360,6 +325,7 @@ export function nextWakeAt(state: State, after: number = state.now): number | un
     const overdue = roomOverdueAt(state, offerOf(state, group, after));
     if (overdue > after) wake = Math.min(wake, overdue);
   }
+  wake = Math.min(wake, nextRecallAt(state, after));
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;
 }
 

@@ -16,7 +16,7 @@ import {
 import { type Entry, goesBefore } from "../queue/index.ts";
 import { type Barrier, barriers, exceededOf, isDemoted, type RoomBarrier } from "./admission.ts";
 import { RunStanding } from "./bundle.ts";
-import { subjectOf } from "./dispatch.ts";
+import { subjectOf } from "./choice.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { tasksOf } from "./offer.ts";

@@ -126,7 +126,8 @@ function namedTransfers(state: State, event: LedgerEvent): { readonly transfers?
 
 function withoutKind(state: State, event: LedgerEvent): Record<string, unknown> {
   const { kind: _, ...rest } = event as LedgerEvent & Record<string, unknown>;
-  return typeof rest["worker"] === "number" ? { ...rest, worker: state.worker(rest["worker"]).id } : rest;
+  const named = event.kind === "TaskRecalled" ? { ...rest, idle: state.worker(event.idle).id } : rest;
+  return typeof rest["worker"] === "number" ? { ...named, worker: state.worker(rest["worker"]).id } : named;
 }
 
 function capabilityCheck(state: State, event: TaskAssigned, { tasks, node }: OfTask): CapabilityCheck {
@@ -165,6 +166,7 @@ const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
   TaskReused: "data/reuse",
   ExpansionEnded: "data/expand",
   TasksWithdrawn: "data/withdraw",
+  TaskRecalled: "place/recall",
   ChunksFreed: "data/free",
   NodesRecomputed: "data/recompute",
   ReservationMade: "place/reserve",

@@ -59,6 +59,9 @@ export interface Snapshot {
   readonly roomFor?: readonly (readonly [zone: string, key: TaskKey])[];
   /** Of attempts that were recharged or wait for that; left out where there are none. */
   readonly charges?: readonly (readonly [key: TaskKey, charge: ChargeSnapshot])[];
+  /** What workers were asked to give back, and what they gave back; left out where there is none. */
+  readonly recalls?: readonly (readonly [key: TaskKey, idle: number, at: number])[];
+  readonly returned?: readonly (readonly [key: TaskKey, worker: number])[];
   /** By zone when room may be kept again; left out where it never was. */
   readonly roomAgainAt?: readonly (readonly [zone: string, at: number])[];
   /** Left out where nobody has a rate. */
@@ -105,6 +108,8 @@ interface WorkerSnapshot {
   readonly held: readonly (readonly [TaskKey, Held])[];
   /** Left out where it was given nothing ahead. */
   readonly ahead?: readonly TaskKey[];
+  /** Left out where nobody asks it to give back. */
+  readonly pace?: readonly [since: number, ended: number, movedAt: number];
   readonly executed: readonly string[];
   readonly reservedFor: TaskKey;
   readonly lostSeq: number;
@@ -185,6 +190,7 @@ export function takeSnapshot(state: State): Snapshot {
     ...(state.roomFor.size > 0 && { roomFor: sortedByKey(state.roomFor) }),
     ...(state.roomAgainAt.size > 0 && { roomAgainAt: sortedByKey(state.roomAgainAt) }),
     ...(state.charges.size > 0 && { charges: ofCharges(state) }),
+    ...ofRecalls(state),
     totals: sortedByKey(state.totals).map(([zone, totals]) => [zone, { ...totals }] as const),
   };
 }
@@ -195,6 +201,15 @@ function ofCharges({ charges }: State): [TaskKey, ChargeSnapshot][] {
   return [...charges]
     .sort(([a], [b]) => a - b)
     .map(([key, { recharges, amounts, lacks }]) => [key, [recharges, amounts, lacks ?? null]]);
+}
+
+function ofRecalls({ fleet: { recalls, returned } }: State): Pick<Snapshot, "recalls" | "returned"> {
+  const asked = [...recalls].sort(([a], [b]) => a - b);
+  const back = [...returned].sort(([a], [b]) => a - b);
+  return {
+    ...(asked.length > 0 && { recalls: asked.map(([key, { idle, at }]) => [key, idle, at] as const) }),
+    ...(back.length > 0 && { returned: back.map(([key, { number }]) => [key, number] as const) }),
+  };
 }
 
 function sortedByKey<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
@@ -227,6 +242,8 @@ export function restore(snapshot: Snapshot): State {
   state.endedRuns.push(...snapshot.endedRuns);
   for (const [number, saved] of snapshot.workers.entries()) state.fleet.adopt(restoreWorker(number, saved));
   state.fleet.cursor = state.fleet.workers[snapshot.cursor];
+  for (const [key, idle, at] of snapshot.recalls ?? []) state.fleet.recalls.set(key, { idle, at });
+  for (const [key, worker] of snapshot.returned ?? []) state.fleet.returned.set(key, state.worker(worker));
   state.shares = FairShare.restore(snapshot.shares);
   state.rates.restore(snapshot.rates);
   state.cache.restore(snapshot.cache ?? []);
@@ -329,6 +346,7 @@ function ofWorker(worker: Worker): WorkerSnapshot {
     saysOverloaded: worker.saysOverloaded,
     held: [...worker.held],
     ...(worker.ahead.size > 0 && { ahead: [...worker.ahead] }),
+    ...(worker.pace && { pace: [worker.pace.since, worker.pace.ended, worker.pace.movedAt] as const }),
     executed: [...worker.executed].sort(compareText),
     reservedFor: worker.reservedFor ?? -1,
     lostSeq: worker.lostSeq,
@@ -352,6 +370,10 @@ function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
     worker.freeMemory -= held.memoryBytes;
   }
   for (const key of saved.ahead ?? []) worker.ahead.add(key);
+  if (saved.pace) {
+    const [since, ended, movedAt] = saved.pace;
+    worker.pace = { since, ended, movedAt };
+  }
   for (const type of saved.executed) worker.executed.add(type);
   if (saved.reservedFor !== -1) worker.reservedFor = saved.reservedFor;
   return worker;

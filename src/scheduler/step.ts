@@ -38,6 +38,7 @@ import { expand } from "./expansion.ts";
 import { placeFollowers } from "./followers.ts";
 import { zonedKey } from "./group.ts";
 import { boostCost } from "./new-single.ts";
+import { recallQueued } from "./recalls.ts";
 import { causeOf, isCurrent, isWellFormed, type Reported } from "./reports.ts";
 import type { Run } from "./run.ts";
 import type { AlternativeOf } from "./singles.ts";
@@ -80,6 +81,7 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   freeChunks(turn.endings);
   dispatch(state, now, turn.emit);
   placeFollowers(state, turn.stirred, turn.emit);
+  recallQueued(state, now, turn.emit);
   return replies;
 }
 

@@ -1,5 +1,5 @@
 import type { BudgetPart, Priority, SpeculationCause, TaskBudget } from "../graph/index.ts";
-import type { VoteTaken } from "../ledger/index.ts";
+import type { TaskRecalled, VoteTaken } from "../ledger/index.ts";
 import type {
   Ack,
   ChunkHandle,
@@ -227,6 +227,12 @@ export interface Page<Item> {
   readonly next: ListCursor | undefined;
 }
 
+export interface Recalled
+  extends Pick<TaskRecalled, "attempt" | "waitMicros" | "queueMicros" | "moveMicros"> {
+  readonly worker: string;
+  readonly idle: string;
+}
+
 export interface Explanation {
   readonly id: string;
   readonly status: RowStatus;
@@ -240,6 +246,8 @@ export interface Explanation {
         readonly reason: Readonly<Record<string, unknown>>;
         readonly runnerUp: string | undefined;
         readonly rejected: Readonly<Record<string, number>>;
+        /** Another stood idle, so the worker of this attempt or the one before it was asked to give it back. */
+        readonly recalled: Recalled | undefined;
         readonly text: string;
       }
     | undefined;

@@ -172,6 +172,10 @@ function dataOf(state: State, event: LedgerEvent): Readonly<Record<string, unkno
   switch (event.kind) {
     case "TaskAssigned":
       return { attempt: event.attempt, worker: state.worker(event.worker).id, reason: event.reason };
+    case "TaskRecalled": {
+      const [worker, idle] = [state.worker(event.worker).id, state.worker(event.idle).id];
+      return { attempt: event.attempt, worker, idle, wait_micros: event.waitMicros };
+    }
     case "AttemptStarted":
       return { attempt: event.attempt, started_at: event.startedAt };
     case "AttemptFinished":

@@ -1,17 +1,23 @@
 import { RecentMap } from "../core/index.ts";
 import type { Fact } from "../driver/index.ts";
-import type { TaskAssigned } from "../ledger/index.ts";
+import type { TaskAssigned, TaskRecalled } from "../ledger/index.ts";
 import { REJECTIONS } from "../placement/index.ts";
 import { META_EXECUTOR } from "../protocol/index.ts";
 import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
-import { describeReason, describeRejected, describeWait } from "../words/index.ts";
-import type { Caller, Explanation, TaskView } from "./api.ts";
+import { describeReason, describeRecall, describeRejected, describeWait } from "../words/index.ts";
+import type { Caller, Explanation, Recalled, TaskView } from "./api.ts";
 import { isOpen, isVisible, locate } from "./live-task.ts";
 import { apart } from "./task-types.ts";
 
+interface LastAssignment {
+  readonly assigned: TaskAssigned;
+  /** Of this attempt, or of the one before it. */
+  readonly recalled: TaskRecalled | undefined;
+}
+
 /** How tasks came to their workers, as the ledger says, for those that were placed lately; others are found only there. */
 export class LastAssignments {
-  readonly #byTask: RecentMap<string, TaskAssigned>;
+  readonly #byTask: RecentMap<string, LastAssignment>;
 
   constructor(remembered: number) {
     this.#byTask = new RecentMap(remembered);
@@ -19,12 +25,17 @@ export class LastAssignments {
 
   follow(facts: readonly Fact[]): void {
     for (const { event, about } of facts) {
-      if (event.kind !== "TaskAssigned" || about?.task === undefined) continue;
-      this.#byTask.set(about.task.id, event);
+      if (about?.task === undefined) continue;
+      const before = this.#byTask.get(about.task.id);
+      if (event.kind === "TaskAssigned") {
+        const isNext = before?.recalled?.attempt === event.attempt - 1;
+        this.#byTask.set(about.task.id, { assigned: event, recalled: isNext ? before?.recalled : undefined });
+      } else if (event.kind === "TaskRecalled" && before)
+        this.#byTask.set(about.task.id, { ...before, recalled: event });
     }
   }
 
-  of(taskId: string): TaskAssigned | undefined {
+  of(taskId: string): LastAssignment | undefined {
     return this.#byTask.get(taskId);
   }
 }
@@ -76,8 +87,9 @@ function withoutOthers(reason: WaitReason, caller: Caller): WaitReason {
   return { ...reason, next: { id: "other work", zone: "", agent: "", node: undefined } };
 }
 
-function placedOf(state: State, assigned: TaskAssigned | undefined): Explanation["placed"] {
-  if (!assigned) return undefined;
+function placedOf(state: State, last: LastAssignment | undefined): Explanation["placed"] {
+  if (!last) return undefined;
+  const { assigned } = last;
   const worker = state.worker(assigned.worker).id;
   const rejected: Record<string, number> = {};
   for (const [at, count] of assigned.rejected.entries()) {
@@ -90,6 +102,22 @@ function placedOf(state: State, assigned: TaskAssigned | undefined): Explanation
     reason: { ...assigned.reason },
     runnerUp: state.fleet.workers[assigned.runnerUp]?.id,
     rejected,
-    text: `Attempt ${assigned.attempt} went to ${worker} because ${describeReason(assigned.reason)}${others === "" ? "" : `; of the others, ${others}`}.`,
+    recalled: last.recalled && recalledOf(state, last.recalled),
+    text: `Attempt ${assigned.attempt} went to ${worker} because ${describeReason(assigned.reason)}${others === "" ? "" : `; of the others, ${others}`}.${recallText(state, last)}`,
   };
+}
+
+function recalledOf(state: State, event: TaskRecalled): Recalled {
+  const { attempt, waitMicros, queueMicros, moveMicros } = event;
+  const [worker, idle] = [state.worker(event.worker).id, state.worker(event.idle).id];
+  return { worker, idle, attempt, waitMicros, queueMicros, moveMicros };
+}
+
+function recallText(state: State, { assigned, recalled }: LastAssignment): string {
+  if (!recalled) return "";
+  const { worker, idle, attempt } = recalledOf(state, recalled);
+  const why = describeRecall(recalled, idle);
+  return attempt < assigned.attempt
+    ? ` ${worker}, which had it before, gave it back because ${why}.`
+    : ` It was asked to give it back because ${why}.`;
 }

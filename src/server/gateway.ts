@@ -1,5 +1,5 @@
 import type { AboutChunk, Answer, Driver, Fact } from "../driver/index.ts";
-import type { Worker, WorkerSpec } from "../placement/index.ts";
+import { taskKey, type Worker, type WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
   Assignment,
@@ -115,6 +115,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   /** What a committed turn means to the workers. */
   letOut(facts: readonly Fact[]): void {
     const assigned: PlacedTask[] = [];
+    const recalled: (AttemptName & { readonly worker: number })[] = [];
     for (const fact of facts) {
       const { event, about } = fact;
       for (const { id, attempt } of about?.withdrawn ?? []) this.#withdraw(id, attempt);
@@ -129,6 +130,10 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
           break;
         case "CancelSignalled":
           if (taskId !== undefined) this.#cancel(taskId, event.attempt);
+          break;
+        case "TaskRecalled":
+          if (taskId !== undefined)
+            recalled.push({ worker: event.worker, task: taskId, attempt: event.attempt });
           break;
         case "TaskRecharged":
           if (taskId !== undefined) this.#recharge(taskId);
@@ -158,6 +163,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     // What is placed and ended in one turn needs no assignment.
     const open = assigned.filter(({ id, attempt }) => this.#placed.live(id)?.attempt === attempt);
     if (open.length > 0) void this.#sendAssignments(open);
+    for (const worker of new Set(recalled.map((one) => one.worker)))
+      this.#sessions.get(worker)?.recall(recalled.filter((one) => one.worker === worker));
   }
 
   async register(
@@ -192,6 +199,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       if (missing.length > 0) void this.#sendAssignments(missing);
       for (const { id } of this.#placed.on(number)) this.#recharge(id);
       for (const { id, attempt } of cancelling) session.cancel({ task: id, attempt });
+      const recalled = this.#placed.on(number).map(({ id, attempt }) => ({ task: id, attempt }));
+      session.recall(recalled.filter((name) => this.isRecalled(session, name)));
     });
     return session;
   }
@@ -240,7 +249,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     for (const attempt of attempts) {
       const key = attemptKey(attempt);
       listed.set(key, attempt.started_at);
-      if (attempt.started_at >= 0 && now - attempt.started_at >= STARTED_AFTER_MS)
+      const hasBegun = attempt.started_at >= 0;
+      if (hasBegun && (now - attempt.started_at >= STARTED_AFTER_MS || this.isRecalled(session, attempt)))
         this.#noteStarted(session, attempt, key);
       if (attempt.exhausted) this.#noteExhausted(session, attempt, attempt.exhausted);
     }
@@ -286,6 +296,14 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   isHeld(session: Session, { task, attempt }: AttemptName): boolean {
     const placed = this.#placed.live(task);
     return placed !== undefined && placed.attempt === attempt && placed.worker === session.number;
+  }
+
+  isRecalled(session: Session, name: AttemptName): boolean {
+    const { recalls } = this.#options.driver.state.fleet;
+    const placed = recalls.size === 0 ? undefined : this.#placed.live(name.task);
+    return (
+      placed !== undefined && this.isHeld(session, name) && recalls.has(taskKey(placed.run, placed.node))
+    );
   }
 
   /**

@@ -25,6 +25,8 @@ export interface SessionHost {
   disconnected(session: Session): void;
   /** Whether the worker still has the attempt. */
   isHeld(session: Session, attempt: AttemptName): boolean;
+  /** Whether it was asked to give it back, and has not answered. */
+  isRecalled(session: Session, attempt: AttemptName): boolean;
 }
 
 export interface AttemptName {
@@ -69,6 +71,8 @@ export class Session implements WorkerSession {
   #cancels = new Map<string, AttemptName>();
   /** Cancels that an answer brought, and when. */
   #broughtCancels = new Map<string, { readonly attempt: AttemptName; readonly atMs: number }>();
+  #recalls = new Map<string, AttemptName>();
+  #hasNewRecall = false;
   #recharges = new Map<string, Recharge>();
   #hasNewRecharge = false;
   #freed: string[] = [];
@@ -111,6 +115,16 @@ export class Session implements WorkerSession {
     const { task, attempt: n } = attempt;
     if (this.#send({ type: "cancel", attempts: [{ task, attempt: n }] })) return;
     this.#cancels.set(attemptKey(attempt), { task, attempt: n });
+    this.#wake();
+  }
+
+  /** Asks for what it has not begun. */
+  recall(attempts: readonly AttemptName[]): void {
+    if (attempts.length === 0) return;
+    const names = attempts.map(({ task, attempt }) => ({ task, attempt }));
+    if (this.#send({ type: "recall", attempts: names })) return;
+    for (const name of names) this.#recalls.set(attemptKey(name), name);
+    this.#hasNewRecall = true;
     this.#wake();
   }
 
@@ -183,11 +197,14 @@ export class Session implements WorkerSession {
     }
     const assignments = [...this.#waiting.values()];
     const recharge = this.#openRecharges();
+    const recall = this.#openRecalls();
+    this.#hasNewRecall = false;
     this.#hasNewRecharge = false;
     const answer = {
       assignments,
       cancel: [...this.#cancels.values()],
       ...(recharge.length > 0 && { recharge }),
+      ...(recall.length > 0 && { recall }),
       ...(this.#freed.length > 0 && { free: this.#freed.splice(0, MAX_FREED) }),
       drain: this.#drain,
     };
@@ -208,8 +225,19 @@ export class Session implements WorkerSession {
   }
 
   get #hasNews(): boolean {
-    const isAsked = this.#hasNewRecharge || this.#freed.length > 0 || (this.#drain && !this.#saidDrain);
+    const isAsked =
+      this.#hasNewRecall ||
+      this.#hasNewRecharge ||
+      this.#freed.length > 0 ||
+      (this.#drain && !this.#saidDrain);
     return this.#waiting.size > 0 || this.#cancels.size > 0 || isAsked;
+  }
+
+  /** In every answer, in case one is lost. */
+  #openRecalls(): AttemptName[] {
+    for (const [key, name] of this.#recalls)
+      if (!this.#host.isRecalled(this, name)) this.#recalls.delete(key);
+    return [...this.#recalls.values()];
   }
 
   /** In every answer, in case one is lost. */

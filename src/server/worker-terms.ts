@@ -32,6 +32,7 @@ export function reportStimulus(
 ): ReportStimulus {
   const { run, node, spec, inputs } = task;
   const of = { run, node, attempt: report.attempt, startedAt: Math.min(report.started_at, now) };
+  if (report.type === "returned") return { stimulus: { kind: "AttemptLost", ...of } };
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
     case "finished": {
@@ -167,6 +168,7 @@ export function specOf(registration: Registration, zone: string): WorkerSpec {
     cpuMillicores: registration.cpu_millicores,
     memoryBytes: registration.memory_bytes,
     slots: registration.slots,
+    ...(registration.gives_back && { givesBack: true }),
   };
 }
 

@@ -17,6 +17,7 @@ export {
   describeNeeds,
   describeNoWinner,
   describeReason,
+  describeRecall,
   describeRejected,
   describeRejection,
   describeWait,

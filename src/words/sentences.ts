@@ -4,14 +4,14 @@
  */
 
 import type { SpeculationCause } from "../graph/index.ts";
-import type { RunOutcome } from "../ledger/index.ts";
+import type { RunOutcome, TaskRecalled } from "../ledger/index.ts";
 import type { Needs, Reason, Rejection } from "../placement/index.ts";
 import type { RoomBarrier, StatusName, WaitReason } from "../scheduler/index.ts";
 import { countOf, formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
 import { neutralise } from "./safe-text.ts";
 
 /** How an attempt ended. */
-export type AttemptOutcome = "finished" | "failed" | "timed-out" | "lost" | "cancelled" | "open";
+export type AttemptOutcome = "finished" | "failed" | "timed-out" | "lost" | "returned" | "cancelled" | "open";
 
 /** Why this worker, to follow "because". */
 export function describeReason(reason: Reason): string {
@@ -36,6 +36,20 @@ export function describeReason(reason: Reason): string {
       return `it holds ${formatBytes(heldBytes)} of the inputs and ${moved}${wait}: better than the next by ${formatMs(Math.ceil(leadMicros / 1000))}`;
     }
   }
+}
+
+/** Why a worker was asked to give a task back, to follow "because". */
+export function describeRecall(
+  { waitMicros, queueMicros, moveMicros }: Pick<TaskRecalled, "waitMicros" | "queueMicros" | "moveMicros">,
+  idle: string,
+): string {
+  const ms = (micros: number) => formatMs(Math.floor(micros / 1000));
+  const costs = [
+    ...(queueMicros > 0 ? [`${ms(queueMicros)} behind others`] : []),
+    ...(moveMicros > 0 ? [`${ms(moveMicros)} to bring its inputs`] : []),
+  ];
+  const there = costs.length === 0 ? "" : ` against ${costs.join(" and ")}`;
+  return `${neutralise(idle)} stood idle, and it was expected to wait for ${ms(waitMicros)}${there}`;
 }
 
 const AFFINITY: Record<Extract<Reason, { type: "Affinity" }>["because"], string> = {
@@ -130,6 +144,8 @@ export function describeRejection(code: Rejection, facts: RejectionFacts): strin
       return "too little cpu";
     case "memory":
       return "too little memory";
+    case "returned":
+      return "has just given it back";
   }
 }
 
@@ -144,6 +160,7 @@ const REJECTED_WORKERS: Record<Rejection, (count: number) => string> = {
   reserved: (count) => `${verb(count, "is", "are")} kept free for other tasks`,
   cpu: (count) => `${verb(count, "has", "have")} too little cpu`,
   memory: (count) => `${verb(count, "has", "have")} too little memory`,
+  returned: (count) => `${verb(count, "has", "have")} just given it back`,
 };
 
 function verb(count: number, one: string, many: string): string {
@@ -285,6 +302,7 @@ const ATTEMPT_WORDS: Record<AttemptOutcome, string> = {
   failed: "failed",
   "timed-out": "ran longer than its time limit",
   lost: "was lost with its worker",
+  returned: "was given back before it began",
   cancelled: "was cancelled",
   open: "has not ended",
 };

@@ -133,10 +133,11 @@ class PollConnection implements Connection {
     }
   }
 
-  #take({ assignments, cancel, recharge = [], free = [], drain }: PollAnswer): void {
+  #take({ assignments, cancel, recall = [], recharge = [], free = [], drain }: PollAnswer): void {
     if (this.#closing.signal.aborted) return;
     if (assignments.length > 0) this.#host.assign(assignments);
     if (cancel.length > 0) this.#host.cancel(cancel);
+    if (recall.length > 0) this.#host.recall(recall);
     if (recharge.length > 0) this.#host.recharge(recharge);
     if (free.length > 0) this.#host.free(free);
     if (drain) this.#host.drain();

@@ -24,6 +24,8 @@ export interface WorkerHost {
   heartbeat(): Heartbeat;
   assign(assignments: readonly Assignment[]): void;
   cancel(attempts: readonly AttemptName[]): void;
+  /** Others could begin these sooner: what has not begun here is reported as returned. */
+  recall(attempts: readonly AttemptName[]): void;
   recharge(recharges: readonly Recharge[]): void;
   /** Nobody needs these chunks any more. */
   free(chunks: readonly string[]): void;

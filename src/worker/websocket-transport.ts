@@ -198,6 +198,9 @@ class WebSocketConnection implements Connection {
       case "recharge":
         this.#host.recharge(message.recharges);
         break;
+      case "recall":
+        this.#host.recall(message.attempts);
+        break;
       case "cancel":
         this.#host.cancel(message.attempts);
         break;

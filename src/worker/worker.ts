@@ -34,7 +34,7 @@ import { workOf } from "./work.ts";
 export interface WorkerOptions {
   readonly transport: Transport;
   readonly handlers: Handlers;
-  readonly registration: Omit<Registration, "protocol" | "session" | "types" | "data_url">;
+  readonly registration: Omit<Registration, "protocol" | "session" | "types" | "gives_back" | "data_url">;
   /** Without it, nobody can fetch results that are held here. */
   readonly data?: DataOptions;
   /** How many threads it has for functions that should not run on its main one; 0 by default. */
@@ -96,7 +96,13 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     const types = Object.keys(options.handlers).sort();
-    this.#registration = { ...options.registration, protocol: 1, session: randomUUID(), types };
+    this.#registration = {
+      ...options.registration,
+      protocol: 1,
+      session: randomUUID(),
+      types,
+      gives_back: true,
+    };
     this.#attemptHost = {
       graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
       logLimitBytes: options.logLimitBytes ?? 1024 * 1024,
@@ -235,6 +241,7 @@ export class Worker {
     heartbeat: () => this.#heartbeat(),
     assign: (assignments) => this.#whenInUse(() => this.#assign(assignments)),
     cancel: (attempts) => this.#whenInUse(() => this.#cancel(attempts)),
+    recall: (attempts) => this.#whenInUse(() => this.#recall(attempts)),
     recharge: (recharges) => {
       for (const recharge of recharges) this.#held.get(keyOf(recharge))?.recharge(recharge);
     },
@@ -297,6 +304,25 @@ export class Worker {
         this.#report(attempt, attempt.unstarted({ type: "cancelled" }));
       } else attempt.cancel();
     }
+  }
+
+  /** What has not begun is given back, and never begins; what has goes on, and a heartbeat says so. */
+  #recall(attempts: readonly AttemptName[]): void {
+    let isRunning = false;
+    for (const name of attempts) {
+      const key = keyOf(name);
+      const attempt = this.#held.get(key);
+      if (attempt && this.#waiting.delete(attempt)) {
+        attempt.data?.stop();
+        this.#report(attempt, returned(name));
+      } else if (attempt) isRunning = true;
+      else if (!this.#settled.has(key)) {
+        // It came before the assignment did.
+        this.#settled.set(key, true);
+        this.#outbox.add(key, returned(name));
+      }
+    }
+    if (isRunning) this.#connection?.beat();
   }
 
   #startWaiting(): void {
@@ -433,4 +459,8 @@ export class Worker {
   #observe(event: WorkerEvent): void {
     this.#options.observe?.(event);
   }
+}
+
+function returned({ task, attempt }: AttemptName): Report {
+  return { type: "returned", task, attempt, started_at: -1 };
 }

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { budgetOffWire } from "../../graph/index.ts";
 import { Cancelled, LogAnswer, RechargeBody, TaskAnswer, WhyAnswer } from "../../protocol/api-schemas.ts";
 import { parseMemoryBytes } from "../../protocol/index.ts";
+import type { Recalled } from "../api.ts";
 import { sendTask } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { instantText } from "./instants.ts";
@@ -149,12 +150,18 @@ function whyRoute(app: App, { api }: Edge): void {
               reason: { ...placed.reason },
               runner_up: placed.runnerUp ?? null,
               rejected: { ...placed.rejected },
+              ...(placed.recalled && { recalled: recalledAnswer(placed.recalled) }),
               text: placed.text,
             }
           : null,
       };
     },
   );
+}
+
+function recalledAnswer({ worker, idle, attempt, waitMicros, queueMicros, moveMicros }: Recalled) {
+  const micros = { wait_micros: waitMicros, queue_micros: queueMicros, move_micros: moveMicros };
+  return { worker_id: worker, idle_worker_id: idle, attempt, ...micros };
 }
 
 function logRoute(app: App, { api }: Edge): void {

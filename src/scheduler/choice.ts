@@ -1,0 +1,43 @@
+import {
+  type Choice,
+  choose,
+  chooseNear,
+  DEFAULT_RATES,
+  onlyChoice,
+  type Subject,
+} from "../placement/index.ts";
+import { inputsOnWorkers, localityOf } from "./locality.ts";
+import type { State } from "./state.ts";
+import type { Tasks } from "./tasks.ts";
+
+export interface Chosen extends Choice {
+  readonly rejected: readonly number[];
+}
+
+/** Of the state's candidates, the one that gets the task. */
+export function chooseFor(state: State, tasks: Tasks, node: number, now: number): Chosen {
+  const { fleet, candidates, config } = state;
+  const run = state.runs.get(tasks.number);
+  const inputs = run && inputsOnWorkers(run, node, now);
+  if (inputs) {
+    const choice = chooseNear(fleet, candidates, inputs, config.transferRates ?? DEFAULT_RATES);
+    return { ...choice, rejected: candidates.rejected() };
+  }
+  const rejected = candidates.rejected();
+  const choice =
+    candidates.count === 1
+      ? onlyChoice(fleet, candidates)
+      : choose(fleet, candidates, subjectOf(state, tasks, node));
+  return { ...choice, rejected };
+}
+
+export function subjectOf(state: State, tasks: Tasks, node: number): Subject {
+  const task = tasks.taskOf(node);
+  const run = state.runs.get(tasks.number);
+  return {
+    nodeId: run ? run.graph.idOf(node) : tasks.taskIdOf(node),
+    type: task.type,
+    zone: tasks.zoneOf(node),
+    locality: run && localityOf(state, run, node),
+  };
+}
