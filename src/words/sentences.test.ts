@@ -61,6 +61,7 @@ describe("every code has its words:", () => {
       "kept free for big",
       "too little cpu",
       "too little memory",
+      "has just given it back",
     ]);
     expect(describeRejected(Object.fromEntries(REJECTIONS.map((code, at) => [code, at % 2])))).toBe(
       "1 is not for its zone, 1 is lost, 1 is overloaded, 1 is kept free for other tasks, 1 has too little memory",
