@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { tellData } from "./data-story.mjs";
+import { tellRecalls } from "./recall-story.mjs";
 import { aNode, joins, Teller } from "./teller.mjs";
 
 /**
@@ -125,6 +126,7 @@ export function tellGolden(parts) {
   tellBudget(teller);
   tellQueue(teller);
   tellData(teller);
+  tellRecalls(teller);
   return teller.told();
 }
 
