@@ -24,6 +24,8 @@ export function tellRecalls(teller) {
     aNode(`reads ${at}`, { inputs: ["input"], type: "read" }),
   );
   teller.turn(5, teller.submission("readers", [input, ...readers], OF_RECALLS));
-  teller.turn(5, { ...teller.finished("readers", "input", 16_777_216), held: true });
+  const resultHash = teller.parts.core.sha256Hex("input");
+  const made = { ...teller.attempt("readers", "input"), resultHash, resultBytes: 16_777_216 };
+  teller.turn(5, { kind: "AttemptFinished", ...made, held: true });
   teller.turn(400);
 }

@@ -91,6 +91,8 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
     case "TaskReused":
       reuseResult(model, event, now);
       break;
+    case "TaskRecalled":
+      throw new Violation("no-recalls", `${event.kind}, where no worker gives back`);
     case "ExpansionEnded":
       throw new Violation("no-expansion", `${event.kind}, where no task of the simulation adds nodes`);
     case "NodesRecomputed":
