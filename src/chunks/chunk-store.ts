@@ -32,10 +32,13 @@ export interface ChunkOwner {
 }
 
 interface Entry extends ChunkOwner {
-  readonly handle: ChunkHandle;
+  readonly handle: LazyHandle;
   memory: Buffer | undefined;
   path: string | undefined;
 }
+
+/** Of what nobody but this worker may ever ask for the hash is made when somebody does. */
+type LazyHandle = Omit<ChunkHandle, "sha256"> & { sha256: string | undefined };
 
 const NO_PROBLEM: Promise<undefined> = Promise.resolve(undefined);
 
@@ -90,6 +93,14 @@ export class ChunkStore {
     return handle;
   }
 
+  /** One that is too small to be worth a file, and is seldom asked for: whoever puts it sees to it that they are few. */
+  putSmall({ id, token }: ChunkOwner, { kind, bytes: memory }: Encoded): void {
+    if (this.#entries.has(id)) return;
+    const handle = { kind, bytes: memory.length, sha256: undefined };
+    this.#entries.set(id, { id, token, handle, memory, path: undefined });
+    this.#held += memory.length;
+  }
+
   /** Takes in what comes, which must be as expected. Throws `spill-failed` and `damaged`. */
   async spool(
     owner: ChunkOwner,
@@ -127,9 +138,10 @@ export class ChunkStore {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
     const { token, handle, path } = entry;
+    handle.sha256 ??= sha256Of(entry.memory as Buffer);
     return {
       token,
-      handle,
+      handle: handle as ChunkHandle,
       // Not brought back: what leaves the worker is seldom used here as well.
       body: () => entry.memory ?? createReadStream(entry.path ?? (path as string)),
     };
@@ -189,8 +201,7 @@ export class ChunkStore {
   }
 
   #use(entry: Entry): void {
-    this.#recent.delete(entry.id);
-    this.#recent.set(entry.id, entry);
+    if (this.#recent.delete(entry.id)) this.#recent.set(entry.id, entry);
   }
 
   #forget(entry: Entry): void {

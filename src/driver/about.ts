@@ -2,7 +2,7 @@ import { speculationTag, taskSpecOf } from "../graph/index.ts";
 import type { ChunksFreed, LedgerEvent, TaskAssigned, TasksWithdrawn } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import { Result, type Run, type State } from "../scheduler/index.ts";
-import type { About, AboutChunk, TaskInputs } from "./attachment.ts";
+import type { About, AboutChunk, AboutInput, TaskInputs } from "./attachment.ts";
 
 /** Whom an event is about, in the state before it. */
 export function aboutOf(state: State, event: LedgerEvent): About | undefined {
@@ -37,7 +37,10 @@ function aboutWithdrawn(state: State, { run: number, nodes }: TasksWithdrawn): A
 
 function withInputs(state: State, { run, node }: TaskAssigned, about: About | undefined): About | undefined {
   const inputs = inputsOf(state, run, node);
-  return inputs && about?.task ? { ...about, task: { ...about.task, inputs } } : about;
+  if (!inputs || !about?.task) return about;
+  const { zone, agent, runId } = about;
+  const { id, node: nodeId, spec, alternative } = about.task;
+  return { zone, agent, runId, task: { id, node: nodeId, spec, inputs, alternative } };
 }
 
 /** What a node gets; undefined where nodes of its run hand nothing to each other. */
@@ -45,14 +48,17 @@ export function inputsOf(state: State, number: number, node: number): TaskInputs
   const run = state.runs.get(number);
   const { data, graph } = run ?? {};
   if (!run || !data || !graph) return undefined;
-  const chunks = Array.from(graph.inputsOf(node), (input) => ({
-    ...chunkOf(run, input),
-    node: input,
-    nodeId: graph.idOf(input),
-    taskId: run.taskIdOf(input),
-    isStored: data.result[input] === Result.stored,
-    bytes: run.resultBytes[input] as number,
-  }));
+  const chunks: AboutInput[] = [];
+  for (const input of graph.inputsOf(node))
+    chunks.push({
+      id: run.chunkIdOf(input),
+      workers: data.holders.get(input) ?? [],
+      node: input,
+      nodeId: graph.idOf(input),
+      taskId: run.taskIdOf(input),
+      isStored: data.result[input] === Result.stored,
+      bytes: run.resultBytes[input] as number,
+    });
   return { rootId: run.rootId, chunks };
 }
 

@@ -1,5 +1,14 @@
 export { aboutTask, inputsOf } from "./about.ts";
-export type { AboutAlternative, AboutChunk, AboutInput, Attachment, Fact, TaskInputs } from "./attachment.ts";
+export type {
+  About,
+  AboutAlternative,
+  AboutChunk,
+  AboutInput,
+  AboutTask,
+  Attachment,
+  Fact,
+  TaskInputs,
+} from "./attachment.ts";
 export { steadyClock } from "./clock.ts";
 export { Driver, type Recorder } from "./driver.ts";
 export { Follower } from "./follower.ts";

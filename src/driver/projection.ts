@@ -324,13 +324,12 @@ export class Projection implements Recorder {
       endedAt: -1,
     });
     const done = new Set(graph.done);
-    for (const node of graph.ids.keys()) {
+    const queued: TaskProgress = { ...QUEUED, seq };
+    const completed: TaskProgress = { ...QUEUED, status: "completed", endedAt: now, seq };
+    for (let node = 0; node < graph.ids.length; node++) {
       const task = nodeRow(event, node, now, seq, brought);
       if (brought) this.#onPayload(task.id, task.payload);
-      const progress: TaskProgress = done.has(node)
-        ? { ...QUEUED, status: "completed", endedAt: now, seq }
-        : { ...QUEUED, seq };
-      this.#submitted.set(task.id, { task, progress });
+      this.#submitted.set(task.id, { task, progress: done.has(node) ? completed : queued });
     }
   }
 

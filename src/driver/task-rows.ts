@@ -1,8 +1,8 @@
-import { alternativeIdOf, taskIdOf } from "../core/index.ts";
+import { alternativeIdOf } from "../core/index.ts";
 import { speculationTag, type TaskSpec, taskSpecOf, type WireGraph, type WireSpec } from "../graph/index.ts";
 import type { RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { classify, startTier } from "../queue/index.ts";
-import type { Run, State } from "../scheduler/index.ts";
+import { type Run, type State, submittedTaskId } from "../scheduler/index.ts";
 import type { SubmittedTask } from "../store/index.ts";
 import type { Attachment } from "./attachment.ts";
 
@@ -49,12 +49,22 @@ export function nodeRow(
 ): SubmittedTask {
   const { runId, zone, agent, graph } = event;
   const nodeId = graph.ids[node] as string;
+  const { executor, type, priority, estimateMs } = taskSpecOf(specOf(graph, node));
+  // Written out: there may be many.
   return {
-    id: taskIdOf(runId, nodeId),
+    id: submittedTaskId(event, node),
     run: { id: runId, node: nodeId },
     zone,
     agent,
-    ...termsOfNode(taskSpecOf(specOf(graph, node))),
+    executor,
+    type,
+    priority,
+    requestState: "pending",
+    priorityClass: classify(priority, "pending"),
+    boostMicros: 0,
+    estimateMs,
+    deadline: -1,
+    runAt: -1,
     settings: brought?.settings[node] ?? "{}",
     payload: brought?.payloads[node] ?? "",
     payloadHash: graph.requests[node] ?? "",

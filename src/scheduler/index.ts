@@ -9,7 +9,7 @@ export { type WaitReason, whyHere, whyNotYet } from "./explain.ts";
 export { zonedKey } from "./group.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
-export type { Run } from "./run.ts";
+export { type Run, submittedTaskId } from "./run.ts";
 export { type DataBytes, Result } from "./run-data.ts";
 export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
 export { type Speculated, UNASSESSED_PERMILLE } from "./speculated.ts";

@@ -10,6 +10,26 @@ import { type Precedence, type Stage, standingOf, tierAt, whatPartsStandings } f
 import { checkMove, hasBegun, isEnded, STATUS_NAMES, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
+/** Derived by hashes, and asked for several times of each node: also before there is a run. */
+const TASK_IDS = new WeakMap<RunSubmitted, string[]>();
+
+function taskIdsOf(event: RunSubmitted): string[] {
+  let ids = TASK_IDS.get(event);
+  if (!ids) {
+    ids = [];
+    TASK_IDS.set(event, ids);
+  }
+  return ids;
+}
+
+/** The id of the task of a node of a run that is being submitted. */
+export function submittedTaskId(event: RunSubmitted, node: number): string {
+  const ids = taskIdsOf(event);
+  const id = ids[node] ?? taskIdOf(event.runId, event.graph.ids[node] as string);
+  ids[node] = id;
+  return id;
+}
+
 /** A submitted graph and where each of its nodes stands, in arrays by node. */
 export class Run implements Tasks {
   readonly number: number;
@@ -69,8 +89,7 @@ export class Run implements Tasks {
   /** What has not ended and waits for no other node. The longest chain that remains begins with one of these. */
   readonly #front: IndexHeap;
   readonly #frontPlaces: Int32Array;
-  /** Derived by hashes, and asked for several times of each node that runs. */
-  readonly #taskIds: string[] = [];
+  readonly #taskIds: string[];
   #nodesByTask: ReadonlyMap<string, number> | undefined;
   /** The length of the longest chain that remained when the last turn was decided. */
   #criticalMs = -1;
@@ -93,6 +112,7 @@ export class Run implements Tasks {
     this.graph = new Graph(event.graph);
     this.parent = event.parent;
     this.rootId = rootId;
+    this.#taskIds = taskIdsOf(event);
     this.submittedAt = now;
     this.submittedSeq = seq;
     this.lastEventSeq = seq;
@@ -165,8 +185,11 @@ export class Run implements Tasks {
   }
 
   taskIdOf(node: number): string {
-    this.#taskIds[node] ??= taskIdOf(this.id, this.graph.idOf(node));
-    return this.#taskIds[node] as string;
+    const known = this.#taskIds[node];
+    if (known !== undefined) return known;
+    const id = taskIdOf(this.id, this.graph.idOf(node));
+    this.#taskIds[node] = id;
+    return id;
   }
 
   /** What workers know the result of a node by. */

@@ -1,5 +1,13 @@
 import { RecentMap } from "../core/index.ts";
-import { type AboutAlternative, aboutTask, type Fact, inputsOf, type TaskInputs } from "../driver/index.ts";
+import {
+  type About,
+  type AboutAlternative,
+  type AboutTask,
+  aboutTask,
+  type Fact,
+  inputsOf,
+  type TaskInputs,
+} from "../driver/index.ts";
 import type { TaskSpec } from "../graph/index.ts";
 import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
@@ -41,12 +49,12 @@ export class PlacedTasks {
     const tasks = state.tasks(run);
     const about = aboutTask(state, run, node);
     if (!about?.task) return;
-    const { zone, agent, runId } = about;
-    const { id, spec, node: nodeId, alternative } = about.task;
-    const [attempt, worker] = [tasks.attemptOf(node), tasks.workerOf(node)];
     const inputs = inputsOf(state, run, node);
-    const place = { id, run, node, attempt, worker, zone, agent };
-    this.#live.set(id, { ...place, spec, runId, nodeId, alternative, inputs });
+    const { task } = about;
+    this.#live.set(
+      task.id,
+      placedTask(about, task, run, node, tasks.attemptOf(node), tasks.workerOf(node), inputs),
+    );
   }
 
   /** Those that were told to stop. */
@@ -79,10 +87,7 @@ export class PlacedTasks {
     switch (event.kind) {
       case "TaskAssigned": {
         const { run, node, attempt, worker } = event;
-        const { zone, agent, runId } = about;
-        const { spec, node: nodeId, alternative, inputs } = task;
-        const place = { id, run, node, attempt, worker, zone, agent };
-        this.#live.set(id, { ...place, spec, runId, nodeId, alternative, inputs });
+        this.#live.set(id, placedTask(about, task, run, node, attempt, worker, task.inputs));
         break;
       }
       case "AttemptFinished":
@@ -101,4 +106,17 @@ export class PlacedTasks {
     this.#live.delete(id);
     this.#ended.set(id, task);
   }
+}
+
+/** Written out: it is made for every task. */
+function placedTask(
+  { zone, agent, runId }: About,
+  { id, spec, node: nodeId, alternative }: AboutTask,
+  run: number,
+  node: number,
+  attempt: number,
+  worker: number,
+  inputs: TaskInputs | undefined,
+): PlacedTask {
+  return { id, run, node, attempt, worker, zone, agent, spec, runId, nodeId, alternative, inputs };
 }

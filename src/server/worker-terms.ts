@@ -208,10 +208,13 @@ export function assignmentOf(task: PlacedTask, payload: string | undefined): Ass
     agent,
     payload: payload === undefined || payload === "" ? {} : JSON.parse(payload),
     timeout_ms: spec.timeoutMs,
-    // One is that of its type.
-    ...((spec.budget.length > 0 || spec.capabilities.length > 1) && budgetTerms(spec)),
   };
-  if (runId === undefined || nodeId === undefined) return assignment;
-  const ofRun = { ...assignment, run: runId, node: nodeId };
-  return alternative ? { ...ofRun, alternative: alternative.tag } : ofRun;
+  // One is that of its type.
+  if (spec.budget.length > 0 || spec.capabilities.length > 1) Object.assign(assignment, budgetTerms(spec));
+  if (runId !== undefined && nodeId !== undefined) {
+    assignment.run = runId;
+    assignment.node = nodeId;
+    if (alternative) assignment.alternative = alternative.tag;
+  }
+  return assignment;
 }

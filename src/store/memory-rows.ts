@@ -12,8 +12,10 @@ import {
   type Retention,
   type RowChanges,
   type RunRow,
+  type SubmittedTask,
   type TaskFilter,
   type TaskLine,
+  type TaskProgress,
   type TaskRow,
   type Usage,
 } from "./rows.ts";
@@ -23,11 +25,14 @@ const KEPT_ENDED = 10_000;
 /** How many ends can be followed; of a run that is still open more tasks than are kept may have ended. */
 const KEPT_ENDS = 100_000;
 
+/** In parts, as they are written; a row is put together where one is asked for. */
 interface KeptTask {
-  row: TaskRow;
+  readonly task: SubmittedTask;
+  progress: TaskProgress;
+  usage: Usage | undefined;
   /** Of its idempotency key; undefined: it has none. */
   key: string | undefined;
-  logs: LogLine[];
+  logs: LogLine[] | undefined;
 }
 
 interface KeptRun {
@@ -57,7 +62,7 @@ export class MemoryRows {
     for (const key of changes.keys) this.#addKey(key);
     for (const one of changes.progressed) this.#progress(one);
     for (const { id, progress, of } of changes.chosen)
-      this.#progress({ id, progress: { ...progress, result: this.task(of)?.result } });
+      this.#progress({ id, progress: { ...progress, result: this.result(of) } });
     for (const usage of changes.usages) this.#use(usage);
     for (const { id, outcome, endedAt } of changes.runsEnded) this.#endRun(id, outcome, endedAt);
     this.#forgetOldest();
@@ -72,7 +77,7 @@ export class MemoryRows {
     for (const id of ids) {
       const task = this.#tasks.get(id);
       if (!task) continue;
-      const { payload, settings } = task.row;
+      const { payload, settings } = task.task;
       found.set(id, {
         payload,
         tracedSettings: settings.includes('"traceparent":') ? settings : undefined,
@@ -82,7 +87,12 @@ export class MemoryRows {
   }
 
   task(id: string): TaskRow | undefined {
-    return this.#tasks.get(id)?.row;
+    const kept = this.#tasks.get(id);
+    return kept && rowOf(kept);
+  }
+
+  result(id: string): string | undefined {
+    return this.#tasks.get(id)?.progress.result;
   }
 
   tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): TaskLine[] {
@@ -92,8 +102,8 @@ export class MemoryRows {
     const run = filter.runId === undefined ? undefined : this.#runs.get(filter.runId);
     for (const id of (run?.taskOrder ?? this.#taskOrder).idsAfter(after)) {
       if (found.length === limit) break;
-      const row = among?.has(id) === false ? undefined : this.task(id);
-      if (row && matches(row, filter)) found.push(lineOf(row));
+      const kept = among?.has(id) === false ? undefined : this.#tasks.get(id);
+      if (kept && matches(kept, filter)) found.push(lineOf(rowOf(kept)));
     }
     return found;
   }
@@ -120,10 +130,10 @@ export class MemoryRows {
   endedAfter({ seq, id }: { readonly seq: number; readonly id: string }): TaskRow[] {
     const found = new Map<string, TaskRow>();
     for (let at = this.#ends.length - 1; at >= 0; at--) {
-      const row = this.task(this.#ends[at] as string);
-      if (!row || row.endedAt < 0) continue;
-      if (row.seq < seq) break;
-      if (row.seq > seq || row.id > id) found.set(row.id, row);
+      const kept = this.#tasks.get(this.#ends[at] as string);
+      if (!kept || kept.progress.endedAt < 0) continue;
+      if (kept.progress.seq < seq) break;
+      if (kept.progress.seq > seq || kept.task.id > id) found.set(kept.task.id, rowOf(kept));
     }
     return [...found.values()].sort((a, b) => a.seq - b.seq || compareText(a.id, b.id));
   }
@@ -136,8 +146,10 @@ export class MemoryRows {
   /** Lines of tasks that are no longer known are dropped. */
   appendLogs(lines: readonly LogLine[]): void {
     for (const line of lines) {
-      const logs = this.#tasks.get(line.taskId)?.logs;
-      if (!logs) continue;
+      const task = this.#tasks.get(line.taskId);
+      if (!task) continue;
+      task.logs ??= [];
+      const { logs } = task;
       const isNext = line.line > (logs.at(-1)?.line ?? -1);
       if (!isNext && logs.some((known) => known.line === line.line)) continue;
       logs.push(line);
@@ -154,8 +166,8 @@ export class MemoryRows {
     const before = this.#tasks.size;
     if (endedTasksMs !== null) this.#forgetEndedUntil(now - endedTasksMs);
     for (const task of this.#tasks.values()) {
-      if (logsMs !== null) task.logs = task.logs.filter(({ at }) => at > now - logsMs);
-      if (isEndedUntil(task.row.endedAt, now - idempotencyMs)) this.#forgetKey(task);
+      if (logsMs !== null) task.logs = task.logs?.filter(({ at }) => at > now - logsMs);
+      if (isEndedUntil(task.progress.endedAt, now - idempotencyMs)) this.#forgetKey(task);
     }
     return before - this.#tasks.size;
   }
@@ -183,11 +195,13 @@ export class MemoryRows {
   #addTasks(submitted: RowChanges["submitted"]): void {
     const byRun = new Map<KeptRun, ListCursor[]>();
     for (const { task, progress } of submitted) {
-      this.#tasks.set(task.id, { row: { ...task, ...progress }, key: undefined, logs: [] });
+      const kept: KeptTask = { task, progress, usage: undefined, key: undefined, logs: undefined };
+      this.#tasks.set(task.id, kept);
       const run = task.run && this.#runs.get(task.run.id);
       if (run) listOf(byRun, run).push(task);
-      this.#noteEnd(task.id);
-      if (progress.endedAt >= 0) this.#ends.push(task.id);
+      if (progress.endedAt < 0) continue;
+      this.#noteEnd(kept);
+      this.#ends.push(task.id);
     }
     this.#taskOrder.add(submitted.map(({ task }) => task));
     for (const [run, tasks] of byRun) {
@@ -197,15 +211,15 @@ export class MemoryRows {
   }
 
   #asked({ task, of }: AlternativeTask): RowChanges["submitted"][number] {
-    const other = this.task(of);
+    const other = this.#tasks.get(of);
     invariant(other, `the task ${of} came before its alternatives`);
-    const { payload, settings } = other;
+    const { payload, settings } = other.task;
     return { task: { ...task, payload, settings }, progress: { ...QUEUED, seq: task.submittedSeq } };
   }
 
-  #use({ id, used, recharged }: Usage): void {
-    const task = this.#tasks.get(id);
-    if (task) task.row = { ...task.row, used, recharged };
+  #use(usage: Usage): void {
+    const task = this.#tasks.get(usage.id);
+    if (task) task.usage = usage;
   }
 
   #addKey(keyed: KeyedTask): void {
@@ -216,15 +230,18 @@ export class MemoryRows {
   }
 
   #progress({ id, progress, first }: ProgressedTask): void {
-    const task = this.#tasks.get(id);
-    if (!task) return;
-    const { zone, agent, submittedSeq, seq } = task.row;
+    const kept = this.#tasks.get(id);
+    if (!kept) return;
+    const { zone, agent, submittedSeq } = kept.task;
     if (first) {
       const isTrue = first.zone === zone && first.agent === agent && first.seq === submittedSeq;
-      invariant(isTrue && seq === submittedSeq, `nothing was written of ${id} since it was submitted`);
+      invariant(
+        isTrue && kept.progress.seq === submittedSeq,
+        `nothing was written of ${id} since it was submitted`,
+      );
     }
-    task.row = { ...task.row, ...progress };
-    this.#noteEnd(id);
+    kept.progress = progress;
+    this.#noteEnd(kept);
     if (progress.endedAt >= 0) this.#ends.push(id);
   }
 
@@ -233,14 +250,12 @@ export class MemoryRows {
     if (!run) return;
     run.row = { ...run.row, outcome, endedAt };
     this.#endedRuns.add(id);
-    for (const taskId of run.taskIds) this.#noteEnd(taskId);
+    for (const taskId of run.taskIds) this.#noteEnd(this.#tasks.get(taskId) as KeptTask);
   }
 
-  #noteEnd(id: string): void {
-    const row = this.task(id);
-    if (!row) return;
-    const isOfOpenRun = row.run !== undefined && this.run(row.run.id)?.endedAt === -1;
-    if (row.endedAt < 0 || isOfOpenRun) this.#endedTasks.delete(id);
+  #noteEnd({ task: { id, run }, progress }: KeptTask): void {
+    const isOfOpenRun = run !== undefined && this.run(run.id)?.endedAt === -1;
+    if (progress.endedAt < 0 || isOfOpenRun) this.#endedTasks.delete(id);
     else this.#endedTasks.add(id);
   }
 
@@ -258,7 +273,7 @@ export class MemoryRows {
 
   #forgetEndedUntil(time: number): void {
     for (const id of [...this.#endedTasks])
-      if (isEndedUntil(this.task(id)?.endedAt ?? -1, time)) this.#forgetTask(id);
+      if (isEndedUntil(this.#tasks.get(id)?.progress.endedAt ?? -1, time)) this.#forgetTask(id);
     for (const id of [...this.#endedRuns])
       if (isEndedUntil(this.run(id)?.endedAt ?? -1, time)) this.#forgetRun(id);
   }
@@ -267,7 +282,7 @@ export class MemoryRows {
     const task = this.#tasks.get(id);
     if (!task) return;
     this.#forgetKey(task);
-    const run = task.row.run && this.#runs.get(task.row.run.id);
+    const run = task.task.run && this.#runs.get(task.task.run.id);
     if (run?.taskIds.delete(id)) run.taskOrder.noteForgotten();
     this.#endedTasks.delete(id);
     this.#tasks.delete(id);
@@ -304,15 +319,21 @@ function isAsked<T>(asked: T | undefined, found: T): boolean {
   return asked === undefined || asked === found;
 }
 
-function matches(row: TaskRow, { zone, agent, statuses, executor, type, runId }: TaskFilter): boolean {
+function matches({ task, progress }: KeptTask, filter: TaskFilter): boolean {
+  const { zone, agent, statuses, executor, type, runId } = filter;
   return (
-    row.zone === zone &&
-    isAsked(agent, row.agent) &&
-    (statuses === undefined || statuses.includes(row.status)) &&
-    isAsked(executor, row.executor) &&
-    isAsked(type, row.type) &&
-    isAsked(runId, row.run?.id)
+    task.zone === zone &&
+    isAsked(agent, task.agent) &&
+    (statuses === undefined || statuses.includes(progress.status)) &&
+    isAsked(executor, task.executor) &&
+    isAsked(type, task.type) &&
+    isAsked(runId, task.run?.id)
   );
+}
+
+function rowOf({ task, progress, usage }: KeptTask): TaskRow {
+  const row = { ...task, ...progress };
+  return usage ? { ...row, used: usage.used, recharged: usage.recharged } : row;
 }
 
 function lineOf({

@@ -123,7 +123,7 @@ export class MemoryStore implements ServiceStore {
   }
 
   async results(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const results = ids.map((id) => [id, this.#rows.task(id)?.result] as const);
+    const results = ids.map((id) => [id, this.#rows.result(id)] as const);
     return new Map(results.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
   }
 

@@ -27,8 +27,10 @@ export class AttemptData {
   readonly #id: string;
   readonly #data: AssignedData;
   readonly #makers: Makers;
-  readonly #abort = new AbortController();
   readonly #transfers: Transfer[] = [];
+  /** Made when something is fetched: most attempts need not. */
+  #abort: AbortController | undefined;
+  #isStopped = false;
   #missing = 0;
   #moved = 0;
 
@@ -60,11 +62,11 @@ export class AttemptData {
   /** Calls one of both, once, maybe at once. */
   gather(onReady: () => void, onLost: (error: unknown) => void): void {
     const arrived = (): void => {
-      if (--this.#missing === 0 && !this.#abort.signal.aborted) onReady();
+      if (--this.#missing === 0 && !this.#isStopped) onReady();
     };
     const lost = (error: unknown): void => {
-      if (this.#abort.signal.aborted) return;
-      this.#abort.abort();
+      if (this.#isStopped) return;
+      this.stop();
       onLost(error);
     };
     // Counted before any arrives; and one more, so that all are asked for before it is ready.
@@ -76,7 +78,8 @@ export class AttemptData {
 
   /** The transfers that only it waits for end. */
   stop(): void {
-    this.#abort.abort();
+    this.#isStopped = true;
+    this.#abort?.abort();
   }
 
   /** What the inputs hold. Each is for reading only: it may be others' as well. */
@@ -106,6 +109,7 @@ export class AttemptData {
         ...(bytes !== undefined && { bytes }),
         ...(sha256 && { sha256 }),
       };
+      this.#abort ??= new AbortController();
       room.fetcher
         .fetch({ chunk, token: this.#data.token, from, ...handle }, this.#abort.signal)
         .then((landed) => {

@@ -32,11 +32,10 @@ export interface DataOptions {
   readonly maxTransfers?: number;
 }
 
-/** A result that has become a chunk. */
+/** A result that has become a chunk: as it goes with the report where it is small, or else the handle of what stays here. */
 export interface KeptResult {
-  readonly chunk: ChunkHandle;
-  /** Where it is small, as it goes with the report. */
   readonly inline?: { readonly value: unknown };
+  readonly chunk?: ChunkHandle;
 }
 
 /** More than any worker is given ahead. */
@@ -89,21 +88,22 @@ export class ChunkRoom {
     if (isByteStream(value)) {
       const chunk = await this.store.spool(owner, "bytes", checkedPieces(value));
       if (chunk.bytes > this.#inlineBytes) return { chunk };
-      return this.#kept(owner.id, chunk, (await this.store.read(owner.id)) as Encoded);
+      return this.#inline(owner.id, (await this.store.read(owner.id)) as Encoded);
     }
     const encoded = value instanceof EncodedResult ? value.encoded : encode(value, this.#inlineBytes);
-    return this.#kept(owner.id, await this.store.put(owner, encoded), encoded);
+    if (encoded.bytes.length > this.#inlineBytes) return { chunk: await this.store.put(owner, encoded) };
+    this.store.putSmall(owner, encoded);
+    return this.#inline(owner.id, encoded);
   }
 
-  #kept(id: string, chunk: ChunkHandle, encoded: Encoded): KeptResult {
-    if (chunk.bytes > this.#inlineBytes) return { chunk };
+  #inline(id: string, encoded: Encoded): KeptResult {
     this.#small.add(id);
-    const [oldest] = this.#small;
-    if (this.#small.size > MAX_SMALL && oldest !== undefined) {
-      this.#small.delete(oldest);
-      this.store.free([oldest]);
+    if (this.#small.size > MAX_SMALL) {
+      const [oldest] = this.#small;
+      this.#small.delete(oldest as string);
+      this.store.free([oldest as string]);
     }
-    return { chunk, inline: { value: inlineOf(encoded) } };
+    return { inline: { value: inlineOf(encoded) } };
   }
 
   async close(): Promise<void> {

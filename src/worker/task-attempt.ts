@@ -38,7 +38,7 @@ export interface Work {
 }
 
 /** What an attempt of a run with data comes to. */
-type DataResult = Partial<KeptResult> & { readonly expansion?: Expansion };
+type DataResult = KeptResult & { readonly expansion?: Expansion };
 
 type Stop = "cancelled" | "timed_out";
 

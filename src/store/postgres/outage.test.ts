@@ -63,7 +63,9 @@ test("[Q-18] a PostgreSQL that is killed amid commits and started again has lost
   let isDone = false;
   const committing = commitUntil(store, () => isDone);
   for (let kills = 0; kills < 4; kills++) {
-    await sleep(150 + 37 * kills);
+    const { seq } = store.head;
+    while (store.head.seq < seq + 6) await sleep(5);
+    await sleep(37 * kills);
     process.kill((await findPostmaster(join(dataDir, "postgres")))?.pid ?? 0, "SIGKILL");
     await embedded[Symbol.asyncDispose]();
     embedded = await openEmbedded({ dataDir });
