@@ -50,6 +50,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
     "held",
     "movedBytes",
     "transfers",
+    "tookMicros",
   ],
   AttemptFailed: ["run", "node", "attempt", "startedAt", "code", "message", "costMicros", "retry", "used"],
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
@@ -141,6 +142,7 @@ const MAY_BE_LEFT_OUT: ReadonlySet<string> = new Set([
   "used",
   "held",
   "movedBytes",
+  "transfers",
 ]);
 
 export function decodeEvent(wire: unknown): LedgerEvent {
@@ -191,10 +193,14 @@ function encodeSpec(spec: WireSpec): string {
 
 function encodeFinished(event: AttemptFinished): string {
   if (event.held || event.movedBytes) return encodeByTable(event);
-  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment, used } = event;
+  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment, used, tookMicros } =
+    event;
   const begun = `["AttemptFinished",${run},${node},${attempt},${startedAt},${quoted(resultHash)},${resultBytes}`;
-  if (assessment === undefined && used === undefined)
+  if (assessment === undefined && used === undefined) {
+    if (tookMicros !== undefined) return `${begun},${costMicros ?? null},null,null,null,null,null,${tookMicros}]`;
     return costMicros === undefined ? `${begun}]` : `${begun},${costMicros}]`;
+  }
+  if (tookMicros !== undefined) return encodeByTable(event);
   const told = used === undefined ? "" : `,[${used}]`;
   return `${begun},${costMicros ?? 0},${JSON.stringify(assessment ?? null)}${told}]`;
 }

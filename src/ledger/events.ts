@@ -202,6 +202,8 @@ export interface AttemptFinished extends Ended {
   readonly movedBytes?: number | undefined;
   /** How that came; undefined: nobody said. */
   readonly transfers?: readonly Transfer[];
+  /** How long it ran, as its worker says; undefined: as long as from its start until it was reported. */
+  readonly tookMicros?: number | undefined;
 }
 
 /** The result of a node came from a worker: so long after the attempt began (mostly before), and in that time. */

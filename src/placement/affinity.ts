@@ -11,6 +11,8 @@ export interface Inputs {
   readonly bytes: number;
   /** By the number of a worker, of these those that it has. */
   readonly at: ReadonlyMap<number, { readonly count: number; readonly bytes: number }>;
+  /** How long the likes of the task took, in microseconds; 0: nobody knows yet. */
+  readonly micros: number;
   /** The time of the decision. */
   readonly now: number;
 }
@@ -23,14 +25,18 @@ export interface Rates {
 
 export const DEFAULT_RATES: Rates = { perInput: 1000, perKib: 10 };
 
-/** How many tasks beyond those that it can run are given to a worker that has their inputs, where another has room. */
+/** How many tasks beyond those that others would get are given to a worker that has their inputs, where another has room. */
 const NEAR_QUEUE = 16;
 
-/** What speaks for a worker, in microseconds: what it has, less what it lacks, less the wait in its queue (D-05). */
+/**
+ * What speaks for a worker, in microseconds: what it has, less what it lacks, less the wait in its queue (D-05). Waits are
+ * known to within a task, so bringing something has to be worth more than that.
+ */
 function affinityOf(worker: Worker, inputs: Inputs, rates: Rates): number {
   const has = inputs.at.get(worker.number) ?? NOTHING;
   const lacks = { count: inputs.count - has.count, bytes: inputs.bytes - has.bytes };
-  return worthOf(has, rates) - worthOf(lacks, rates) - waitOf(worker, inputs.now);
+  const brought = lacks.count === 0 ? 0 : worthOf(lacks, rates) + inputs.micros;
+  return worthOf(has, rates) - brought - waitOf(worker, inputs.now);
 }
 
 const NOTHING = { count: 0, bytes: 0 };
@@ -46,17 +52,23 @@ export function moveMicros(worker: Worker, inputs: Inputs, rates: Rates): number
 }
 
 /** Until it has a slot free, if what it holds takes as long as expected. */
-function waitOf({ held, spec: { slots } }: Worker, now: number): number {
-  if (held.size < slots) return 0;
+function waitOf(worker: Worker, now: number): number {
+  const { held, spec } = worker;
+  if (held.size < spec.slots) return 0;
   let sum = 0;
-  for (const one of held.values()) sum += remainingOf(one, now);
-  return Math.floor(sum / slots);
+  let running = spec.slots;
+  for (const one of held.values()) sum += remainingOf(one, running-- > 0 ? worker : undefined, now);
+  return Math.floor(sum / spec.slots);
 }
 
-/** What has run for longer than expected is expected to run as long again. */
-function remainingOf({ since, micros, expectedEndMs }: Held, now: number): number {
+/**
+ * What waits behind what runs takes as long as the likes of it. What runs has done so since another ended, and what has run
+ * for longer than expected is expected to run as long again.
+ */
+function remainingOf({ since, micros, expectedEndMs }: Held, on: Worker | undefined, now: number): number {
   if (since === undefined || micros === undefined) return 1000 * Math.max(0, expectedEndMs - now);
-  const elapsed = 1000 * (now - since);
+  if (!on) return micros;
+  const elapsed = 1000 * (now - Math.max(since, on.finishedAt));
   return Math.max(micros - elapsed, Math.min(elapsed, 1000 * MAX_EXPECTED_MS));
 }
 
@@ -64,9 +76,8 @@ const MAX_EXPECTED_MS = 3_600_000;
 
 /** The candidate with the highest affinity; those that have inputs may queue the task, where others have room. */
 export function chooseNear(fleet: Fleet, candidates: Candidates, inputs: Inputs, rates: Rates): Choice {
-  for (const number of inputs.at.keys()) {
-    candidates.addQueued(fleet, fleet.workers[number] as Worker, NEAR_QUEUE);
-  }
+  const queue = fleet.config.maxQueuePerWorker + NEAR_QUEUE;
+  for (const number of inputs.at.keys()) candidates.addQueued(fleet, fleet.workers[number] as Worker, queue);
   return nearestOf(fleet, candidates, inputs, rates);
 }
 

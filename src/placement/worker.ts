@@ -93,6 +93,8 @@ export class Worker {
   readonly executed: Set<string> = new Set();
   /** Undefined: it does not give back, so nobody has to know. */
   pace: Pace | undefined;
+  /** When it last finished a task of a run with data; 0: never. */
+  finishedAt = 0;
   /** The task that it is kept free for. */
   reservedFor: TaskKey | undefined;
 

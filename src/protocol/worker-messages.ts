@@ -108,6 +108,8 @@ export const Report = Type.Union([
     moved: Type.Optional(Millis),
     /** And how they came. */
     transfers: Type.Optional(Transfers),
+    /** Of a run with data: how long it ran, in microseconds by the worker's own clock. */
+    took_us: Type.Optional(Millis),
     assessment: Type.Optional(Assessment),
   }),
   Type.Object({

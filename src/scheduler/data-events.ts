@@ -31,7 +31,9 @@ export function noteResult(state: State, run: Run, event: AttemptFinished, now: 
   share(run, node, worker);
   data.outdated.delete(node);
   if (run.attemptOf(node) > 1) outdate(state, run, data, node);
-  if (startedAt >= 0) data.noteTime(run.taskOf(node).type, Math.max(0, now - startedAt));
+  if (startedAt >= 0)
+    data.noteTime(run.taskOf(node).type, event.tookMicros ?? 1000 * Math.max(0, now - startedAt));
+  state.worker(worker).finishedAt = now;
 }
 
 /** Whoever has run a node has its inputs; of a meta node it has had only what they are known by. */

@@ -326,20 +326,27 @@ const SHAPES = {
 
 describe("[D-05] nodes run where their data is, and what is used together is made together", () => {
   const cases = Object.keys(SHAPES).flatMap((shape) =>
-    [1, 2, 3].map((seed) => ({ shape: shape as keyof typeof SHAPES, seed })),
+    [1, 2, 3].flatMap((seed) =>
+      [0, 32].map((queue) => ({ shape: shape as keyof typeof SHAPES, seed, queue })),
+    ),
   );
-  test.for(cases)("$shape pairs of 200 results of 1 MiB on two workers, seed $seed", ({ shape, seed }) => {
-    for (const tookMs of [() => 1, () => 20, (node: number) => 10 + ((node * 7919 + seed) % 21)]) {
-      const loop = new Loop({ fairShare: null, maxQueuePerWorker: 0 });
+  const name = "$shape pairs of 200 results of 1 MiB on two workers, queues of $queue, seed $seed";
+  test.for(cases)(name, ({ shape, seed, queue }) => {
+    const mixed = (node: number) => 10 + ((node * 7919 + seed) % 21);
+    for (const tookMs of [() => 1, () => 20, mixed]) {
+      const loop = new Loop({ fairShare: null, maxQueuePerWorker: queue });
       loop.turn(1, joins("w1"), joins("w2"));
       const play = new DataPlay(loop, { tookMs });
       play.submit(pairs(SHAPES[shape](seed), seed));
       play.finish();
       expect(loop.run("r").outcome).toBe("completed");
-      expect(play.moved / MIB).toBe(shape === "sliding" ? 1 : 0);
+      const least = shape === "sliding" ? 1 : 0;
+      // Behind a queue it is seen late who has less to do: then bringing a few is worth it.
+      if (tookMs === mixed && queue > 0) expect(play.moved / MIB).toBeLessThanOrEqual(8 * least);
+      else expect(play.moved / MIB).toBe(least);
       const [one = 0, other = 0] = [...play.ran.values()];
       expect(Math.abs(one - other) / (one + other)).toBeLessThanOrEqual(0.1);
-      expect(play.most).toBeLessThanOrEqual(12);
+      expect(play.most).toBeLessThanOrEqual(12 + 3 * queue);
     }
   });
 });

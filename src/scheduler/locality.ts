@@ -45,5 +45,5 @@ export function inputsOnWorkers(run: Run, node: number, now: number): Inputs | u
     }
   }
   if (count === 0) return undefined;
-  return { count, bytes, at, now };
+  return { count, bytes, at, now, micros: data.times.get(run.taskOf(node).type) ?? 0 };
 }

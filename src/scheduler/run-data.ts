@@ -140,9 +140,8 @@ export class RunData {
     }
   }
 
-  noteTime(type: string, tookMs: number): void {
+  noteTime(type: string, micros: number): void {
     const before = this.times.get(type);
-    const micros = 1000 * tookMs;
     this.times.set(type, before === undefined ? micros : Math.floor((7 * before + micros) / 8));
   }
 

@@ -110,6 +110,8 @@ interface WorkerSnapshot {
   readonly ahead?: readonly TaskKey[];
   /** Left out where nobody asks it to give back. */
   readonly pace?: readonly [since: number, ended: number, movedAt: number];
+  /** Left out where it is 0. */
+  readonly finishedAt?: number;
   readonly executed: readonly string[];
   readonly reservedFor: TaskKey;
   readonly lostSeq: number;
@@ -347,6 +349,7 @@ function ofWorker(worker: Worker): WorkerSnapshot {
     held: [...worker.held],
     ...(worker.ahead.size > 0 && { ahead: [...worker.ahead] }),
     ...(worker.pace && { pace: [worker.pace.since, worker.pace.ended, worker.pace.movedAt] as const }),
+    ...(worker.finishedAt > 0 && { finishedAt: worker.finishedAt }),
     executed: [...worker.executed].sort(compareText),
     reservedFor: worker.reservedFor ?? -1,
     lostSeq: worker.lostSeq,
@@ -374,6 +377,7 @@ function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
     const [since, ended, movedAt] = saved.pace;
     worker.pace = { since, ended, movedAt };
   }
+  worker.finishedAt = saved.finishedAt ?? 0;
   for (const type of saved.executed) worker.executed.add(type);
   if (saved.reservedFor !== -1) worker.reservedFor = saved.reservedFor;
   return worker;

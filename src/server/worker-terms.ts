@@ -46,9 +46,7 @@ export function reportStimulus(
         ),
         report,
       );
-      return inputs && report.moved
-        ? withMoved(finished, report.moved, transfersOf(state, task, report))
-        : finished;
+      return inputs ? ofData(finished, report, transfersOf(state, task, report)) : finished;
     }
     case "failed": {
       const { code, message, retry = true } = report;
@@ -83,15 +81,17 @@ function assessed(
   };
 }
 
-/** What was brought for it. */
-function withMoved(
+/** What was brought for it, and how long it ran. */
+function ofData(
   given: ReportStimulus,
-  movedBytes: number,
+  { moved, took_us: took }: Extract<Report, { type: "finished" }>,
   transfers: readonly Transfer[],
 ): ReportStimulus {
   const { stimulus } = given;
-  if (stimulus.kind !== "AttemptFinished") return given;
-  return { ...given, stimulus: { ...stimulus, movedBytes, ...(transfers.length > 0 && { transfers }) } };
+  if ((!moved && took === undefined) || stimulus.kind !== "AttemptFinished") return given;
+  const ran = took === undefined ? stimulus : { ...stimulus, tookMicros: took };
+  if (!moved) return { ...given, stimulus: ran };
+  return { ...given, stimulus: { ...ran, movedBytes: moved, ...(transfers.length > 0 && { transfers }) } };
 }
 
 /** What it consumed. */

@@ -5,7 +5,7 @@ import { barriersOf } from "./model-admission.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { demand } from "./violation.ts";
 
-/** A worker that has inputs may queue so many beyond those that it can run. */
+/** A worker that has inputs may queue so many beyond those that others may. */
 export const NEAR_QUEUE = 16;
 /** What may be given ahead, in microseconds together, and in number. */
 const AHEAD_MICROS = 50_000;
@@ -16,11 +16,11 @@ export function heldInputs(task: ModelTask): ModelTask[] {
   return task.spec.meta ? [] : task.inputs.filter(({ holders }) => holders.length > 0);
 }
 
-export function isNearQueue(worker: ModelWorker, task: ModelTask): boolean {
+export function isNearQueue({ settings }: Model, worker: ModelWorker, task: ModelTask): boolean {
   const { held, spec, freeCpu, freeMemory, reservedFor } = worker;
   return (
     heldInputs(task).some(({ holders }) => holders.includes(worker)) &&
-    held.size < spec.slots + NEAR_QUEUE &&
+    held.size < spec.slots + settings.maxQueuePerWorker + NEAR_QUEUE &&
     reservedFor === undefined &&
     task.spec.cpuMillicores <= freeCpu &&
     task.spec.memoryBytes <= freeMemory
@@ -35,15 +35,20 @@ export function nearnessOf(model: Model, worker: ModelWorker, task: ModelTask): 
   const held = heldInputs(task);
   const has = held.filter(({ holders }) => holders.includes(worker));
   const lacks = held.filter(({ holders }) => !holders.includes(worker));
-  return worth(has) - worth(lacks) - waitOf(worker, model.now);
+  const micros = lacks.length === 0 ? 0 : (task.run.times.get(task.spec.type) ?? 0);
+  return worth(has) - worth(lacks) - micros - waitOf(worker, model.now);
 }
 
-/** Until all that it holds has ended, divided among its slots; what is late takes as long again, at most an hour. */
-function waitOf({ held, spec }: ModelWorker, now: number): number {
+/**
+ * Until all that it holds has ended, divided among its slots. The first have run since they were placed and the last one ended;
+ * of these, what is late takes as long again, at most an hour.
+ */
+function waitOf({ held, spec, finishedAt }: ModelWorker, now: number): number {
   if (held.size < spec.slots) return 0;
-  const remaining = [...held].map((task) => {
+  const remaining = [...held].map((task, at) => {
     if (!task.run.hasData) return 1_000 * Math.max(0, task.expectedEndMs - now);
-    const elapsed = 1_000 * (now - task.placedAt);
+    if (at >= spec.slots) return task.expectedMicros;
+    const elapsed = 1_000 * (now - Math.max(task.placedAt, finishedAt));
     return Math.max(task.expectedMicros - elapsed, Math.min(elapsed, 3_600_000_000));
   });
   return Math.floor(remaining.reduce((sum, one) => sum + one, 0) / spec.slots);

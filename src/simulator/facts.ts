@@ -225,6 +225,7 @@ function register(model: Model, spec: WorkerSpec): void {
       held: new Set(),
       ahead: new Set(),
       executed: new Set(),
+      finishedAt: 0,
       reservedFor: undefined,
     };
     model.workers.push(worker);

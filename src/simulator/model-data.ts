@@ -108,9 +108,8 @@ export interface ModelResult {
   readonly at: number;
 }
 
-function noteTime({ times }: ModelRun, type: string, tookMs: number): void {
+function noteTime({ times }: ModelRun, type: string, micros: number): void {
   const before = times.get(type);
-  const micros = 1000 * tookMs;
   times.set(type, before === undefined ? micros : Math.floor((7 * before + micros) / 8));
 }
 
@@ -132,7 +131,8 @@ export function takeResult(model: Model, task: ModelTask, event: AttemptFinished
   const { resultHash, resultBytes, startedAt } = event;
   if (recipe && task.isStored && unchanged.length === task.inputs.length)
     model.made.set(recipe, { taskId, resultHash, resultBytes, at: now });
-  if (startedAt >= 0) noteTime(run, task.spec.type, Math.max(0, now - startedAt));
+  if (startedAt >= 0) noteTime(run, task.spec.type, event.tookMicros ?? 1000 * Math.max(0, now - startedAt));
+  worker.finishedAt = now;
 }
 
 /** Roots that take longer, in microseconds, are not left to the worker that they would go to. */

@@ -57,7 +57,7 @@ function checkLimits(model: Model, worker: ModelWorker): void {
 /** What is near its inputs may stand in a longer queue. */
 function queueOf({ settings: { maxQueuePerWorker }, runs }: Model): number {
   const hasData = [...runs.values()].some((run) => run.hasData);
-  return hasData ? Math.max(maxQueuePerWorker, NEAR_QUEUE) : maxQueuePerWorker;
+  return hasData ? maxQueuePerWorker + NEAR_QUEUE : maxQueuePerWorker;
 }
 
 /** It has a result: what waited for it goes on. */

@@ -114,6 +114,8 @@ export interface ModelWorker {
   /** What waits there for inputs that it makes. */
   readonly ahead: Set<ModelTask>;
   readonly executed: Set<string>;
+  /** When it last finished a task of a run with data. */
+  finishedAt: number;
   reservedFor: ModelTask | undefined;
 }
 

@@ -93,7 +93,7 @@ function obstaclesFor(model: Model, task: ModelTask): (Obstacle | "forgotten" | 
   );
   if (!obstacles.includes(undefined)) return obstacles;
   return obstacles.map((obstacle, number) => {
-    const isNear = obstacle === "queue" && isNearQueue(model.workerAt(number), task);
+    const isNear = obstacle === "queue" && isNearQueue(model, model.workerAt(number), task);
     return isNear ? undefined : obstacle;
   });
 }

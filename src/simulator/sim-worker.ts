@@ -307,6 +307,7 @@ export class SimWorker implements WorkerDoor {
               resultBytes: heldBytes ?? random.pick([0, 10, 1_000, 200_000]),
               costMicros,
               ...(heldBytes && { held: true }),
+              ...(attempt.inputs && name.node % 2 === 0 && { tookMicros: 1_000 * durationMs + name.node }),
               ...assessmentOf(name),
             },
       );

@@ -57,6 +57,7 @@ export class TaskAttempt {
   readonly #host: AttemptHost;
   #log: AttemptLog | undefined;
   #progress: PacedProgress | undefined;
+  #startedMs = 0;
   /** Made when somebody looks at its signal: most handlers never do. */
   #abort: AbortController | undefined;
   #stopped: Stop | undefined;
@@ -100,6 +101,7 @@ export class TaskAttempt {
   /** Tells once how it ended. */
   run(work: Work, onEnd: (report: Report) => void): void {
     this.startedAt = Date.now();
+    this.#startedMs = performance.now();
     this.#endsByForce = work.endsByForce;
     const { timeout_ms } = this.assignment;
     if (timeout_ms > 0)
@@ -235,6 +237,7 @@ export class TaskAttempt {
         report.moved = this.data.moved;
         report.transfers = this.data.transfers;
       }
+      report.took_us = Math.round(1000 * (performance.now() - this.#startedMs));
     } else if (result !== undefined) report.result = result;
     if (this.#cost !== undefined) report.cost = this.#cost;
     if (this.#assessment !== undefined) report.assessment = this.#assessment;
