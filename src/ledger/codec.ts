@@ -197,7 +197,8 @@ function encodeFinished(event: AttemptFinished): string {
     event;
   const begun = `["AttemptFinished",${run},${node},${attempt},${startedAt},${quoted(resultHash)},${resultBytes}`;
   if (assessment === undefined && used === undefined) {
-    if (tookMicros !== undefined) return `${begun},${costMicros ?? null},null,null,null,null,null,${tookMicros}]`;
+    if (tookMicros !== undefined)
+      return `${begun},${costMicros ?? null},null,null,null,null,null,${tookMicros}]`;
     return costMicros === undefined ? `${begun}]` : `${begun},${costMicros}]`;
   }
   if (tookMicros !== undefined) return encodeByTable(event);

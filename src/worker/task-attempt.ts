@@ -130,7 +130,7 @@ export class TaskAttempt {
     const expansion = expansionIn(result);
     if (expansion) return { expansion };
     const kept = await data.keep(result);
-    if (assigned.meta && !kept.inline) throw metaTooLarge(kept.chunk);
+    if (assigned.meta && kept.chunk) throw metaTooLarge(kept.chunk);
     return kept;
   }
 
