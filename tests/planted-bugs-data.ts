@@ -95,10 +95,17 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what waits at a worker does not speak against it",
-    seed: 4,
+    seed: 6,
     file: "placement/affinity",
-    find: "return worth(has) - worth(lacks) - waitOf(worker, inputs.now);",
-    replace: "return worth(has) - worth(lacks);",
+    find: "return worthOf(has, rates) - brought - waitOf(worker, inputs.now);",
+    replace: "return worthOf(has, rates) - brought;",
+  },
+  {
+    name: "what waits behind what runs is taken to run as well",
+    seed: 6,
+    file: "placement/affinity",
+    find: "running-- > 0 ? worker : undefined",
+    replace: "worker",
   },
   {
     name: "roots are left to a worker that cannot run them",
