@@ -144,8 +144,18 @@ export class Lane implements Entry {
       this.standing !== this.run.standing[first] ||
       this.tier !== this.#tierNow()
     ) {
-      line.rekey(this, () => this.#setFirst(first));
+      line.rekey(this, () => this.#setFirst(first), this.#isLike(first));
     }
+  }
+
+  /** Whether a node has what counts beside others, but for what ends ties. */
+  #isLike(node: number): boolean {
+    const { run } = this;
+    return (
+      this.readyAt === run.readyAt[node] &&
+      this.estimateMs === estimateOf(run, node) &&
+      this.tier === this.#tierNow()
+    );
   }
 
   /** In the order of graphs a run stands as a whole; in the others each lane is as urgent as its most urgent node. */
@@ -163,6 +173,10 @@ export class Lane implements Entry {
     this.standing = run.standing[node] as number;
     this.weight = run.graph.weight[node] as number;
     this.readyAt = run.readyAt[node] as number;
-    this.estimateMs = Math.max(1, (run.graph.taskOf(node) as TaskSpec).estimateMs);
+    this.estimateMs = estimateOf(run, node);
   }
+}
+
+function estimateOf({ graph }: Run, node: number): number {
+  return Math.max(1, (graph.taskOf(node) as TaskSpec).estimateMs);
 }
