@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { TraceEvent } from "../src/cli/chrome-trace.ts";
+import type { Sample } from "../src/cli/top-view.ts";
 import { OrreryClient } from "../src/client/index.ts";
 import { directoryWith, type Started, startOrrery } from "./cli.ts";
 import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
@@ -76,6 +77,27 @@ async function orrery(...args: readonly string[]): Promise<string> {
   expect(code, stderr).toBe(0);
   return stdout;
 }
+
+test("[D-05] top shows what is held, spilled, moved and freed, of each worker and of runs that go on", async () => {
+  // What workers say of themselves comes with their heartbeats.
+  await vi.waitFor(async () => {
+    const { overview, workers } = JSON.parse(await orrery("top", "--json")) as Sample;
+    const [giver, taker] = ["one", "two"].map((name) => workers.find(({ id }) => id === name)?.chunks);
+    expect(giver).toMatchObject({ moved_bytes: 0, freed_bytes: MIB });
+    expect(taker).toMatchObject({ moved_bytes: 4 * MIB, freed_bytes: MIB });
+    for (const of of [giver, taker]) {
+      expect((of?.held_bytes ?? 0) + (of?.spilled_bytes ?? 0)).toBeGreaterThanOrEqual(3 * MIB);
+      expect(of?.spilled_bytes).toBeGreaterThan(0);
+    }
+    expect(overview.data_runs).toEqual([
+      { id: run, name: "seen", held_bytes: 3 * MIB, moved_bytes: 4 * MIB, freed_bytes: MIB },
+    ]);
+  }, SOON);
+  const text = await orrery("top", "--once");
+  expect(text).toMatch(/^run seen +3 MiB +4 MiB +1 MiB$/m);
+  expect(text).toMatch(/^worker two +\d+ B +3 MiB +4 MiB +1 MiB$/m);
+  for (const line of text.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
+});
 
 test("[D-05] each transfer is in the trace, with who gave it, how large it was and how long it took", async () => {
   await writeFile(join(cwd, "open"), "");

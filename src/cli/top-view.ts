@@ -1,7 +1,7 @@
 /** A zone at a glance, as lines of text. */
 
 import type { OverviewAnswer, WorkersAnswer } from "../client/index.ts";
-import { formatCount, formatMs } from "../words/index.ts";
+import { formatBytes, formatCount, formatMs } from "../words/index.ts";
 import { type Column, tableLines } from "./layout.ts";
 import type { Palette } from "./output.ts";
 import { shown } from "./service-text.ts";
@@ -34,8 +34,16 @@ const AGENTS: readonly Column[] = [
   { title: "RUNNING", align: "right" },
   { title: "OF", align: "right" },
 ];
+const DATA: readonly Column[] = [
+  { title: "DATA" },
+  { title: "HELD", align: "right" },
+  { title: "SPILLED", align: "right" },
+  { title: "MOVED", align: "right" },
+  { title: "FREED", align: "right" },
+];
 /** Names are cut to this, so that a table fits into 80 columns whatever things are called. */
 const NAME_COLUMNS = 40;
+const DATA_NAME_COLUMNS = 32;
 const BAR = 20;
 
 /** Everything; where there are fewer rows than it takes, the lists at the end are cut. */
@@ -62,21 +70,51 @@ export function topLines(
 }
 
 function lists(
-  { agents }: OverviewAnswer,
+  overview: OverviewAnswer,
   workers: Sample["workers"],
   palette: Palette,
   rows: number,
 ): string[] {
+  const { agents } = overview;
   const busiest = workers.toSorted((a, b) => b.held - a.held);
   const ofWorkers = ["", ...tableLines(WORKERS, busiest.map(workerRow), palette)];
-  const ofAgents = ["", ...tableLines(AGENTS, agents.map(agentRow), palette)];
+  const ofAgents = agents.length > 0 ? ["", ...tableLines(AGENTS, agents.map(agentRow), palette)] : [];
+  const inData = dataRows(overview, workers);
+  const ofData = inData.length > 0 ? ["", ...tableLines(DATA, inData, palette)] : [];
   if (workers.length === 0) ofWorkers.splice(1, 1, "no workers");
-  const most = Math.max(4, Math.floor(rows - (agents.length > 0 ? Math.min(ofAgents.length, 5) : 0)));
-  const kept =
-    ofWorkers.length > most
-      ? [...ofWorkers.slice(0, most - 1), more(ofWorkers.length - most + 1)]
-      : ofWorkers;
-  return [...kept, ...(agents.length > 0 ? ofAgents : [])].slice(0, Math.max(0, rows));
+  const below = Math.min(ofAgents.length, 5) + Math.min(ofData.length, 8);
+  const kept = cut(ofWorkers, Math.max(4, Math.floor(rows - below)));
+  const keptOfData = cut(ofData, Math.max(4, Math.floor(rows - kept.length - Math.min(ofAgents.length, 5))));
+  return [...kept, ...keptOfData, ...ofAgents].slice(0, Math.max(0, rows));
+}
+
+function cut(lines: readonly string[], most: number): readonly string[] {
+  return lines.length > most ? [...lines.slice(0, most - 1), more(lines.length - most + 1)] : lines;
+}
+
+/** Results that nodes hand to each other: on workers, and of runs, whose share of what was spilled nobody knows. */
+function dataRows({ data_runs: runs }: OverviewAnswer, workers: Sample["workers"]): string[][] {
+  const most = workers
+    .flatMap(({ id, chunks }) => (chunks ? [{ id, ...chunks }] : []))
+    .toSorted((a, b) => b.held_bytes + b.spilled_bytes - a.held_bytes - a.spilled_bytes);
+  const name = (kind: string, text: string) => fitText(`${kind} ${shown(text)}`, DATA_NAME_COLUMNS);
+  return [
+    ...runs.map((run) => [
+      name("run", run.name || run.id),
+      bytes(run.held_bytes),
+      "",
+      bytes(run.moved_bytes),
+      bytes(run.freed_bytes),
+    ]),
+    ...most.map((worker) => [
+      name("worker", worker.id),
+      ...[worker.held_bytes, worker.spilled_bytes, worker.moved_bytes, worker.freed_bytes].map(bytes),
+    ]),
+  ];
+}
+
+function bytes(count: number): string {
+  return count === 0 ? "0" : formatBytes(count);
 }
 
 function more(count: number): string {

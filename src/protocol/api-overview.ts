@@ -45,6 +45,19 @@ export const OverviewAnswer = Type.Object(
       Type.Object({ agent: Type.String(), running_count: Count, max_concurrent: OrNull(Count) }),
       { description: "Those with most running; only for admins others than oneself." },
     ),
+    data_runs: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        name: Type.String(),
+        held_bytes: Type.Integer({ minimum: 0, description: "On workers now." }),
+        moved_bytes: Type.Integer({ minimum: 0, description: "Brought from worker to worker so far." }),
+        freed_bytes: Type.Integer({ minimum: 0, description: "Freed so far." }),
+      }),
+      {
+        description:
+          "The latest runs that have not ended and whose nodes hand data to each other, with what their tasks added.",
+      },
+    ),
   },
   { title: "Overview" },
 );

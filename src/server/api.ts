@@ -294,6 +294,8 @@ export interface Overview {
     readonly running: number;
     readonly maxConcurrent: number | null;
   }[];
+  /** Of those that have not ended, the latest whose nodes hand data to each other. */
+  readonly dataRuns: readonly { readonly id: string; readonly name: string; readonly data: DataBytes }[];
 }
 
 export interface RunSubmission {

@@ -1,10 +1,11 @@
 import { backlog, type State } from "../scheduler/index.ts";
 import type { Caller, Overview } from "./api.ts";
 import { slotsOf } from "./levels.ts";
+import { isVisible } from "./live-task.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import { visibleAgents } from "./zone-views.ts";
 
-/** Agents that are listed, those with most running first. */
+/** Agents that are listed, those with most running first; and runs. */
 const LISTED = 10;
 
 /** A zone at a glance. It looks at groups, agents and workers, never at every task. */
@@ -31,5 +32,25 @@ export function overviewOf(state: State, caller: Caller, now: number, recent: Re
       .sort((a, b) => b.running - a.running)
       .slice(0, LISTED)
       .map(({ agent, running, max }) => ({ agent, running, maxConcurrent: max })),
+    dataRuns: dataRunsOf(state, caller),
   };
+}
+
+/** The latest first; each with what its tasks added to it. */
+function dataRunsOf(state: State, caller: Caller): Overview["dataRuns"] {
+  const sums = new Map<string, { name: string; held: number; moved: number; freed: number }>();
+  for (const run of [...state.dataRuns].reverse()) {
+    if (run.outcome !== undefined || run.parent || !isVisible(caller, run)) continue;
+    sums.set(run.id, { name: run.name, held: 0, moved: 0, freed: 0 });
+    if (sums.size === LISTED) break;
+  }
+  for (const { rootId, data, resultBytes } of sums.size > 0 ? state.dataRuns : []) {
+    const sum = sums.get(rootId);
+    if (!sum || !data) continue;
+    const { held, moved, freed } = data.bytes(resultBytes);
+    sum.held += held;
+    sum.moved += moved;
+    sum.freed += freed;
+  }
+  return Array.from(sums, ([id, { name, ...data }]) => ({ id, name, data }));
 }

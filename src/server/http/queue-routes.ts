@@ -81,7 +81,8 @@ export function queueRoutes(app: App, { api }: Edge): void {
 }
 
 function overviewAnswer(overview: Overview): OverviewAnswer {
-  const { zone, now, classes, waiting, ended, activity, commitMs, workers, slots, agents } = overview;
+  const { zone, now, classes, waiting, ended, activity, commitMs, workers, slots, agents, dataRuns } =
+    overview;
   return {
     zone,
     at: instantText(now),
@@ -112,6 +113,9 @@ function overviewAnswer(overview: Overview): OverviewAnswer {
       running_count: running,
       max_concurrent: maxConcurrent,
     })),
+    data_runs: dataRuns.map(({ id, name, data: { held, moved, freed } }) => {
+      return { id, name, held_bytes: held, moved_bytes: moved, freed_bytes: freed };
+    }),
   };
 }
 
