@@ -38,6 +38,7 @@ const GRAPH = {
       needs: ["small", "large"],
       keep: true,
     },
+    where: { task: "total", args: [{ node: "large" }, { node: "second" }], needs: ["second"], keep: true },
     whole: { task: "length", args: [{ node: "large" }], needs: ["sum"], keep: true },
   },
 };
@@ -60,7 +61,7 @@ beforeAll(async () => {
   client = new OrreryClient({ url: server.url, key: SERVER_KEY });
   ({ id: run } = await client.submitRun(GRAPH));
   await vi.waitFor(
-    async () => expect((await client.run(run)).counts).toMatchObject({ completed: 4, running: 1 }),
+    async () => expect((await client.run(run)).counts).toMatchObject({ completed: 4, running: 2 }),
     SOON,
   );
 });
@@ -97,6 +98,35 @@ test("[D-05] top shows what is held, spilled, moved and freed, of each worker an
   expect(text).toMatch(/^run seen +3 MiB +4 MiB +1 MiB$/m);
   expect(text).toMatch(/^worker two +\d+ B +3 MiB +4 MiB +1 MiB$/m);
   for (const line of text.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
+});
+
+test("[D-05] why says where the data of a node is, and what each candidate had of it and would have had to fetch", async () => {
+  const now = await orrery("why", run, "where");
+  expect(now).toContain("It gets large, 3 MiB on one and two; second, 7 B with its task.");
+  expect(now).toMatch(/because it holds 3 MiB of the inputs and nothing has to\s+be brought/);
+  expect(await orrery("why", run, "whole")).toContain("It gets large, 3 MiB on one and two.");
+  await orrery("ledger", "why.jsonl");
+  const then = await orrery("why", "why.jsonl", "where");
+  expect(then).toMatch(/^ {2}inputs +large, 3 MiB on one and two; second, 7 B with its task$/m);
+  expect(then).toContain("the tie-break: where the data is speaks for both alike");
+  expect(then).toMatch(/^ +rank +worker +status +holds +has +lacks +wait +points/m);
+  expect(then).toMatch(/^ +1 +one +\S+ +\d+ +3 MiB +0 B +0ms +31\.7 +chosen$/m);
+  expect(then).toMatch(/^ +2 +two +\S+ +\d+ +3 MiB +0 B +0ms +31\.7 +runner-up$/m);
+  const json = JSON.parse(await orrery("why", "why.jsonl", "where", "--json")) as {
+    assignment: { candidates: { data: object }[]; inputs: object[] };
+  };
+  expect(json.assignment.candidates[0]?.data).toEqual({
+    heldBytes: 3 * MIB,
+    movedBytes: 0,
+    waitMicros: 0,
+    affinityMicros: 31_720,
+  });
+  expect(json.assignment.inputs[0]).toEqual({
+    node: "large",
+    bytes: 3 * MIB,
+    at: "workers",
+    workers: ["one", "two"],
+  });
 });
 
 test("[D-05] each transfer is in the trace, with who gave it, how large it was and how long it took", async () => {

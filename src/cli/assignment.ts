@@ -9,9 +9,9 @@ import {
   runOfKey,
   taskKey,
 } from "../placement/index.ts";
-import { type State, type Tasks, whyHere } from "../scheduler/index.ts";
+import { type InputPlace, type State, type Tasks, whereInputsAre, whyHere } from "../scheduler/index.ts";
 import type { Decider } from "../words/index.ts";
-import { decide } from "./decider.ts";
+import { decide, decideFor } from "./decider.ts";
 
 /** Why a task was given to a worker. */
 export interface Assignment {
@@ -31,6 +31,8 @@ export interface Assignment {
   readonly rejected: Readonly<Partial<Record<Rejection, number>>>;
   /** The chosen one first, then the others by rank, then the rejected by id. */
   readonly candidates: readonly Candidate[];
+  /** Where the results were that it gets; left out where nodes hand nothing to each other. */
+  readonly inputs?: readonly InputPlace[];
 }
 
 export interface Candidate extends CandidateRow {
@@ -51,7 +53,8 @@ export function assignmentOf(
   const { executor, capabilities, cpuMillicores, memoryBytes, limits, amounts } = tasks.taskOf(event.node);
   const needs = { executor, zone: tasks.zoneOf(event.node), capabilities, cpuMillicores, memoryBytes };
   const key = taskKey(tasks.number, event.node);
-  const rows = whyHere(state, tasks, event.node).map((row) => candidateOf(state, key, needs, row));
+  const inputs = whereInputsAre(state, tasks, event.node);
+  const rows = whyHere(state, tasks, event.node, at).map((row) => candidateOf(state, key, needs, row));
   const rejected: Partial<Record<Rejection, number>> = {};
   for (const [index, count] of event.rejected.entries()) {
     if (count > 0) rejected[REJECTIONS[index] as Rejection] = count;
@@ -64,12 +67,13 @@ export function assignmentOf(
     reason: event.reason,
     runnerUp: state.fleet.workers[event.runnerUp]?.id ?? null,
     strategy: state.config.strategy,
-    decider: decide(state.config, rows),
+    decider: decideFor(event, rows) ?? decide(state.config, rows),
     needs,
     limits: Object.fromEntries(limits.map((name, index) => [name, amounts[index] ?? 1])),
     waitedMs: Math.max(0, at - tasks.sinceOf(event.node)),
     rejected,
     candidates: rows.toSorted((a, b) => (a.rank ?? rows.length + 1) - (b.rank ?? rows.length + 1)),
+    ...(inputs && { inputs }),
   };
 }
 

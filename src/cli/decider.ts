@@ -1,3 +1,4 @@
+import type { TaskAssigned } from "../ledger/index.ts";
 import type { CandidateRow, PlacementConfig } from "../placement/index.ts";
 import type { Criterion, Decider } from "../words/index.ts";
 
@@ -24,6 +25,25 @@ export function decide(config: PlacementConfig, rows: readonly CandidateRow[]): 
   }
   const value = tied === null ? null : valueIn(tied, chosen);
   return { criterion: "worker id", chosen: value, runnerUp: value, tiedOn: tied };
+}
+
+/** Where data decided, and not the strategy. */
+export function decideFor(
+  { reason }: Pick<TaskAssigned, "reason">,
+  rows: readonly CandidateRow[],
+): Decider | undefined {
+  const [chosen, runnerUp] = [1, 2].map((rank) => rows.find((row) => row.rank === rank)?.data);
+  if (reason.type === "DataAffinity")
+    return {
+      criterion: "where data is",
+      chosen: chosen?.affinityMicros ?? null,
+      runnerUp: runnerUp?.affinityMicros ?? null,
+      tiedOn: null,
+    };
+  if (reason.type !== "Affinity" || (reason.because !== "Follows" && reason.because !== "SharedConsumer"))
+    return undefined;
+  const criterion = reason.because === "Follows" ? "making the input" : "making its like";
+  return { criterion, chosen: null, runnerUp: null, tiedOn: null };
 }
 
 function criteriaOf({ strategy, preferLocality }: PlacementConfig): Criterion[] {

@@ -2,6 +2,7 @@ import { speculationTag } from "../graph/index.ts";
 import {
   describeDecider,
   describeEnd,
+  describeInput,
   describeNeeds,
   describeReason,
   describeRecall,
@@ -115,6 +116,7 @@ function assignmentLines(
     ],
     ["attempt", formatCount(assignment.attempt)],
     ["needs", describeNeeds(assignment.needs)],
+    ...inputFields(assignment),
     ...limitFields(assignment),
     ["strategy", assignment.strategy],
     [
@@ -125,6 +127,16 @@ function assignmentLines(
     ["decided by", describeDecider(assignment.decider)],
   ];
   return [...fieldLines(fields, palette, columns), "", ...candidateLines(assignment, palette)];
+}
+
+/** Of the results that it gets, so many are named. */
+const NAMED_INPUTS = 10;
+
+function inputFields({ inputs = [] }: Assignment): (readonly [string, string])[] {
+  if (inputs.length === 0) return [];
+  const named = inputs.slice(0, NAMED_INPUTS).map(describeInput);
+  const more = inputs.length > NAMED_INPUTS ? [`and ${formatCount(inputs.length - NAMED_INPUTS)} more`] : [];
+  return [["inputs", [...named, ...more].join("; ")]];
 }
 
 /** Shorter ones are those of any turn. */
@@ -141,15 +153,17 @@ function limitFields({ limits, waitedMs }: Assignment): (readonly [string, strin
   ];
 }
 
-function candidateLines({ candidates, needs, strategy }: Assignment, palette: Palette): string[] {
+function candidateLines(assignment: Assignment, palette: Palette): string[] {
+  const { candidates, strategy } = assignment;
+  const titles = candidates.some(({ data }) => data)
+    ? ["has", "lacks", "wait", "points"]
+    : ["free cpu", "free mem", ...(strategy === "random" ? ["score"] : [])];
   const columns = [
     { title: "rank", align: "right" },
     { title: "worker" },
     { title: "status" },
     { title: "holds", align: "right" },
-    { title: "free cpu", align: "right" },
-    { title: "free mem", align: "right" },
-    ...(strategy === "random" ? [{ title: "score", align: "right" } as const] : []),
+    ...titles.map((title) => ({ title, align: "right" }) as const),
     { title: "" },
   ] as const;
   const rows = candidates.map((candidate) => [
@@ -157,19 +171,31 @@ function candidateLines({ candidates, needs, strategy }: Assignment, palette: Pa
     neutralise(candidate.worker),
     candidate.status,
     formatCount(candidate.queueDepth),
-    formatCores(candidate.freeCpu),
-    formatBytes(candidate.freeMemory),
-    ...(strategy === "random" ? [formatCount(candidate.score)] : []),
-    verdictOf(candidate, needs),
+    ...termsOf(candidate, strategy),
+    verdictOf(candidate, assignment),
   ]);
   return tableLines(columns, rows, palette).map((line) => `  ${line}`);
 }
 
-function verdictOf(candidate: Candidate, needs: Assignment["needs"]): string {
+/** What it was compared by; points are milliseconds. */
+function termsOf({ data, freeCpu, freeMemory, score }: Candidate, strategy: string): string[] {
+  if (data) {
+    const { heldBytes, movedBytes, waitMicros, affinityMicros } = data;
+    const wait = formatMs(Math.ceil(waitMicros / 1000));
+    return [formatBytes(heldBytes), formatBytes(movedBytes), wait, (affinityMicros / 1000).toFixed(1)];
+  }
+  return [
+    formatCores(freeCpu),
+    formatBytes(freeMemory),
+    ...(strategy === "random" ? [formatCount(score)] : []),
+  ];
+}
+
+function verdictOf(candidate: Candidate, { needs, worker, runnerUp }: Assignment): string {
+  if (candidate.worker === worker) return "chosen";
   if (candidate.rejection)
     return `rejected: ${describeRejection(candidate.rejection, { ...candidate, needs })}`;
-  if (candidate.rank === 1) return "chosen";
-  return candidate.rank === 2 ? "runner-up" : "";
+  return candidate.worker === runnerUp ? "runner-up" : "";
 }
 
 function earlierLines({ earlierAttempts }: Explanation, columns: number, { dim }: Palette): string[] {

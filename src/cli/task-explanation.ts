@@ -71,7 +71,7 @@ function explanationLines(
   columns: number,
   palette: Palette,
 ): string[] {
-  const { status, waiting, placed } = answer;
+  const { status, waiting, placed, inputs } = answer;
   const title = palette.bold(shown(name));
   const [primary, ...others] = waiting.map(({ text }) => shown(text));
   const lines =
@@ -83,6 +83,10 @@ function explanationLines(
   if (placed)
     lines.push(...(primary === undefined ? [] : [""]), ...hangingLines("", shown(placed.text), columns));
   if (placed?.runner_up) lines.push(`The runner-up was ${shown(placed.runner_up)}.`);
+  if (inputs && inputs.length > 0) {
+    const named = inputs.map(({ text }) => shown(text)).join("; ");
+    lines.push(...hangingLines("", `It gets ${named}.`, columns));
+  }
   return lines;
 }
 

@@ -1,6 +1,7 @@
 import { clearBit, lowestBit, setBit } from "../core/index.ts";
 import type { Candidates } from "./candidates.ts";
 import { type Choice, onlyChoice } from "./choose.ts";
+import type { Needs } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Held, Worker } from "./worker.ts";
 
@@ -51,6 +52,31 @@ export function moveMicros(worker: Worker, inputs: Inputs, rates: Rates): number
   return worthOf({ count: inputs.count - has.count, bytes: inputs.bytes - has.bytes }, rates);
 }
 
+/** What a worker has of the inputs, what it would have to fetch, how long it would wait, and what that comes to. */
+export interface DataTerms {
+  readonly heldBytes: number;
+  readonly movedBytes: number;
+  readonly waitMicros: number;
+  readonly affinityMicros: number;
+}
+
+export function termsOf(worker: Worker, inputs: Inputs, rates: Rates): DataTerms {
+  const { bytes } = inputs.at.get(worker.number) ?? NOTHING;
+  return {
+    heldBytes: bytes,
+    movedBytes: inputs.bytes - bytes,
+    waitMicros: waitOf(worker, inputs.now),
+    affinityMicros: affinityOf(worker, inputs, rates),
+  };
+}
+
+/** Whether it may queue a task because it has inputs, however long its queue may be otherwise. */
+export function mayQueueNear(worker: Worker, needs: Needs, { at }: Inputs): boolean {
+  const { held, spec, reservedFor, freeCpu, freeMemory } = worker;
+  const fits = freeCpu >= needs.cpuMillicores && freeMemory >= needs.memoryBytes;
+  return fits && at.has(worker.number) && held.size < spec.slots + NEAR_QUEUE && reservedFor === undefined;
+}
+
 /** Until it has a slot free, if what it holds takes as long as expected. */
 function waitOf(worker: Worker, now: number): number {
   const { held, spec } = worker;
@@ -88,16 +114,9 @@ export function nearestOf(fleet: Fleet, candidates: Candidates, inputs: Inputs, 
   clearBit(candidates.set, fleet.ordinalOf(worker));
   const runnerUp = nearest(fleet, candidates.set, inputs, rates);
   setBit(candidates.set, fleet.ordinalOf(worker));
-  const has = inputs.at.get(worker.number) ?? NOTHING;
-  const lead = affinityOf(worker, inputs, rates) - affinityOf(runnerUp, inputs, rates);
-  const reason = {
-    type: "DataAffinity",
-    heldBytes: has.bytes,
-    movedBytes: inputs.bytes - has.bytes,
-    waitMicros: waitOf(worker, inputs.now),
-    leadMicros: lead,
-  } as const;
-  return { worker, runnerUp, reason };
+  const { affinityMicros, ...terms } = termsOf(worker, inputs, rates);
+  const leadMicros = affinityMicros - affinityOf(runnerUp, inputs, rates);
+  return { worker, runnerUp, reason: { type: "DataAffinity", ...terms, leadMicros } };
 }
 
 /** Ties fall to the smaller id. */

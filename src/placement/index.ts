@@ -1,4 +1,11 @@
-export { chooseNear, DEFAULT_RATES, type Inputs, moveMicros, nearestOf } from "./affinity.ts";
+export {
+  chooseNear,
+  type DataTerms,
+  DEFAULT_RATES,
+  type Inputs,
+  moveMicros,
+  nearestOf,
+} from "./affinity.ts";
 export { shouldAccept, shouldThrottle } from "./backpressure.ts";
 export { Candidates } from "./candidates.ts";
 export { type Choice, choose, onlyChoice, type Subject } from "./choose.ts";

@@ -1,3 +1,4 @@
+import { type DataTerms, type Inputs, mayQueueNear, type Rates, termsOf } from "./affinity.ts";
 import { randomScore, type Subject } from "./choose.ts";
 import { hasCapabilities, type Needs, servesExecutor, servesZone } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
@@ -19,6 +20,14 @@ export interface CandidateRow {
   readonly executedBefore: boolean;
   readonly sameZone: boolean;
   readonly score: number;
+  /** Where inputs of the task are on workers. */
+  readonly data?: DataTerms;
+}
+
+/** The inputs of the task that are on workers, and what they count for. */
+interface Near {
+  readonly inputs: Inputs;
+  readonly rates: Rates;
 }
 
 /**
@@ -33,6 +42,7 @@ export function candidateTable(
   key: TaskKey,
   subject: Subject,
   atOnce = false,
+  near?: Near,
 ): CandidateRow[] {
   const workers = fleet.known().sort(byId);
   const rejections = new Map<Worker, Rejection | undefined>(
@@ -42,8 +52,11 @@ export function candidateTable(
   const others = workers.filter((worker) => worker !== returnedBy && rejections.get(worker) === undefined);
   if (returnedBy && others.length > 0 && rejections.get(returnedBy) === undefined)
     rejections.set(returnedBy, "returned");
+  for (const [worker, rejection] of near ? rejections : [])
+    if (rejection === "queue" && worker !== returnedBy && near && mayQueueNear(worker, needs, near.inputs))
+      rejections.set(worker, undefined);
   const accepted = workers.filter((worker) => rejections.get(worker) === undefined);
-  const ranked = accepted.toSorted(comparator(fleet, workers, subject));
+  const ranked = accepted.toSorted(near ? byAffinity(near) : comparator(fleet, workers, subject));
   return workers.map((worker) => ({
     worker: worker.id,
     status: worker.status,
@@ -56,6 +69,7 @@ export function candidateTable(
     executedBefore: worker.executed.has(subject.type),
     sameZone: worker.spec.zone === subject.zone,
     score: randomScore(fleet, worker, subject.nodeId),
+    ...(near && { data: termsOf(worker, near.inputs, near.rates) }),
   }));
 }
 
@@ -82,6 +96,11 @@ export function rejectionOf(
 }
 
 type Compare = (a: Worker, b: Worker) => number;
+
+function byAffinity({ inputs, rates }: Near): Compare {
+  const points = (worker: Worker) => termsOf(worker, inputs, rates).affinityMicros;
+  return inOrder((a, b) => points(b) - points(a), byId);
+}
 
 function comparator(fleet: Fleet, all: readonly Worker[], subject: Subject): Compare {
   const points = (worker: Worker) => subject.locality?.get(worker.number) ?? 0;

@@ -359,6 +359,22 @@ export const WhyAnswer = Type.Object({
       { description: "Why it runs, or last ran, where it does." },
     ),
   ),
+  inputs: OrNull(
+    Type.Array(
+      Type.Object({
+        node: Type.String(),
+        bytes: Count,
+        at: Type.Enum(["task", "workers", "nowhere"]),
+        workers: Type.Array(Type.String()),
+        text: Type.String(),
+      }),
+      {
+        description:
+          "Where the results are that it gets from other nodes, up to a hundred; null for what has ended, and where nodes " +
+          "hand nothing to each other.",
+      },
+    ),
+  ),
 });
 
 export type LogAnswer = Static<typeof LogAnswer>;

@@ -2,6 +2,7 @@ import {
   type CandidateRow,
   candidateTable,
   couldEverRun,
+  DEFAULT_RATES,
   type Needs,
   NO_RUN,
   nodeOfKey,
@@ -19,8 +20,10 @@ import { RunStanding } from "./bundle.ts";
 import { subjectOf } from "./choice.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
+import { inputsOnWorkers } from "./locality.ts";
 import { tasksOf } from "./offer.ts";
 import type { Run } from "./run.ts";
+import { Result } from "./run-data.ts";
 import type { Precedence } from "./standing.ts";
 import { needsOf, type State } from "./state.ts";
 import { STATUS_NAMES, Status, type StatusName } from "./status.ts";
@@ -108,10 +111,39 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
 }
 
 /** The full table of candidates for a task, in the state before it was assigned. */
-export function whyHere(state: State, tasks: Tasks, node: number): CandidateRow[] {
+export function whyHere(state: State, tasks: Tasks, node: number, now: number = state.now): CandidateRow[] {
   const needs = needsOf(tasks.taskOf(node), tasks.zoneOf(node));
   const key = taskKey(tasks.number, node);
-  return candidateTable(state.fleet, needs, key, subjectOf(state, tasks, node), beginsAtOnce(state, key));
+  const subject = subjectOf(state, tasks, node);
+  const run = state.runs.get(tasks.number);
+  const inputs = run && inputsOnWorkers(run, node, now);
+  const near = inputs && { inputs, rates: state.config.transferRates ?? DEFAULT_RATES };
+  return candidateTable(state.fleet, needs, key, subject, beginsAtOnce(state, key), near);
+}
+
+/** A result that a node gets, and where it is: with its task, on workers, or nowhere now. */
+export interface InputPlace {
+  readonly node: string;
+  readonly bytes: number;
+  readonly at: "task" | "workers" | "nowhere";
+  readonly workers: readonly string[];
+}
+
+/** Where what a node gets from others is; undefined where nodes of its run hand nothing to each other. */
+export function whereInputsAre(state: State, tasks: Tasks, node: number): InputPlace[] | undefined {
+  const run = state.runs.get(tasks.number);
+  const { data } = run ?? {};
+  if (!run || !data) return undefined;
+  return Array.from(run.graph.inputsOf(node), (input) => {
+    const result = data.result[input];
+    const workers = (data.holders.get(input) ?? []).map((worker) => state.worker(worker).id);
+    return {
+      node: run.graph.idOf(input),
+      bytes: run.resultBytes[input] as number,
+      at: result === Result.stored ? "task" : result === Result.held ? "workers" : "nowhere",
+      workers,
+    };
+  });
 }
 
 /** What is tried in several ways begins at once, or not in several; when it is tried again it is as any other. */

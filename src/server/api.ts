@@ -13,7 +13,7 @@ import type {
   ServerMessage,
 } from "../protocol/index.ts";
 import type { Rate, RequestState } from "../queue/index.ts";
-import type { DataBytes, WaitReason } from "../scheduler/index.ts";
+import type { DataBytes, InputPlace, WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
 import type { TraceContext } from "../telemetry/index.ts";
 import type { Slots } from "./levels.ts";
@@ -251,6 +251,8 @@ export interface Explanation {
         readonly text: string;
       }
     | undefined;
+  /** Where the results are that it gets; undefined where nodes of its run hand nothing to each other. */
+  readonly inputs: readonly (InputPlace & { readonly text: string })[] | undefined;
 }
 
 export interface Metrics {

@@ -3,10 +3,16 @@ import type { Fact } from "../driver/index.ts";
 import type { TaskAssigned, TaskRecalled } from "../ledger/index.ts";
 import { REJECTIONS } from "../placement/index.ts";
 import { META_EXECUTOR } from "../protocol/index.ts";
-import { type State, type WaitReason, whyNotYet } from "../scheduler/index.ts";
-import { describeReason, describeRecall, describeRejected, describeWait } from "../words/index.ts";
+import { type State, type WaitReason, whereInputsAre, whyNotYet } from "../scheduler/index.ts";
+import {
+  describeInput,
+  describeReason,
+  describeRecall,
+  describeRejected,
+  describeWait,
+} from "../words/index.ts";
 import type { Caller, Explanation, Recalled, TaskView } from "./api.ts";
-import { isOpen, isVisible, locate } from "./live-task.ts";
+import { isOpen, isVisible, locate, type Place } from "./live-task.ts";
 import { apart } from "./task-types.ts";
 
 interface LastAssignment {
@@ -56,6 +62,7 @@ export function explanationOf(
       .map((reason) => withoutOthers(reason, caller))
       .map((reason) => ({ ...reason, text: textOf(state, task, reason, now) })),
     placed: placedOf(state, assignments.of(task.id)),
+    inputs: place && inputsOf(state, place),
   };
 }
 
@@ -80,6 +87,14 @@ const LISTED = 20;
 
 const NO_META =
   "It is a meta node, and no server runs those in this zone: start the server that leads with orrery serve --tasks FILE.";
+
+/** Results that are listed. */
+const LISTED_INPUTS = 100;
+
+function inputsOf(state: State, { tasks, node }: Place): Explanation["inputs"] {
+  const inputs = whereInputsAre(state, tasks, node);
+  return inputs?.slice(0, LISTED_INPUTS).map((input) => ({ ...input, text: describeInput(input) }));
+}
 
 /** Of tasks that the caller may not see it says only that there are some. */
 function withoutOthers(reason: WaitReason, caller: Caller): WaitReason {

@@ -92,7 +92,7 @@ export class LedgerCheck {
     for (const recorded of events) {
       const { event, now } = recorded;
       // The table does not know of inputs.
-      if (event.kind === "TaskAssigned" && !shadow.runs.get(event.run)?.data) checkTable(shadow, event);
+      if (event.kind === "TaskAssigned" && isRanked(shadow, event)) checkTable(shadow, event, now);
       if (this.#blocks % BLOCKS_PER_RECORD === 0) checkRecord(shadow, recorded, this.#ledgerId);
       apply(shadow, event, now);
     }
@@ -115,9 +115,15 @@ function checkRecord(state: State, recorded: Recorded, ledgerId: string): void {
   );
 }
 
+/** Whether it went to the first of all candidates: those who make roots and followers are found in another way. */
+function isRanked(state: State, { run, node, reason }: TaskAssigned): boolean {
+  const data = state.runs.get(run)?.data;
+  return !data || (!data.territories.isRoot(node) && reason.type !== "Affinity");
+}
+
 /** The full table of candidates, derived by replaying, says what the event says. */
-function checkTable(state: State, event: TaskAssigned): void {
-  const rows = whyHere(state, state.tasks(event.run), event.node);
+function checkTable(state: State, event: TaskAssigned, now: number): void {
+  const rows = whyHere(state, state.tasks(event.run), event.node, now);
   const idOf = (number: number) => state.fleet.workers[number]?.id;
   const first = rows.find(({ rank }) => rank === 1)?.worker;
   const second = rows.find(({ rank }) => rank === 2)?.worker;

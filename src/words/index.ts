@@ -14,6 +14,7 @@ export {
   type Decider,
   describeDecider,
   describeEnd,
+  describeInput,
   describeNeeds,
   describeNoWinner,
   describeReason,

@@ -6,7 +6,7 @@
 import type { SpeculationCause } from "../graph/index.ts";
 import type { RunOutcome, TaskRecalled } from "../ledger/index.ts";
 import type { Needs, Reason, Rejection } from "../placement/index.ts";
-import type { RoomBarrier, StatusName, WaitReason } from "../scheduler/index.ts";
+import type { InputPlace, RoomBarrier, StatusName, WaitReason } from "../scheduler/index.ts";
 import { countOf, formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
 import { neutralise } from "./safe-text.ts";
 
@@ -69,6 +69,9 @@ export type Criterion =
   | "queue depth"
   | "turn"
   | "score"
+  | "where data is"
+  | "making the input"
+  | "making its like"
   | "worker id";
 
 export interface Decider {
@@ -97,11 +100,32 @@ export function describeDecider(decider: Decider): string {
       return "the turn, which goes by worker id";
     case "score":
       return `the score (${formatCount(chosen ?? 0)} against ${formatCount(runnerUp ?? 0)})`;
+    case "where data is":
+      return chosen === runnerUp
+        ? "the tie-break: where the data is speaks for both alike, and the smaller id goes first"
+        : `where the data is: what it has, less what it lacks and would wait for (${signedMs(chosen)} against ${signedMs(runnerUp)})`;
+    case "making the input":
+      return "making its last input, so that it can begin there without asking";
+    case "making its like":
+      return "making other results that are used together with this one";
     case "worker id":
       return decider.tiedOn === "queue depth"
         ? `the tie-break: ${chosen ? `both held ${countOf(chosen, "task")}` : "neither held a task"}, and the smaller id goes first`
         : "the tie-break: both scored the same, and the smaller id goes first";
   }
+}
+
+function signedMs(micros: number | null): string {
+  const ms = formatMs(Math.ceil(Math.abs(micros ?? 0) / 1000));
+  return (micros ?? 0) < 0 ? `-${ms}` : ms;
+}
+
+/** "parse, 2.9 MiB on gpu-1 and gpu-2": where a result is that a node gets. */
+export function describeInput({ node, bytes, at, workers }: InputPlace): string {
+  const name = neutralise(node);
+  if (at === "nowhere") return `${name}, which is not there yet`;
+  const where = at === "task" ? "with its task" : `on ${workers.map(neutralise).join(" and ")}`;
+  return `${name}, ${formatBytes(bytes)} ${where}`;
 }
 
 /** "1 core, 64 MiB, executor shell, zone eu, cuda". */

@@ -154,6 +154,7 @@ function whyRoute(app: App, { api }: Edge): void {
               text: placed.text,
             }
           : null,
+        inputs: why.inputs?.map((input) => ({ ...input, workers: [...input.workers] })) ?? null,
       };
     },
   );
