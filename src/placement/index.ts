@@ -1,6 +1,5 @@
 export {
   chooseNear,
-  type DataTerms,
   DEFAULT_RATES,
   type Inputs,
   moveMicros,

@@ -51,4 +51,5 @@ const NOTHING: OverviewAnswer = {
   workers: 0,
   slots: { busy: 0, free: 0, closed: 0 },
   agents: [],
+  data_runs: [],
 };
