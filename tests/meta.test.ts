@@ -10,6 +10,7 @@ import { testDatabase } from "./postgres.ts";
 import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
 
 const TASKS = `
+  import { graph } from ${JSON.stringify(new URL("../dist/client/index.js", import.meta.url).href)};
   import { existsSync, writeFileSync } from "node:fs";
   import { setTimeout as sleep } from "node:timers/promises";
   import { isMainThread } from "node:worker_threads";
@@ -17,7 +18,17 @@ const TASKS = `
   export const same = (value) => value;
   export const largest = (handles) => handles.toSorted((a, b) => b.bytes - a.bytes)[0].node;
   export const seen = (...handles) => ({ handles, isMainThread });
+  export const size = (value) => value.length;
+  export const sizeOfLargest = (handles) => {
+    const g = graph();
+    return g.expand(g.task(size, g.node(largest(handles))));
+  };
+  export const sizeOf = (id) => {
+    const g = graph();
+    return g.expand(g.task(size, g.node(id)));
+  };
   export const forever = () => { for (;;); };
+  export async function hold() { await sleep(300); return Buffer.alloc(60_000); }
   export const large = () => "x".repeat(20_000);
   export async function once(file) {
     if (existsSync(file)) return "the second time";
@@ -83,6 +94,33 @@ describe("[D-04] a server with a tasks file", () => {
     const { data } = await client.run(computation.run);
     expect(data).toMatchObject({ moved_bytes: 0 });
     await computation.release();
+  });
+
+  test("goes on with one of several results, and none is moved", async () => {
+    const g = graph();
+    const parts = [100_000, 300_000, 200_000].map((length) => g.task(bytes, length, "x"));
+    const computation = await client.start(
+      g,
+      g.with({ ...META, dynamic: true }).task("sizeOfLargest", parts),
+    );
+    expect(await computation.results()).toBe(300_000);
+    expect((await client.run(computation.run)).data).toMatchObject({ held_bytes: 0, moved_bytes: 0 });
+  });
+
+  test("[D-12] a node names one of its run that is freed, or to come, or nowhere", async () => {
+    const g = graph();
+    const early = g.task(bytes, 50_000, "x");
+    const after = g.with({ dynamic: true, needs: [g.task("size", early)] }).task("sizeOf", early.id);
+    const held = g.task("same", g.task("hold"));
+    const before = g.with({ dynamic: true }).task("sizeOf", held.id);
+    const [one, other] = await client.compute(g, [after, before, held]);
+    expect([one, other]).toEqual([50_000, 60_000]);
+    const lost = graph();
+    const failed = client.compute(lost, lost.with({ dynamic: true }).task("sizeOf", "nowhere"));
+    await expect(failed).rejects.toMatchObject({ code: "bad-expansion" });
+    await expect(failed).rejects.toThrow('they name "nowhere", which is neither one of them nor');
+    const own = lost.with({ dynamic: true, id: "me" }).task("sizeOf", "me");
+    await expect(client.compute(lost, own)).rejects.toThrow('they name "me", of its run, which waits for');
   });
 
   test("answers while one never pauses, ends it, and refuses a large result", {

@@ -85,6 +85,8 @@ export class TaskGraph implements NodeMaker {
   readonly task: NodeMaker["task"] = this.#maker({});
   readonly #entries = new Map<string, Entry>();
   readonly #counts = new Map<string, number>();
+  /** Nodes of the run that these are added to. */
+  readonly #outside = new Map<string, GraphNode>();
 
   get size(): number {
     return this.#entries.size;
@@ -109,6 +111,14 @@ export class TaskGraph implements NodeMaker {
 
   /** What stands in a graph file: all nodes, or those that the wanted ones need, with the results of these kept. */
   toGraphFile(wanted?: Wanted): RunBody["graph"] {
+    for (const id of this.#outside.keys())
+      throw new TypeError(
+        `${id} is a node of another run, which only goes into a graph that is returned by expand`,
+      );
+    return this.#file(wanted);
+  }
+
+  #file(wanted?: Wanted): RunBody["graph"] {
     const kept = new Set((wanted === undefined ? [] : listOf(wanted)).map((node) => this.#idOf(node)));
     const taken = wanted === undefined ? undefined : this.#neededBy(kept);
     const nodes: Record<string, unknown> = {};
@@ -120,11 +130,30 @@ export class TaskGraph implements NodeMaker {
   }
 
   /**
+   * A node of the run that these are added to, by its id: for a graph that a task returns by `expand`. It may have completed, or
+   * be about to; its result is not moved for that.
+   */
+  node<Result = unknown>(id: string): GraphNode<Result> {
+    const name = checkedName(id, "the id of a node");
+    const known = this.#outside.get(name);
+    if (known) return known as GraphNode<Result>;
+    if (this.#entries.has(name))
+      throw new TypeError(
+        `there is a node ${JSON.stringify(name)} in this graph already; name those of the run first`,
+      );
+    const node = new GraphNode<Result>(name);
+    this.#outside.set(name, node);
+    return node;
+  }
+
+  /**
    * For a task to return instead of a result, where it was submitted as dynamic: these nodes are added to its run, and the
    * result of one of them is the task's.
    */
   expand<Result>(node: GraphNode<Result>): Result {
-    const expansion = { graph: this.toGraphFile(node), result: this.#idOf(node) };
+    if (this.#outside.get(node.id) === node)
+      throw new TypeError(`${node.id} is of the run already; expand takes a node that is added`);
+    const expansion = { graph: this.#file(node), result: this.#idOf(node) };
     return { [Symbol.for("orrery.expansion")]: expansion } as Result;
   }
 
@@ -166,20 +195,21 @@ export class TaskGraph implements NodeMaker {
   #newId(name: string, asked: string | undefined): string {
     if (asked !== undefined) {
       const id = checkedName(asked, "the id of a node");
-      if (!this.#entries.has(id)) return id;
+      if (!this.#entries.has(id) && !this.#outside.has(id)) return id;
       throw new TypeError(`there is a node ${JSON.stringify(id)} already; choose another id`);
     }
     for (;;) {
       const number = (this.#counts.get(name) ?? 0) + 1;
       this.#counts.set(name, number);
-      if (!this.#entries.has(`${name}-${number}`)) return `${name}-${number}`;
+      const id = `${name}-${number}`;
+      if (!this.#entries.has(id) && !this.#outside.has(id)) return id;
     }
   }
 
   #idOf(node: GraphNode, where = "it"): string {
     if (!(node instanceof GraphNode))
       throw new TypeError(`${where} must be a node, as task(…) and value(…) return them`);
-    if (this.#entries.get(node.id)?.node !== node)
+    if (this.#entries.get(node.id)?.node !== node && this.#outside.get(node.id) !== node)
       throw new TypeError(`${where} is the node ${JSON.stringify(node.id)} of another graph`);
     return node.id;
   }

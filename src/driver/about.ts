@@ -25,7 +25,9 @@ export function aboutOf(state: State, event: LedgerEvent): About | undefined {
 function aboutFreed(state: State, { run: number, nodes }: ChunksFreed): About {
   const run = state.run(number);
   const { zone, agent, id: runId } = run;
-  return { zone, agent, runId, task: undefined, freed: nodes.map((node) => chunkOf(run, node)) };
+  // What was borrowed is only given back.
+  const freed = nodes.filter((node) => !run.data?.loans.has(node)).map((node) => chunkOf(run, node));
+  return { zone, agent, runId, task: undefined, freed };
 }
 
 function aboutWithdrawn(state: State, { run: number, nodes }: TasksWithdrawn): About {
@@ -49,23 +51,27 @@ export function inputsOf(state: State, number: number, node: number): TaskInputs
   const { data, graph } = run ?? {};
   if (!run || !data || !graph) return undefined;
   const chunks: AboutInput[] = [];
-  for (const input of graph.inputsOf(node))
+  for (const input of graph.inputsOf(node)) {
+    // The node that has the result: this one, or the one that it stands for.
+    const { run: of, node: at } = data.loans.get(input) ?? { run, node: input };
     chunks.push({
-      id: run.chunkIdOf(input),
-      workers: data.holders.get(input) ?? [],
-      node: input,
+      id: of.chunkIdOf(at),
+      workers: of.data?.holders.get(at) ?? [],
+      run: of.number,
+      node: at,
       nodeId: graph.idOf(input),
-      taskId: run.taskIdOf(input),
-      isStored: data.result[input] === Result.stored,
+      taskId: of.taskIdOf(at),
+      isStored: of.data?.result[at] === Result.stored,
       bytes: run.resultBytes[input] as number,
     });
+  }
   return { rootId: run.rootId, chunks };
 }
 
 function chunkOf(run: Run, node: number): AboutChunk {
   return {
     id: run.chunkIdOf(node),
-    workers: run.data?.holders.get(node) ?? [],
+    workers: run.data?.holdersOf(node) ?? [],
   };
 }
 

@@ -55,9 +55,12 @@ export interface TaskInputs {
 
 /** A result that a task gets. */
 export interface AboutInput extends AboutChunk {
+  /** Where the result is kept: by a node of the same run, or of one above it. */
+  readonly run: number;
   readonly node: number;
-  readonly nodeId: string;
   readonly taskId: string;
+  /** By which the node that gets it knows it. */
+  readonly nodeId: string;
   /** It is with its task; otherwise it is on the workers, or is being made. */
   readonly isStored: boolean;
   readonly bytes: number;

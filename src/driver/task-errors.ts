@@ -37,6 +37,8 @@ export function errorOfTask({ code }: TaskFailed): TaskError | undefined {
       };
     case "expansion":
       return { errorCode: code, errorMessage: "the run that it expanded into did not complete" };
+    case "link":
+      return { errorCode: code, errorMessage: "the node that it stands for did not complete" };
     case "corrupt":
       return {
         errorCode: code,

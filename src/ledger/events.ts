@@ -115,7 +115,11 @@ export interface RunSubmitted {
 export interface RunParent extends Ended {
   /** The node of the new run whose result it is. */
   readonly tail: number;
+  /** Nodes of the new run that stand for nodes of the runs above it, and have their results. */
+  readonly links?: readonly RunLink[];
 }
+
+export type RunLink = readonly [node: number, ofRun: number, ofNode: number];
 
 /** A task of its own. */
 export interface TaskSubmitted {
@@ -412,7 +416,7 @@ export interface TaskFailed {
    * of its alternatives is good enough. `poison`: three workers were lost while they ran it. `corrupt`: workers did not have
    * the result that they had said they made, three times. `expansion`: the run that it submitted did not complete.
    */
-  readonly code: "attempts" | "fatal" | "expired" | "escalated" | "poison" | "corrupt" | "expansion";
+  readonly code: "attempts" | "fatal" | "expired" | "escalated" | "poison" | "corrupt" | "expansion" | "link";
 }
 
 export interface TaskCancelled {

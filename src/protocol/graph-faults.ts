@@ -17,9 +17,12 @@ export function reportGraphProblems(
   nodes: readonly FileNode[],
   entries: readonly Entry[],
   faults: Faults,
+  isOutside: (id: string) => boolean = () => false,
 ): void {
   const specs = nodes.map((node) => node.spec);
-  const problems = findGraphProblems(specs, { maxNodes: specs.length });
+  const problems = findGraphProblems(specs, { maxNodes: specs.length }).filter(
+    (problem) => problem.code !== "unknown-need" || !isOutside(problem.need),
+  );
   if (problems.length === 0) return;
 
   const report = new Report(entries, faults);

@@ -30,6 +30,8 @@ export interface ReadLimits {
   readonly maxProblems?: number;
   /** Of all that the nodes say, together with what the defaults say for each of them. */
   readonly maxCharacters?: number;
+  /** Whether a node that is not in the file may be needed all the same. */
+  readonly isOutside?: (id: string) => boolean;
 }
 
 const DEFAULT_MAX_NODES = 1_000_000;
@@ -109,7 +111,7 @@ function readGraph(
     faults.atKey(["nodes"], message);
     return undefined;
   }
-  reportGraphProblems(nodes, entries, faults);
+  reportGraphProblems(nodes, entries, faults, limits.isOutside);
   return { name: isRefusal(name) ? "" : name, nodes: keepEnds(nodes) };
 }
 

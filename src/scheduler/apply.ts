@@ -19,6 +19,7 @@ import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/
 import { CostWindow, type Limit } from "../queue/index.ts";
 import { exhaust, recharge } from "./charges.ts";
 import {
+  borrow,
   expectedTime,
   isExcused,
   lacksInputs,
@@ -205,8 +206,10 @@ function submitRun(state: State, event: RunSubmitted, now: number): void {
   else state.rates.take(zonedKey(event.zone, event.agent), now);
   const run = state.addRun(event, state.nextRun++, state.seq, now);
   state.backlog += run.unfinished;
+  for (const link of run.links.keys()) borrow(state, run, link);
   for (let node = 0; node < run.graph.size; node++) {
-    if (run.pending[node] === 0 && run.status[node] === Status.waiting) makeReady(state, run, node, now);
+    if (run.pending[node] === 0 && !run.links.has(node) && run.status[node] === Status.waiting)
+      makeReady(state, run, node, now);
   }
 }
 

@@ -3,6 +3,7 @@ import { taskKey } from "../placement/index.ts";
 import { type Emit, isWaiting } from "./dispatch.ts";
 import { followersOf, readersAhead } from "./followers.ts";
 import type { Run } from "./run.ts";
+import { Result } from "./run-data.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -49,10 +50,12 @@ function reuseOf({ state, emit }: DataTurn, run: Run, nodes: readonly number[]):
 
 /** Results that nobody needs any more. */
 export function freeChunks({ state, emit }: DataTurn): void {
-  if (state.withIdle.size === 0) return;
-  for (const number of [...state.withIdle].sort((a, b) => a - b)) {
-    const idle = state.run(number).data?.idle ?? [];
-    emit({ kind: "ChunksFreed", run: number, nodes: [...idle].sort((a, b) => a - b) });
+  // What was borrowed is given back, and may be needed by nobody else.
+  while (state.withIdle.size > 0) {
+    for (const number of [...state.withIdle].sort((a, b) => a - b)) {
+      const idle = state.run(number).data?.idle ?? [];
+      emit({ kind: "ChunksFreed", run: number, nodes: [...idle].sort((a, b) => a - b) });
+    }
   }
 }
 
@@ -70,10 +73,42 @@ export function recomputeLost(turn: DataTurn, run: Run): void {
   if (!run.data || run.outcome !== undefined || run.cancelRequested || turn.hasFailed(run)) return;
   const nodes = run.data.toRecompute((node) => run.statusOf(node) === Status.completed);
   if (nodes.length === 0) return;
+  remake(turn, run, nodes);
+  recomputeLinked(turn, run, nodes);
+}
+
+/** What is ahead of these waits for them once more, here and in the runs of those that stand for them. */
+function remake(turn: DataTurn, run: Run, nodes: readonly number[]): void {
   const ahead = nodes.flatMap((node) => readersAhead(turn.state, run, node));
   const stopped = withdraw(turn, run, ahead);
   turn.emit({ kind: "NodesRecomputed", run: run.number, nodes });
   for (const node of stopped) cancelWithdrawn(turn, run, node);
+  withdrawLinks(turn, run, nodes);
+}
+
+/** What these nodes stand for may have been freed. */
+export function recomputeLinked(turn: DataTurn, run: Run, nodes: Iterable<number>): void {
+  const runs = new Set<number>();
+  for (const node of nodes) {
+    const of = run.links.get(node);
+    if (of) runs.add(of.run);
+  }
+  for (const number of [...runs].sort((a, b) => a - b)) {
+    const of = turn.state.runs.get(number);
+    if (of) recomputeLost(turn, of);
+  }
+}
+
+/** Nodes are made again: those that stand for them wait once more. */
+function withdrawLinks(turn: DataTurn, { number, data }: Run, nodes: readonly number[]): void {
+  if (!data || !nodes.some((node) => data.lent.has(node))) return;
+  const again = new Set(nodes);
+  for (const run of turn.state.dataRuns) {
+    const links = [...run.links].flatMap(([link, of]) =>
+      of.run === number && again.has(of.node) && run.data?.result[link] === Result.borrowed ? [link] : [],
+    );
+    if (links.length > 0 && run.outcome === undefined) remake(turn, run, links);
+  }
 }
 
 export function takeLostChunk(turn: DataTurn, event: ChunkLost): Refused {

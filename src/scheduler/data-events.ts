@@ -117,7 +117,26 @@ export function recompute(state: State, { run: number, nodes }: NodesRecomputed,
       withdraw(state, run, dependent, now);
     }
   }
-  for (const node of nodes) if (run.pending[node] === 0) makeReady(state, run, node, now);
+  for (const node of nodes) {
+    if (run.links.has(node)) borrow(state, run, node);
+    else if (run.pending[node] === 0) makeReady(state, run, node, now);
+  }
+}
+
+/** A node that stands for another waits for its result, even if that was freed. */
+export function borrow(state: State, run: Run, link: number): void {
+  const { run: number, node } = run.links.get(link) ?? { run: NO_RUN, node: -1 };
+  const of = state.runs.get(number);
+  if (!of?.data) return;
+  run.data?.borrow(link, { run: of, node });
+  if (of.statusOf(node) === Status.completed) of.data.miss(node);
+}
+
+/** The node that it stands for has a result, and keeps it. */
+function link(state: State, run: Run, node: number): void {
+  run.assignTo(node, run.attemptOf(node) + 1, -1);
+  run.data?.take(node);
+  if (run.data && run.attemptOf(node) > 1) outdate(state, run, run.data, node);
 }
 
 /** What is on a worker already stays there: it may have got the result before it was lost. */
@@ -162,7 +181,8 @@ export function reuse(
   state.backlog--;
   run.move(node, Status.completed, state.seq, now);
   run.data?.hashes.set(node, resultHash);
-  run.data?.store(node);
+  if (run.links.has(node)) link(state, run, node);
+  else run.data?.store(node);
 }
 
 /** A node has the result of the tail of the run that it submitted, which needs it no longer. How large it is. */

@@ -1,6 +1,13 @@
 import type { RunParent, RunSubmitted } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
-import { cancelWithdrawn, type DataTurn, recomputeLost, withdrawFollowers } from "./data-decisions.ts";
+import {
+  cancelWithdrawn,
+  type DataTurn,
+  recomputeLinked,
+  recomputeLost,
+  withdrawFollowers,
+} from "./data-decisions.ts";
+import { linkRefusal } from "./links.ts";
 import { isCurrent } from "./reports.ts";
 import type { Run } from "./run.ts";
 import { Status } from "./status.ts";
@@ -15,12 +22,16 @@ export function expand(
   const run = state.runs.get(parent.run);
   if (!run?.data || !isCurrent(run, { kind: "AttemptFinished", ...parent })) return "stale";
   if (run.statusOf(parent.node) === Status.cancelling) return "stale";
-  if (event.graph.ids.length > (run.taskOf(parent.node).mayAdd ?? 0)) return "too-many-nodes";
+  const { links = [] } = parent;
+  if (event.graph.ids.length - links.length > (run.taskOf(parent.node).mayAdd ?? 0)) return "too-many-nodes";
+  if (links.some(([, of, node]) => linkRefusal(state, parent, { run: of, node }))) return "stale";
   const stopped = withdrawFollowers(turn, run, parent.node);
   const number = state.nextRun;
   turn.emit(event);
   for (const node of stopped) cancelWithdrawn(turn, run, node);
-  turn.endIfDone(state.run(number));
+  const added = state.run(number);
+  recomputeLinked(turn, added, added.links.keys());
+  turn.endIfDone(added);
   return undefined;
 }
 

@@ -74,6 +74,9 @@ const LISTED = 20;
 export function whyNotYet(state: State, tasks: Tasks, node: number, now: number = state.now): WaitReason[] {
   const status = tasks.statusOf(node);
   if (status > Status.delayed) return [];
+  const run = state.runs.get(tasks.number);
+  const awaited = run?.data?.awaited.has(node) ? run.data.loans.get(node) : undefined;
+  if (awaited) return [{ code: "Dependencies", open: [dependencyOf(awaited.run, awaited.node)], total: 1 }];
   const reasons: WaitReason[] = [];
   const group = tasks.groupOf(node);
   const serving = servingWorkers(state, group.pool.demand.needs);
@@ -93,7 +96,7 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   if (status === Status.delayed && dueAt > now) {
     reasons.push({ code: "NotDue", dueAt, attempt: tasks.attemptOf(node) + 1 });
   }
-  const open = openDependencies(state.runs.get(tasks.number), node);
+  const open = openDependencies(run, node);
   if (open.length > 0)
     reasons.push({ code: "Dependencies", open: open.slice(0, LISTED), total: open.length });
   const limiting = stopped.filter(({ by }) => by !== "pause");
@@ -179,7 +182,11 @@ function openDependencies(run: Run | undefined, node: number): OpenDependency[] 
   const { start, targets } = run.graph.dependencies;
   return Array.from(targets.subarray(start[node], start[node + 1]))
     .filter((need) => run.status[need] !== Status.completed)
-    .map((need) => ({ node: run.graph.idOf(need), status: STATUS_NAMES[run.statusOf(need)] as StatusName }));
+    .map((need) => dependencyOf(run, need));
+}
+
+function dependencyOf(run: Run, node: number): OpenDependency {
+  return { node: run.graph.idOf(node), status: STATUS_NAMES[run.statusOf(node)] as StatusName };
 }
 
 /** What is ready, could run, and goes before this task: what goes before its run, and of its run what goes before it. */

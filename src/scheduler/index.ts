@@ -7,6 +7,7 @@ export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export { type InputPlace, type WaitReason, whereInputsAre, whyHere, whyNotYet } from "./explain.ts";
 export { zonedKey } from "./group.ts";
+export { linkRefusal, nodeAbove } from "./links.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export { type Run, submittedTaskId } from "./run.ts";

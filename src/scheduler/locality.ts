@@ -29,12 +29,12 @@ export function localityOf(state: State, run: Run, node: number): ReadonlyMap<nu
 /** The inputs of a node that are on workers; undefined where there are none, and any worker does. */
 export function inputsOnWorkers(run: Run, node: number, now: number): Inputs | undefined {
   const { data, graph } = run;
-  if (!data || data.holders.size === 0 || run.taskOf(node).meta) return undefined;
+  if (!data || data.holders.size + data.loans.size === 0 || run.taskOf(node).meta) return undefined;
   const at = new Map<number, { count: number; bytes: number }>();
   let count = 0;
   let bytes = 0;
   for (const input of graph.inputsOf(node)) {
-    const holders = data.holders.get(input);
+    const holders = data.holdersOf(input);
     if (!holders) continue;
     const size = run.resultBytes[input] as number;
     count++;

@@ -1,8 +1,9 @@
 import { compareText } from "../core/index.ts";
 import type { Graph } from "../graph/index.ts";
 import { taskKey } from "../placement/index.ts";
+import type { Run } from "./run.ts";
 import type { Seekers } from "./seekers.ts";
-import { isEnded, type Status } from "./status.ts";
+import { isEnded, Status } from "./status.ts";
 import { Territories } from "./territories.ts";
 
 /** Where the result of a node is. */
@@ -15,8 +16,16 @@ export const Result = {
   held: 2,
   /** It was on workers that are gone, and somebody needs it: made again in the same turn, unless its run is over. */
   lost: 3,
+  /** With the node that it stands for. */
+  borrowed: 4,
 } as const;
 export type Result = (typeof Result)[keyof typeof Result];
+
+/** The node that a node of another run stands for. */
+export interface Loan {
+  readonly run: Run;
+  readonly node: number;
+}
 
 type Pairs<Key, Value> = readonly (readonly [Key, Value])[];
 
@@ -47,6 +56,8 @@ export interface DataBytes {
 export interface DataWatch {
   /** The numbers of those with results that nobody needs any more. */
   readonly withIdle: Set<number>;
+  /** Those with nodes that stand for others, whose results are to come. */
+  readonly withLinks: Set<number>;
   readonly seekers: Seekers;
 }
 
@@ -59,6 +70,11 @@ export class RunData {
   readonly origins: Map<number, string> = new Map();
   /** Of the nodes that get a node's result, how many have not ended. */
   readonly readers: Uint32Array;
+  /** By node, how many nodes of other runs stand for it and need its result. */
+  readonly lent: Map<number, number> = new Map();
+  /** The nodes that nodes of this run stand for, while their results are needed here; and those of which there is none yet. */
+  readonly loans: Map<number, Loan> = new Map();
+  readonly awaited: Set<number> = new Set();
   /** Held results that no node needs any more and nobody asked to keep. */
   readonly idle: Set<number> = new Set();
   /** For some nodes, how often their worker was lost while it may have run them. */
@@ -83,11 +99,11 @@ export class RunData {
   readonly #graph: Graph;
   readonly #kept: Uint8Array;
 
-  constructor(run: number, graph: Graph, watch: DataWatch) {
+  constructor(run: number, graph: Graph, links: ReadonlyMap<number, unknown>, watch: DataWatch) {
     this.#run = run;
     this.#watch = watch;
     this.#graph = graph;
-    this.territories = new Territories(graph);
+    this.territories = new Territories(graph, links);
     this.result = new Uint8Array(graph.size);
     this.readers = new Uint32Array(graph.size);
     this.#kept = new Uint8Array(graph.size);
@@ -96,13 +112,57 @@ export class RunData {
   }
 
   isNeeded(node: number): boolean {
-    return (this.readers[node] as number) > 0 || (this.#kept[node] === 1 && !this.isReleased);
+    return (
+      (this.readers[node] as number) > 0 ||
+      (this.#kept[node] === 1 && !this.isReleased) ||
+      this.lent.has(node)
+    );
+  }
+
+  /** Where the result of a node is kept: here, or with the node that it stands for. */
+  at(node: number): { readonly data: RunData; readonly node: number } {
+    const loan = this.loans.get(node);
+    return loan?.run.data ? { data: loan.run.data, node: loan.node } : { data: this, node };
+  }
+
+  holdersOf(node: number): readonly number[] | undefined {
+    const { data, node: at } = this.at(node);
+    return data.holders.get(at);
+  }
+
+  /** A node stands for another, whose result is needed from now on until this one's is not. */
+  borrow(node: number, loan: Loan): void {
+    this.loans.set(node, loan);
+    loan.run.data?.lend(loan.node, 1);
+    if (this.result[node] === Result.borrowed) return;
+    this.awaited.add(node);
+    this.#watch.withLinks.add(this.#run);
+  }
+
+  /** The node that it stands for has a result. */
+  take(node: number): void {
+    this.result[node] = Result.borrowed;
+    this.#receive(node);
+    this.#judge(node);
+  }
+
+  lend(node: number, by: 1 | -1): void {
+    const lent = (this.lent.get(node) ?? 0) + by;
+    if (lent > 0) this.lent.set(node, lent);
+    else this.lent.delete(node);
+    this.#judge(node);
+  }
+
+  /** Somebody needs what was freed. */
+  miss(node: number): void {
+    if (this.result[node] === Result.none) this.result[node] = Result.lost;
   }
 
   /** Follows the status of a node: who has ended no longer reads its inputs. */
   move(node: number, from: Status, to: Status): void {
     this.#watch.seekers.delete(taskKey(this.#run, node));
     if (isEnded(from) === isEnded(to)) return;
+    if (this.awaited.has(node) && to !== Status.completed) this.#endLoan(node);
     this.#read(node, isEnded(to) ? -1 : 1);
   }
 
@@ -134,9 +194,10 @@ export class RunData {
   share(node: number, worker: number): void {
     const outdated = this.outdated.get(node);
     for (const input of this.#graph.inputsOf(node)) {
-      const holders = this.holders.get(input);
+      const { data, node: at } = this.at(input);
+      const holders = data.holders.get(at);
       if (holders && !holders.includes(worker) && !outdated?.includes(input))
-        this.holders.set(input, [...holders, worker]);
+        data.holders.set(at, [...holders, worker]);
     }
   }
 
@@ -153,7 +214,7 @@ export class RunData {
 
   free(nodes: readonly number[], sizes: Float64Array): void {
     for (const node of nodes) {
-      this.freedBytes += sizes[node] as number;
+      if (!this.loans.has(node)) this.freedBytes += sizes[node] as number;
       this.#forget(node, Result.none);
     }
   }
@@ -244,7 +305,20 @@ export class RunData {
     for (const node of this.holders.keys()) this.#judge(node);
   }
 
+  #endLoan(node: number): void {
+    const loan = this.loans.get(node);
+    if (!loan) return;
+    this.loans.delete(node);
+    this.#receive(node);
+    loan.run.data?.lend(loan.node, -1);
+  }
+
+  #receive(node: number): void {
+    if (this.awaited.delete(node) && this.awaited.size === 0) this.#watch.withLinks.delete(this.#run);
+  }
+
   #forget(node: number, left: Result): void {
+    this.#endLoan(node);
     this.result[node] = left;
     this.holders.delete(node);
     this.origins.delete(node);
@@ -259,7 +333,8 @@ export class RunData {
   }
 
   #judge(node: number): void {
-    if (this.result[node] === Result.held && !this.isNeeded(node)) {
+    const isHere = this.result[node] === Result.held || this.result[node] === Result.borrowed;
+    if (isHere && !this.isNeeded(node)) {
       this.idle.add(node);
       this.#watch.withIdle.add(this.#run);
     } else if (this.idle.delete(node) && this.idle.size === 0) this.#watch.withIdle.delete(this.#run);

@@ -41,6 +41,8 @@ export class Run implements Tasks {
   readonly graph: Graph;
   /** The node whose attempt submitted it, and which of its own nodes that gets the result of. */
   readonly parent: RunParent | undefined;
+  /** For nodes that stand for others, these. */
+  readonly links: ReadonlyMap<number, { readonly run: number; readonly node: number }>;
   /** The id of the run that nobody's attempt submitted: this one's, or that of the first before it. */
   readonly rootId: string;
   readonly submittedAt: number;
@@ -111,6 +113,7 @@ export class Run implements Tasks {
     this.onFailure = event.onFailure;
     this.graph = new Graph(event.graph);
     this.parent = event.parent;
+    this.links = new Map(event.parent?.links?.map(([node, run, of]) => [node, { run, node: of }]));
     this.rootId = rootId;
     this.#taskIds = taskIdsOf(event);
     this.submittedAt = now;
@@ -143,7 +146,7 @@ export class Run implements Tasks {
       (a, b) => (holdsUpMs[a] as number) > (holdsUpMs[b] as number),
       this.#frontPlaces,
     );
-    this.data = this.graph.inputs && new RunData(number, this.graph, watch);
+    this.data = this.graph.inputs && new RunData(number, this.graph, this.links, watch);
     this.#begin();
     this.findFront();
   }
@@ -194,6 +197,8 @@ export class Run implements Tasks {
 
   /** What workers know the result of a node by. */
   chunkIdOf(node: number): string {
+    const loan = this.data?.loans.get(node);
+    if (loan) return loan.run.chunkIdOf(loan.node);
     return this.data?.origins.get(node) ?? `${this.taskIdOf(node)}:${this.attemptOf(node)}`;
   }
 

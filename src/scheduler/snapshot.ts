@@ -24,14 +24,14 @@ import {
   type Tier,
 } from "../queue/index.ts";
 import type { Charge } from "./charges.ts";
-import { seekResult } from "./data-events.ts";
+import { borrow, seekResult } from "./data-events.ts";
 import type { ResultCache } from "./result-cache.ts";
 import type { Run } from "./run.ts";
-import type { DataSnapshot } from "./run-data.ts";
+import { type DataSnapshot, Result } from "./run-data.ts";
 import type { AlternativeOf, Single } from "./singles.ts";
 import { type AlternativeEnd, Speculated } from "./speculated.ts";
 import { State, type ZoneTotals } from "./state.ts";
-import { Status } from "./status.ts";
+import { isEnded, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A whole state as plain data: what replay may start from, and what the state hash is taken of. */
@@ -259,6 +259,7 @@ export function restore(snapshot: Snapshot): State {
   for (const [key, [recharges, amounts, lacks]] of snapshot.charges ?? [])
     state.charges.set(key, { recharges, amounts, lacks: lacks ?? undefined });
   for (const saved of snapshot.runs) restoreRun(state, saved);
+  for (const run of state.dataRuns) for (const link of run.links.keys()) restoreLink(state, run, link);
   const specs = (snapshot.specs ?? []).map(taskSpecOf);
   for (const saved of snapshot.singles) restoreSingle(state, specs, saved);
   return state;
@@ -473,6 +474,12 @@ function restoreRun(state: State, saved: RunSnapshot): void {
     reindexTask(state, run, node);
     if (run.statusOf(node) === Status.ready) seekResult(state, run, node);
   }
+}
+
+/** It has, or waits for, what it stands for, which may have been restored after it. */
+function restoreLink(state: State, run: Run, link: number): void {
+  const isBorrowed = run.data?.result[link] === Result.borrowed;
+  if (isBorrowed || !isEnded(run.statusOf(link))) borrow(state, run, link);
 }
 
 function reindexTask(state: State, tasks: Tasks, node: number): void {

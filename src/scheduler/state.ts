@@ -82,8 +82,9 @@ export class State {
   readonly pools: Map<string, Pool> = new Map();
   /** For each executor and zone how many pools there are. */
   readonly places: Map<string, number> = new Map();
-  /** Runs with results that nobody needs any more, by number; and nodes whose result may be known. */
+  /** By number, runs with results that nobody needs any more, and those that wait for results of others; and nodes whose result may be known. */
   readonly withIdle: Set<number> = new Set();
+  readonly withLinks: Set<number> = new Set();
   readonly seekers: Seekers = new Seekers();
   /** Reused by every decision; means nothing between two. */
   readonly candidates: Candidates = new Candidates();
@@ -92,6 +93,7 @@ export class State {
   readonly #limitUsers = new Map<string, number>();
   readonly #watch: Watch = {
     withIdle: this.withIdle,
+    withLinks: this.withLinks,
     seekers: this.seekers,
     changed: new Set(),
     afterMs: DEFAULT_STARVE_NODE_MS,
@@ -184,6 +186,7 @@ export class State {
     this.#numbers.delete(run.id);
     this.dataRuns.delete(run);
     this.withIdle.delete(run.number);
+    this.withLinks.delete(run.number);
   }
 
   /** An ended run needs no lanes; a group that nobody uses any more goes too. */

@@ -58,7 +58,8 @@ const {
 const NEXT: readonly number[] = bits({
   // Failed: what it made was never there when it was needed.
   // Assigned: its worker is still making its last inputs.
-  [waiting]: [ready, assigned, cancelled, skipped, failed],
+  // Completed: the node that it stands for has.
+  [waiting]: [ready, assigned, completed, cancelled, skipped, failed],
   [held]: [cancelled, skipped],
   // Failed: its deadline passed before it began.
   // Waiting: a result that it needs was lost, and is made again.

@@ -37,6 +37,7 @@ import { Endings } from "./endings.ts";
 import { expand } from "./expansion.ts";
 import { placeFollowers } from "./followers.ts";
 import { zonedKey } from "./group.ts";
+import { settleLinks } from "./links.ts";
 import { boostCost } from "./new-single.ts";
 import { recallQueued } from "./recalls.ts";
 import { causeOf, isCurrent, isWellFormed, type Reported } from "./reports.ts";
@@ -77,7 +78,8 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   });
   turn.recordRefusals();
   turn.expire();
-  reuseResults(turn.endings);
+  do reuseResults(turn.endings);
+  while (settleLinks(turn.endings));
   freeChunks(turn.endings);
   dispatch(state, now, turn.emit);
   placeFollowers(state, turn.stirred, turn.emit);

@@ -31,10 +31,11 @@ export class Territories {
   #all: Territory[];
   #crossings: Uint32Array | undefined;
 
-  constructor(graph: Graph) {
+  constructor(graph: Graph, links: ReadonlyMap<number, unknown>) {
     this.#graph = graph;
     const roots: number[] = [];
-    for (let node = 0; node < graph.size; node++) if (graph.inputs?.[node] === 0) roots.push(node);
+    for (let node = 0; node < graph.size; node++)
+      if (graph.inputs?.[node] === 0 && !links.has(node)) roots.push(node);
     roots.sort((a, b) => (graph.weight[b] as number) - (graph.weight[a] as number));
     this.#roots = Uint32Array.from(roots);
     this.#ranks = new Int32Array(graph.size).fill(-1);

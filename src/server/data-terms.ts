@@ -102,12 +102,14 @@ type Missing = Extract<Report, { type: "failed" }>["missing"];
 
 /** What a report says to be missing, where it is what the task was to get. */
 export function lossesOf(state: State, task: PlacedTask, report: Report): ChunkLost[] {
-  const { run, inputs } = task;
+  const { inputs } = task;
   return (missingOf(task, report) ?? []).flatMap(({ chunk, worker: id }) => {
     const input = inputs?.chunks.find((one) => one.id === chunk);
     const worker = state.fleet.byId(id)?.number;
-    const isCurrent = input && state.runs.get(run)?.chunkIdOf(input.node) === chunk;
-    return isCurrent && worker !== undefined ? [{ kind: "ChunkLost", run, node: input.node, worker }] : [];
+    if (!input || worker === undefined) return [];
+    const { run, node } = input;
+    const isCurrent = state.runs.get(run)?.chunkIdOf(node) === chunk;
+    return isCurrent ? [{ kind: "ChunkLost", run, node, worker }] : [];
   });
 }
 

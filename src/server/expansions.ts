@@ -1,7 +1,9 @@
 import { expansionIdOf } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
-import type { AttemptFailed, RunSubmitted } from "../ledger/index.ts";
-import { type Report, readGraphFile } from "../protocol/index.ts";
+import type { NodeSpec, TaskSpec } from "../graph/index.ts";
+import type { AttemptFailed, RunLink, RunSubmitted } from "../ledger/index.ts";
+import { type FileNode, META_EXECUTOR, type Report, readGraphFile } from "../protocol/index.ts";
+import { linkRefusal, nodeAbove, type State } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import { runStimulus } from "./stimuli.ts";
 
@@ -10,31 +12,128 @@ interface ExpansionStimulus {
   readonly attached?: Attachment;
 }
 
-const LIMITS = { maxNodes: 100_000, maxProblems: 10, maxCharacters: 32 * 1024 * 1024 };
+const LIMITS = {
+  maxNodes: 100_000,
+  maxProblems: 10,
+  maxCharacters: 32 * 1024 * 1024,
+  // What they name is looked for in the run.
+  isOutside: () => true,
+};
 
 /** The run that an attempt ends by submitting; or, where it cannot be one, the failure of the attempt. */
-export function expansionOf(task: PlacedTask, report: Report, now: number): ExpansionStimulus | undefined {
+export function expansionOf(
+  state: State,
+  task: PlacedTask,
+  report: Report,
+  now: number,
+): ExpansionStimulus | undefined {
   if (report.type !== "finished" || !report.expansion) return undefined;
-  const { run, node, zone, agent, spec } = task;
+  const { run, node, zone, agent } = task;
   const of = { run, node, attempt: report.attempt, startedAt: Math.min(report.started_at, now) };
-  const fails = (code: string, message: string): ExpansionStimulus => ({
-    stimulus: { kind: "AttemptFailed", ...of, code, message, costMicros: 0, retry: false },
-  });
-  if (!task.inputs || !spec.mayAdd)
-    return fails("not-dynamic", "it returned nodes for its run, and was not submitted as dynamic");
-  const { graph: given, result } = report.expansion;
-  const read = readGraphFile(JSON.stringify(given), "expansion.json", LIMITS);
-  if (!read.ok)
-    return fails("bad-expansion", `the nodes that it returned: ${read.problems[0]?.message ?? ""}`);
-  const { nodes } = read.graph;
-  if (nodes.length > spec.mayAdd)
-    return fails("too-many-nodes", `it returned ${nodes.length} nodes and may add ${spec.mayAdd}`);
-  const tail = nodes.findIndex(({ spec: { id } }) => id === result);
-  if (tail === -1) return fails("bad-expansion", `the nodes that it returned have none called ${result}`);
+  const read = readExpansion(state, task, report.expansion);
+  if ("code" in read)
+    return { stimulus: { kind: "AttemptFailed", ...of, ...read, costMicros: 0, retry: false } };
+  const { nodes, tail, links } = read;
   const name = `${task.nodeId ?? "expansion"} of ${task.runId ?? "a run"}`;
   const { stimulus, attached } = runStimulus({ zone, agent }, expansionIdOf(task.id, report.attempt), {
-    graph: { ...read.graph, name },
+    graph: { name, nodes },
     failFast: true,
   });
-  return { stimulus: { ...stimulus, parent: { ...of, tail } }, attached };
+  const parent = { ...of, tail, ...(links.length > 0 && { links }) };
+  return { stimulus: { ...stimulus, parent }, attached };
+}
+
+interface Expansion {
+  readonly nodes: readonly FileNode[];
+  /** The node whose result it is. */
+  readonly tail: number;
+  readonly links: readonly RunLink[];
+}
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+type Given = NonNullable<Extract<Report, { type: "finished" }>["expansion"]>;
+
+function readExpansion(state: State, task: PlacedTask, { graph, result }: Given): Expansion | Failure {
+  const { inputs, spec } = task;
+  if (!inputs || !spec.mayAdd)
+    return {
+      code: "not-dynamic",
+      message: "it returned nodes for its run, and was not submitted as dynamic",
+    };
+  const read = readGraphFile(JSON.stringify(graph), "expansion.json", LIMITS);
+  if (!read.ok) return bad(read.problems[0]?.message ?? "");
+  const { nodes } = read.graph;
+  if (nodes.length > spec.mayAdd)
+    return {
+      code: "too-many-nodes",
+      message: `it returned ${nodes.length} nodes and may add ${spec.mayAdd}`,
+    };
+  const linked = linksOf(state, task, nodes);
+  if ("code" in linked) return linked;
+  const tail = nodes.findIndex(({ spec: { id } }) => id === result);
+  if (tail === -1)
+    return { code: "bad-expansion", message: `the nodes that it returned have none called ${result}` };
+  const kept = nodes.map((node, at) => (at === tail ? keeping(node) : node));
+  return { nodes: [...kept, ...linked.nodes], tail, links: linked.links };
+}
+
+function keeping(node: FileNode): FileNode {
+  return { ...node, spec: { ...node.spec, keep: true } };
+}
+
+function bad(problem: string): Failure {
+  return { code: "bad-expansion", message: `the nodes that it returned: ${problem}` };
+}
+
+/** Behind the added nodes one for each of the run that they name. */
+function linksOf(
+  state: State,
+  task: PlacedTask,
+  nodes: readonly FileNode[],
+): Failure | { readonly nodes: readonly FileNode[]; readonly links: readonly RunLink[] } {
+  const added = new Set(nodes.map(({ spec }) => spec.id));
+  const named = new Set(nodes.flatMap(({ spec }) => spec.needs).filter((id) => !added.has(id)));
+  const links: RunLink[] = [];
+  for (const id of named) {
+    const of = nodeAbove(state, task.run, id);
+    const refusal = of ? linkRefusal(state, task, of) : "unknown";
+    if (!of || refusal) return bad(`they name ${JSON.stringify(id)}, ${REFUSED[refusal ?? "unknown"]}`);
+    links.push([nodes.length + links.length, of.run, of.node]);
+  }
+  return { nodes: [...named].map(linkNode), links };
+}
+
+const REFUSED = {
+  unknown: "which is neither one of them nor in its run",
+  ended: "of its run, which has ended without a result",
+  circle: "of its run, which waits for the node that adds them",
+} as const;
+
+/** It is never given to a worker. */
+const LINK: TaskSpec = {
+  type: "link",
+  executor: META_EXECUTOR,
+  cpuMillicores: 0,
+  memoryBytes: 0,
+  estimateMs: 1,
+  priority: 2,
+  capabilities: [],
+  maxAttempts: 1,
+  backoffMs: 0,
+  timeoutMs: 0,
+  held: false,
+  limits: [],
+  amounts: [],
+  risk: "medium",
+  speculate: false,
+  budget: [],
+};
+
+function linkNode(id: string): FileNode {
+  const spec: NodeSpec = { id, needs: [], task: LINK, requestHash: "", done: false };
+  return { spec, work: { kind: "task", type: LINK.type, payload: {} }, line: 0 };
 }

@@ -230,7 +230,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       places[stimuli.length] = at;
       stimuli.push(
         lostInputs(task, report) ??
-          expansionOf(task, report, now) ??
+          expansionOf(driver.state, task, report, now) ??
           reportStimulus(driver.state, task, report, now, maxResultBytes),
       );
     }
