@@ -198,7 +198,7 @@ test("[Q-03] a task's status moves only as its table says", () => {
     return `${from}: ${to.join(", ")}`;
   });
   expect(moves).toEqual([
-    "waiting: ready, assigned, failed, cancelled, skipped",
+    "waiting: ready, assigned, completed, failed, cancelled, skipped",
     "held: cancelled, skipped",
     "ready: waiting, assigned, completed, failed, cancelled, speculating",
     "delayed: waiting, assigned, failed, cancelled, speculating",
