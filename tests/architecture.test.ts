@@ -71,7 +71,7 @@ const PURE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Entrances beside `index.ts`, where entering there would load what most callers never use. */
-const SECOND_DOORS = ["protocol/api-schemas.ts", "webhooks/addresses.ts"];
+const SECOND_DOORS = ["protocol/api-schemas.ts", "protocol/task-filter.ts", "webhooks/addresses.ts"];
 
 /** Schemas give it types; values that it uses are in files that load nothing else. */
 const DASHBOARD_MAY_IMPORT = /^(\.\.\/)+src\/protocol\/(api-schemas|task-filter)\.ts$/;

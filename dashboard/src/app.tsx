@@ -10,6 +10,9 @@ import { Shell } from "./shell/shell.tsx";
 // Each screen is loaded when it is first looked at.
 const Overview = lazy(async () => ({ default: (await import("./screens/overview/overview.tsx")).Overview }));
 
+const Tasks = lazy(async () => ({ default: (await import("./screens/tasks/tasks.tsx")).Tasks }));
+const Task = lazy(async () => ({ default: (await import("./screens/task/task.tsx")).Task }));
+
 const client = new QueryClient({
   defaultOptions: {
     queries: {
@@ -37,6 +40,8 @@ export function App() {
             <Suspense fallback={<p className="quiet loading">Loading…</p>}>
               <Switch>
                 <Route path="/" component={Overview} />
+                <Route path="/tasks" component={Tasks} />
+                <Route path="/tasks/:id">{({ id }) => <Task key={id} id={id} />}</Route>
                 <Route>
                   <p className="quiet">There is no such page.</p>
                 </Route>

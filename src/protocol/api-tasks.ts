@@ -15,6 +15,7 @@ import {
   TimeOrNull,
   Uuid,
 } from "./api-parts.ts";
+import { EventData } from "./api-runs.ts";
 
 const MAX_SECONDS = 3650 * 24 * 3600;
 const MAX_BATCH = 10_000;
@@ -308,6 +309,40 @@ export const BatchAnswer = Type.Object({
 export type TaskPage = Static<typeof TaskPage>;
 export const TaskPage = Type.Object({ tasks: Type.Array(TaskSummary), next: NextCursor });
 
+const FILTER = "In the language of filters: `status:queued agent:a1 class:batch type:resize wait>5m`.";
+export const FilterText = Type.String({
+  maxLength: 2000,
+  description: FILTER,
+  examples: ["status:failed wait>5m"],
+});
+
+export type BulkBody = Static<typeof BulkBody>;
+export const BulkBody = Type.Object(
+  {
+    action: Type.Enum(["cancel", "retry"]),
+    filter: Type.Optional(FilterText),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 1024, description: "Where an earlier answer said `next`." }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only count." })),
+  },
+  { additionalProperties: false },
+);
+
+export type BulkAnswer = Static<typeof BulkAnswer>;
+export const BulkAnswer = Type.Object(
+  {
+    matching: Type.Integer({ minimum: 0, description: "That were looked at, up to the cursor." }),
+    done: Type.Integer({ minimum: 0, description: "Those of them that something was done to." }),
+    next: NextCursor,
+  },
+  { title: "BulkAnswer" },
+);
+
+export type CloneBody = Static<typeof CloneBody>;
+export const CloneBody = Type.Object({ payload: Type.Optional(Payload) }, { additionalProperties: false });
+
 export type Cancelled = Static<typeof Cancelled>;
 export const Cancelled = Type.Object(
   {
@@ -375,6 +410,32 @@ export const WhyAnswer = Type.Object({
       },
     ),
   ),
+  ahead: Type.Array(Type.Object({ task_id: Uuid, node: OrNull(Type.String()) }), {
+    description: "The first of those that go before it, without those that the caller may not see.",
+  }),
+  forecast: OrNull(
+    Type.Object(
+      {
+        starts_in: Type.Number({ minimum: 0, description: "Seconds." }),
+        tasks_ahead: Count,
+        slots: Type.Integer({ minimum: 0, description: "Of the workers that could run it." }),
+      },
+      { description: "If everything takes as long as was estimated. Null: more than room is missing." },
+    ),
+  ),
+  candidates: Type.Array(
+    Type.Object({
+      worker_id: Type.String(),
+      rank: OrNull(Type.Integer({ minimum: 1, description: "1 would get it; null: it could not." })),
+      rejection: OrNull(Type.String({ description: "Why it could not take it." })),
+      held: Type.Integer({ minimum: 0, description: "Tasks that it has." }),
+      free_cpu: Type.Number({ description: "Cores." }),
+      free_memory: Type.Integer({ description: "Bytes." }),
+      executed_before: Type.Boolean({ description: "It has completed tasks of this type." }),
+      score: Type.Number(),
+    }),
+    { description: "While it waits: the workers that serve its zone, as they are now." },
+  ),
 });
 
 export type LogAnswer = Static<typeof LogAnswer>;
@@ -388,6 +449,11 @@ export const LogAnswer = Type.Object({
       text: Type.String(),
     }),
   ),
+});
+
+export type HistoryAnswer = Static<typeof HistoryAnswer>;
+export const HistoryAnswer = Type.Object({
+  events: Type.Array(EventData, { description: "Oldest first, as far as the server remembers." }),
 });
 
 export type QueueMetrics = Static<typeof QueueMetrics>;

@@ -155,6 +155,31 @@ function beginsAtOnce({ singles }: State, key: TaskKey): boolean {
   return single?.alternativeOf !== undefined && single.attempt === 0;
 }
 
+/** Whether a worker serves the zone of the task, whatever else speaks against it. */
+export function isServing(state: State, worker: string, zone: string): boolean {
+  const found = state.fleet.byId(worker);
+  return found !== undefined && (found.spec.zone === zone || found.spec.zones.includes(zone));
+}
+
+/** How much of the workers that could run it is taken: slots, and what is left to do on them. */
+export function roomFor(
+  state: State,
+  tasks: Tasks,
+  node: number,
+  now: number,
+): { slots: number; leftMs: number } {
+  const able = ableWorkers(state, tasks.groupOf(node).pool.demand.needs);
+  let leftMs = 0;
+  for (const worker of able) {
+    for (const key of worker.held.keys()) {
+      const held: Tasks = state.runs.get(runOfKey(key)) ?? state.singles;
+      const at = nodeOfKey(key);
+      leftMs += Math.max(0, held.taskOf(at).estimateMs - Math.max(0, now - held.sinceOf(at)));
+    }
+  }
+  return { slots: able.reduce((sum, { spec }) => sum + spec.slots, 0), leftMs };
+}
+
 /** Others say nothing about it, and a zone is told nothing about others. */
 function servingWorkers(state: State, needs: Needs): Worker[] {
   return state.fleet.present().filter((worker) => servesZone(worker, needs));
@@ -191,6 +216,46 @@ function dependencyOf(run: Run, node: number): OpenDependency {
 
 /** What is ready, could run, and goes before this task: what goes before its run, and of its run what goes before it. */
 function outranking(state: State, tasks: Tasks, node: number, now: number): WaitReason[] {
+  let ahead = 0;
+  let first: InLine | undefined;
+  for (const { other, count } of allAhead(state, tasks, node, now)) {
+    ahead += count;
+    if (!first || isAhead(state, other, first, now)) first = other;
+  }
+  return first ? [{ code: "Outranked", ahead, next: nextOf(state, first, tasks, node) }] : [];
+}
+
+/** The line in front of a task that is ready. */
+export interface LineBefore {
+  /** The first of it, in order. Of a run there is the one that goes first of each of its groups. */
+  readonly first: readonly NextTask[];
+  readonly count: number;
+  /** What all of them should take together. */
+  readonly workMs: number;
+}
+
+export function lineBefore(state: State, tasks: Tasks, node: number, now: number, most: number): LineBefore {
+  const first: InLine[] = [];
+  let count = 0;
+  let workMs = 0;
+  for (const { other, count: of } of allAhead(state, tasks, node, now)) {
+    count += of;
+    workMs += of * other.entry.estimateMs;
+    const place = first.findIndex((known) => isAhead(state, other, known, now));
+    if (place === -1 && first.length === most) continue;
+    first.splice(place === -1 ? first.length : place, 0, other);
+    first.length = Math.min(first.length, most);
+  }
+  return { first: first.map((one) => nextOf(state, one, tasks, node)), count, workMs };
+}
+
+interface Ahead {
+  readonly other: InLine;
+  /** How many tasks it stands for. */
+  readonly count: number;
+}
+
+function* allAhead(state: State, tasks: Tasks, node: number, now: number): Generator<Ahead> {
   state.arrangeRuns(now);
   const groups = groupsThatCouldRun(state);
   const lane = state.runs.get(tasks.number)?.laneOf(node);
@@ -201,19 +266,14 @@ function outranking(state: State, tasks: Tasks, node: number, now: number): Wait
   };
   const own = tasks.groupOf(node);
   const task = inLine(own, isDemoted(state, own, now), lane ?? state.singles.get(node), node);
-  let ahead = 0;
-  let first: InLine | undefined;
   for (const group of groups) {
     const demoted = isDemoted(state, group, now);
     for (const entry of group.line.entries()) {
       const other = inLine(group, demoted, entry, entry.node);
       const count = countAhead(state, other, task, now);
-      if (count === 0) continue;
-      ahead += count;
-      if (!first || isAhead(state, other, first, now)) first = other;
+      if (count > 0) yield { other, count };
     }
   }
-  return first ? [{ code: "Outranked", ahead, next: nextOf(state, first, tasks, node) }] : [];
 }
 
 interface InLine {

@@ -5,7 +5,16 @@ export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./
 export { chargeOf } from "./charges.ts";
 export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
-export { type InputPlace, type WaitReason, whereInputsAre, whyHere, whyNotYet } from "./explain.ts";
+export {
+  type InputPlace,
+  isServing,
+  lineBefore,
+  roomFor,
+  type WaitReason,
+  whereInputsAre,
+  whyHere,
+  whyNotYet,
+} from "./explain.ts";
 export { zonedKey } from "./group.ts";
 export { linkRefusal, nodeAbove } from "./links.ts";
 export { type EventRecord, renderRecord } from "./record.ts";

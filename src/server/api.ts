@@ -1,5 +1,6 @@
 import type { BudgetPart, Priority, SpeculationCause, TaskBudget } from "../graph/index.ts";
 import type { TaskRecalled, VoteTaken } from "../ledger/index.ts";
+import type { CandidateRow } from "../placement/index.ts";
 import type {
   Ack,
   ChunkHandle,
@@ -36,6 +37,14 @@ export interface Api {
     after: ListCursor | undefined,
     limit: number,
   ): Promise<Page<TaskLineView>>;
+  /** How many there are, as far as that can be said in a moment. */
+  countTasks(
+    caller: Caller,
+    filter: ListFilter,
+    after: ListCursor | undefined,
+  ): Promise<{ readonly count: number; readonly next: ListCursor | undefined }>;
+  /** What happened to a task, oldest first, as far as it is remembered. */
+  history(caller: Caller, id: string): Promise<readonly StreamEvent[] | undefined>;
   /** False: there was nothing to cancel, or nothing that the caller may see. */
   cancel(caller: Caller, id: string): Promise<boolean>;
   /** Puts a failed or cancelled task back into the queue. */
@@ -217,6 +226,8 @@ export interface ListFilter {
   readonly executor?: string;
   readonly type?: string;
   readonly runId?: string;
+  readonly priorityClass?: number;
+  readonly waitedMs?: { readonly min?: number; readonly max?: number };
   /** Only for zone admins; others see their own. */
   readonly agent?: string;
 }
@@ -253,6 +264,18 @@ export interface Explanation {
     | undefined;
   /** Where the results are that it gets; undefined where nodes of its run hand nothing to each other. */
   readonly inputs: readonly (InputPlace & { readonly text: string })[] | undefined;
+  /** While it waits: what goes first, when it should start, and who could take it. */
+  readonly outlook: Outlook | undefined;
+}
+
+export interface Outlook {
+  /** Those of them that the caller may see. */
+  readonly ahead: readonly { readonly id: string; readonly node: string | undefined }[];
+  /** Undefined: more than room is missing. */
+  readonly forecast:
+    | { readonly startsInMs: number; readonly ahead: number; readonly slots: number }
+    | undefined;
+  readonly candidates: readonly CandidateRow[];
 }
 
 export interface Metrics {

@@ -76,6 +76,16 @@ export class EventStream {
     }
   }
 
+  /** What happened to a task, oldest first, among what is kept. */
+  historyOf(taskId: string): StreamEvent[] {
+    return this.#kept
+      .filter(({ about }) => about?.task?.id === taskId)
+      .map((seen) => {
+        seen.told ??= this.#eventOf(seen);
+        return seen.told;
+      });
+  }
+
   #keep(fact: Fact): void {
     this.#keptChars += charsIn(fact.event);
     this.#kept.push(fact.event.kind === "RunSubmitted" ? this.#withoutGraph(fact, fact.event) : fact);

@@ -63,6 +63,7 @@ import { SharedPlans } from "./shared-plans.ts";
 import { agentConfigured, requeueOf, runStimulus } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
+import { TaskSearches } from "./task-searches.ts";
 import type { Traces } from "./traces.ts";
 import { agentViewOf, agentViews, limitsOf, limitView, metricsOf, workersOf } from "./zone-views.ts";
 
@@ -96,6 +97,7 @@ export class Service implements Api {
   readonly #plans = new SharedPlans<RunPlanView>(() => performance.now());
   readonly #results: NodeResults;
   readonly #lists: TaskLists;
+  readonly #searches: TaskSearches;
   readonly #submissions: Submissions;
 
   constructor(options: ServiceOptions) {
@@ -110,6 +112,7 @@ export class Service implements Api {
     this.#traces = traces;
     this.#results = new NodeResults(driver, store, data);
     this.#lists = new TaskLists(driver, store);
+    this.#searches = new TaskSearches(driver, store, this.#lists);
     this.#submissions = new Submissions(driver, traces, (caller, id) => this.task(caller, id));
   }
 
@@ -145,7 +148,18 @@ export class Service implements Api {
     after: ListCursor | undefined,
     limit: number,
   ): Promise<Page<TaskLineView>> {
-    return this.#lists.page(caller, filter, after, limit);
+    const { type, executor, priorityClass, waitedMs } = filter;
+    const isIndexed = [type, executor, priorityClass, waitedMs].every((one) => one === undefined);
+    return (isIndexed ? this.#lists : this.#searches).page(caller, filter, after, limit);
+  }
+
+  countTasks(caller: Caller, filter: ListFilter, after: ListCursor | undefined) {
+    return this.#searches.count(caller, filter, after);
+  }
+
+  async history(caller: Caller, id: string): Promise<readonly StreamEvent[] | undefined> {
+    const row = await this.#store.task(id);
+    return row && isVisible(caller, row) ? this.#stream.historyOf(id) : undefined;
   }
 
   async cancel(caller: Caller, id: string): Promise<boolean> {

@@ -39,6 +39,21 @@ export class TaskLists {
     return { items, next: found.length > limit ? cursorOf(items.at(-1)) : undefined };
   }
 
+  /** All that are open, where they are few enough to be told from the state; undefined: they are not. */
+  async openOnes(
+    caller: Caller,
+    { statuses = [], agent: asked, priorityClass: _class, waitedMs: _waited, ...rest }: ListFilter,
+    after: ListCursor | undefined,
+  ): Promise<TaskLineView[] | undefined> {
+    const agent = caller.isZoneAdmin ? asked : caller.agent;
+    const filter: TaskFilter = { ...rest, zone: caller.zone, ...(agent !== undefined && { agent }) };
+    const wanted = new Set(statuses);
+    const names = await this.#driver.read((state) =>
+      namesIn(state, filter, wanted, after, MAX_LOOKED_THROUGH),
+    );
+    return names && (await this.#listed({ ...filter, among: names }, wanted, after, MAX_LOOKED_THROUGH));
+  }
+
   async #found(
     filter: TaskFilter,
     wanted: ReadonlySet<RowStatus> | undefined,
@@ -83,14 +98,15 @@ export class TaskLists {
     const found: TaskLineView[] = [];
     for (let cursor = after; ; ) {
       const lines = await this.#store.tasks({ ...filter, ...(statuses && { statuses }) }, cursor, count);
-      const views = await this.#lineViews(lines);
+      const views = await this.views(lines);
       found.push(...views.filter(({ status }) => !wanted || wanted.has(status)));
       if (lines.length < count || found.length >= count) return found;
       cursor = cursorOf(lines.at(-1));
     }
   }
 
-  #lineViews(lines: readonly TaskLine[]): Promise<TaskLineView[]> {
+  /** Rows, as the state has those that are open. */
+  views(lines: readonly TaskLine[]): Promise<TaskLineView[]> {
     return this.#driver.read((state) =>
       lines.map((line) => {
         const { result: _, ...live } = (isOpen(line.status) && overlay(state, line)) || {};

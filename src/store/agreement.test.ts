@@ -7,7 +7,16 @@ import { testDatabase } from "../../tests/postgres.ts";
 import type { ServiceStore } from "./contract.ts";
 import { MemoryStore } from "./memory.ts";
 import { PostgresStore } from "./postgres/store.ts";
-import { NO_CHANGES, QUEUED, ROW_STATUSES, type RowChanges, type RunRow, type TaskFilter } from "./rows.ts";
+import {
+  type ListCursor,
+  NO_CHANGES,
+  QUEUED,
+  ROW_STATUSES,
+  type RowChanges,
+  type RunRow,
+  type TaskFilter,
+  type TaskSearch,
+} from "./rows.ts";
 
 const RUNS = ["r0", "r1", "r2"];
 /** Few, so that the edges of what is kept are met. */
@@ -142,7 +151,25 @@ class Play {
       ["ada", "bob"].map((agent) => ({ zone: filter.zone, agent, key: `key of ${id}` })),
     );
     const found = await this.#store.keyed(keys);
-    return [page, next, found.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))];
+    const { among: _, ...search } = filter;
+    const searched = await this.#search(
+      { ...search, priorityClass: limit % 3, waitedMs: { min: 0, max: limit }, now: 4 },
+      limit,
+    );
+    return [page, next, searched, found.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))];
+  }
+
+  /** How far is looked at once differs; what is found in the end does not. */
+  async #search(search: TaskSearch, look: number): Promise<unknown> {
+    const found: string[] = [];
+    let fitting = 0;
+    for (let after: ListCursor | undefined; ; ) {
+      const part = await this.#store.findTasks(search, after, 100, look);
+      found.push(...part.lines.map(({ id }) => id));
+      fitting += part.fitting;
+      if (!part.lookedTo) return [found, fitting, await this.#store.findTasks(search, undefined, 1, 1_000)];
+      after = part.lookedTo;
+    }
   }
 
   async #commit(changes: Partial<RowChanges>): Promise<unknown> {

@@ -1,6 +1,7 @@
 import type { Block, Head } from "../ledger/index.ts";
 import type {
   ApiKeyRow,
+  FoundTasks,
   IdempotencyKey,
   InboxRow,
   KeyedTask,
@@ -15,6 +16,7 @@ import type {
   TaskFilter,
   TaskLine,
   TaskRow,
+  TaskSearch,
 } from "./rows.ts";
 import type { WebhookStore } from "./webhook-rows.ts";
 
@@ -123,6 +125,13 @@ export interface ServiceStore extends Store, Leading {
   task(id: string): Promise<TaskRow | undefined>;
   /** Newest first, after the cursor. */
   tasks(filter: TaskFilter, after: ListCursor | undefined, limit: number): Promise<readonly TaskLine[]>;
+  /** Those that fit among the next `look`, or so many of each status: bounded, however few there are. */
+  findTasks(
+    search: TaskSearch,
+    after: ListCursor | undefined,
+    limit: number,
+    look: number,
+  ): Promise<FoundTasks>;
   run(id: string): Promise<RunRow | undefined>;
   runs(
     filter: Pick<TaskFilter, "zone" | "agent">,

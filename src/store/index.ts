@@ -20,6 +20,7 @@ export {
   type AlternativeTask,
   type ApiKeyRow,
   type ChosenTask,
+  type FoundTasks,
   type IdempotencyKey,
   type InboxRow,
   type KeyedTask,
@@ -41,7 +42,9 @@ export {
   type TaskLine,
   type TaskProgress,
   type TaskRow,
+  type TaskSearch,
   type Usage,
+  waitedMs,
 } from "./rows.ts";
 export type {
   Delivery,

@@ -3,6 +3,7 @@ import { type StoredPayload, StoreError } from "./contract.ts";
 import { NewestFirst } from "./newest-first.ts";
 import {
   type AlternativeTask,
+  type FoundTasks,
   type IdempotencyKey,
   type KeyedTask,
   type ListCursor,
@@ -17,7 +18,9 @@ import {
   type TaskLine,
   type TaskProgress,
   type TaskRow,
+  type TaskSearch,
   type Usage,
+  waitedMs,
 } from "./rows.ts";
 
 /** How many tasks that ended are kept, and how many runs; the oldest are forgotten first. */
@@ -106,6 +109,26 @@ export class MemoryRows {
       if (kept && matches(kept, filter)) found.push(lineOf(rowOf(kept)));
     }
     return found;
+  }
+
+  findTasks(search: TaskSearch, after: ListCursor | undefined, limit: number, look: number): FoundTasks {
+    const lines: TaskLine[] = [];
+    let fitting = 0;
+    let looked: KeptTask | undefined;
+    let count = 0;
+    for (const id of this.#taskOrder.idsAfter(after)) {
+      if (count === look) break;
+      const kept = this.#tasks.get(id);
+      if (!kept) continue;
+      count += 1;
+      looked = kept;
+      if (!matches(kept, search) || !fits(kept, search)) continue;
+      fitting += 1;
+      if (lines.length < limit) lines.push(lineOf(rowOf(kept)));
+    }
+    const lookedTo =
+      looked && count === look ? { submittedSeq: looked.task.submittedSeq, id: looked.task.id } : undefined;
+    return { lines, fitting, lookedTo };
   }
 
   run(id: string): RunRow | undefined {
@@ -334,6 +357,17 @@ function matches({ task, progress }: KeptTask, filter: TaskFilter): boolean {
 function rowOf({ task, progress, usage }: KeptTask): TaskRow {
   const row = { ...task, ...progress };
   return usage ? { ...row, used: usage.used, recharged: usage.recharged } : row;
+}
+
+function fits({ task, progress }: KeptTask, { priorityClass, waitedMs: asked, now }: TaskSearch): boolean {
+  const { enqueuedAt, runAt } = task;
+  const { startedAt, endedAt } = progress;
+  const waited = waitedMs({ enqueuedAt, runAt, startedAt, endedAt }, now);
+  return (
+    isAsked(priorityClass, task.priorityClass) &&
+    waited >= (asked?.min ?? Number.NEGATIVE_INFINITY) &&
+    waited <= (asked?.max ?? Number.POSITIVE_INFINITY)
+  );
 }
 
 function lineOf({

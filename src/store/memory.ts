@@ -13,6 +13,7 @@ import { MemorySchedules } from "./memory-schedules.ts";
 import { MemoryWebhooks } from "./memory-webhooks.ts";
 import {
   type ApiKeyRow,
+  type FoundTasks,
   type IdempotencyKey,
   type KeyedTask,
   type ListCursor,
@@ -24,6 +25,7 @@ import {
   type TaskFilter,
   type TaskLine,
   type TaskRow,
+  type TaskSearch,
 } from "./rows.ts";
 import type { WebhookStore } from "./webhook-rows.ts";
 
@@ -137,6 +139,15 @@ export class MemoryStore implements ServiceStore {
     limit: number,
   ): Promise<readonly TaskLine[]> {
     return this.#rows.tasks(filter, after, limit);
+  }
+
+  async findTasks(
+    search: TaskSearch,
+    after: ListCursor | undefined,
+    limit: number,
+    look: number,
+  ): Promise<FoundTasks> {
+    return this.#rows.findTasks(search, after, limit, look);
   }
 
   async run(id: string): Promise<RunRow | undefined> {

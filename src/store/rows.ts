@@ -177,6 +177,32 @@ export interface TaskFilter {
   readonly among?: readonly string[];
 }
 
+/** What can be asked beyond what an index knows. */
+export interface TaskSearch extends Omit<TaskFilter, "among"> {
+  readonly priorityClass?: number;
+  /** From when it could run until it did, or ended, or now. */
+  readonly waitedMs?: { readonly min?: number; readonly max?: number };
+  readonly now: number;
+}
+
+/** What was found among as many as were looked at. */
+export interface FoundTasks {
+  readonly lines: readonly TaskLine[];
+  /** Also those beyond the limit. */
+  readonly fitting: number;
+  /** Where to look on; undefined: there is nothing more. */
+  readonly lookedTo: ListCursor | undefined;
+}
+
+/** How long a task waited, or waits. */
+export function waitedMs(
+  { enqueuedAt, runAt, startedAt, endedAt }: Pick<TaskLine, "enqueuedAt" | "runAt" | "startedAt" | "endedAt">,
+  now: number,
+): number {
+  const until = startedAt >= 0 ? startedAt : endedAt >= 0 ? endedAt : now;
+  return until - Math.max(enqueuedAt, runAt);
+}
+
 /** A place in a list that is ordered by (submittedSeq, id), newest first. */
 export interface ListCursor {
   readonly submittedSeq: number;

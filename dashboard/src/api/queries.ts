@@ -1,7 +1,14 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
-import type { OverviewAnswer, WhoAnswer } from "../../../src/protocol/api-schemas.ts";
+import type {
+  HistoryAnswer,
+  LogAnswer,
+  OverviewAnswer,
+  TaskAnswer,
+  WhoAnswer,
+  WhyAnswer,
+} from "../../../src/protocol/api-schemas.ts";
 import { useMoment } from "./moment.ts";
-import { get, type Query } from "./request.ts";
+import { get } from "./request.ts";
 
 interface Looked {
   /** For what changes without an event: what is measured over time, and what workers say between events. */
@@ -13,13 +20,13 @@ interface Looked {
 function useLook<Answer>(
   kind: string,
   path: string,
-  what: Query = {},
+  what: { readonly id?: string } = {},
   { everyMs = false, enabled = true }: Looked = {},
 ): UseQueryResult<Answer> {
   const at = useMoment();
   return useQuery({
-    queryKey: [kind, { path, ...what }, at],
-    queryFn: ({ signal }) => get<Answer>(path, { query: { ...what, at }, signal }),
+    queryKey: [kind, what, at],
+    queryFn: ({ signal }) => get<Answer>(path, { query: { at }, signal }),
     refetchInterval: at === undefined ? everyMs : false,
     enabled,
   });
@@ -36,4 +43,30 @@ export function useCaller(): UseQueryResult<WhoAnswer> {
     queryFn: ({ signal }) => get<WhoAnswer>("/whoami", { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** What workers say between events, their progress and what they print, is asked for while they run. */
+const RUNNING_MS = 1000;
+
+export function useTask(id: string): UseQueryResult<TaskAnswer> {
+  const at = useMoment();
+  return useQuery({
+    queryKey: ["task", { id }, at],
+    queryFn: ({ signal }) => get<TaskAnswer>(`/task/${encodeURIComponent(id)}`, { query: { at }, signal }),
+    refetchInterval: ({ state }) =>
+      state.data?.status === "running" && at === undefined ? RUNNING_MS : false,
+  });
+}
+
+export function useWhy(id: string): UseQueryResult<WhyAnswer> {
+  return useLook<WhyAnswer>("why", `/task/${encodeURIComponent(id)}/why`, { id });
+}
+
+export function useHistory(id: string): UseQueryResult<HistoryAnswer> {
+  return useLook<HistoryAnswer>("history", `/task/${encodeURIComponent(id)}/events`, { id });
+}
+
+export function useLog(id: string, isRunning: boolean): UseQueryResult<LogAnswer> {
+  const path = `/task/${encodeURIComponent(id)}/log`;
+  return useLook<LogAnswer>("log", path, { id }, { everyMs: isRunning && RUNNING_MS });
 }

@@ -19,7 +19,7 @@ export class Refused extends Error {
   }
 }
 
-export type Query = Readonly<Record<string, string | number | undefined>>;
+type Query = Readonly<Record<string, string | number | undefined>>;
 
 interface Asked {
   readonly query?: Query;

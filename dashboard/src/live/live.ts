@@ -9,6 +9,8 @@ import { Touched } from "./touched.ts";
 /** Whatever happens meanwhile is looked at once. */
 const LOOK_EVERY_MS = 250;
 const REMEMBERED = 200;
+/** Of the time, asking for one thing takes at most a quarter. */
+const REST = 3;
 
 interface Live {
   readonly state: FeedState;
@@ -42,6 +44,13 @@ function follow(client: QueryClient): () => void {
   const touched = new Touched();
   /** They were being asked when something changed, so their answer may be too old. */
   const again = new Set<Query>();
+  const restUntil = new WeakMap<Query, number>();
+  const askAgain = async (query: Query) => {
+    const startedMs = performance.now();
+    await client.invalidateQueries({ queryKey: query.queryKey, exact: true });
+    const endedMs = performance.now();
+    restUntil.set(query, endedMs + REST * (endedMs - startedMs));
+  };
   let fresh: EventData[] = [];
   const feed = new Feed({
     onEvent: (event) => {
@@ -65,8 +74,9 @@ function follow(client: QueryClient): () => void {
     const due = new Set([...concerned, ...again]);
     again.clear();
     for (const query of due) {
-      if (query.state.fetchStatus === "fetching") again.add(query);
-      else void client.invalidateQueries({ queryKey: query.queryKey, exact: true });
+      const isResting = (restUntil.get(query) ?? 0) > performance.now();
+      if (isResting || query.state.fetchStatus === "fetching") again.add(query);
+      else void askAgain(query);
     }
   }, LOOK_EVERY_MS);
   feed.start();

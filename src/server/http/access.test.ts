@@ -23,6 +23,9 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`POST ${API}/task/{id}/recharge`]: ["submit"],
   [`GET ${API}/task/{id}/why`]: ["read"],
   [`GET ${API}/task/{id}/log`]: ["read"],
+  [`GET ${API}/task/{id}/events`]: ["read"],
+  [`POST ${API}/task/{id}/clone`]: ["submit"],
+  [`POST ${API}/tasks/bulk`]: ["submit"],
   [`GET ${API}/tasks`]: ["read"],
   [`GET ${API}/metrics`]: ["read"],
   [`GET ${API}/overview`]: ["read"],
@@ -186,7 +189,7 @@ describe("what a caller may not see is as if it were not there:", () => {
   test.each(strangers)("a task, for %s", async (_who, headers) => {
     const { id } = (await served.call("POST", `${API}/submit`, { executor: "x", task_type: "t" }, owner))
       .body;
-    for (const path of ["", "/why", "/log"]) {
+    for (const path of ["", "/why", "/log", "/events"]) {
       const foreign = await served.call("GET", `${API}/task/${id}${path}`, undefined, {
         ...headers,
         "x-request-id": "r",

@@ -7,10 +7,20 @@ import type {
   RunSummary,
   TaskAnswer,
   TaskSummary,
+  WhyAnswer,
 } from "../../protocol/api-schemas.ts";
 import { CLASS_NAMES, REQUEST_STATES, TIER_NAMES } from "../../queue/index.ts";
 import type { RunRow } from "../../store/index.ts";
-import type { BudgetView, RunPlanView, RunView, SpeculationView, TaskLineView, TaskView } from "../api.ts";
+import type {
+  BudgetView,
+  Explanation,
+  Recalled,
+  RunPlanView,
+  RunView,
+  SpeculationView,
+  TaskLineView,
+  TaskView,
+} from "../api.ts";
 import { microsText } from "./amounts.ts";
 import { instantOrNull, instantText } from "./instants.ts";
 
@@ -158,4 +168,44 @@ function runPlanAnswer({ run, now, rows, forecast }: RunPlanView): RunPlanAnswer
 /** "", which stands for none, is null on the wire. */
 function textOrNull(text: string): string | null {
   return text === "" ? null : text;
+}
+
+export function whyAnswer({ id, status, waiting, placed, inputs, outlook }: Explanation): WhyAnswer {
+  const { ahead = [], forecast, candidates = [] } = outlook ?? {};
+  return {
+    id,
+    status,
+    waiting: waiting.map((reason) => ({ ...reason })),
+    placed: placed
+      ? {
+          worker_id: placed.worker,
+          attempt: placed.attempt,
+          reason: { ...placed.reason },
+          runner_up: placed.runnerUp ?? null,
+          rejected: { ...placed.rejected },
+          ...(placed.recalled && { recalled: recalledAnswer(placed.recalled) }),
+          text: placed.text,
+        }
+      : null,
+    inputs: inputs?.map((input) => ({ ...input, workers: [...input.workers] })) ?? null,
+    ahead: ahead.map((task) => ({ task_id: task.id, node: task.node ?? null })),
+    forecast: forecast
+      ? { starts_in: forecast.startsInMs / 1000, tasks_ahead: forecast.ahead, slots: forecast.slots }
+      : null,
+    candidates: candidates.map((one) => ({
+      worker_id: one.worker,
+      rank: one.rank ?? null,
+      rejection: one.rejection ?? null,
+      held: one.queueDepth,
+      free_cpu: one.freeCpu / 1000,
+      free_memory: one.freeMemory,
+      executed_before: one.executedBefore,
+      score: one.score,
+    })),
+  };
+}
+
+function recalledAnswer({ worker, idle, attempt, waitMicros, queueMicros, moveMicros }: Recalled) {
+  const micros = { wait_micros: waitMicros, queue_micros: queueMicros, move_micros: moveMicros };
+  return { worker_id: worker, idle_worker_id: idle, attempt, ...micros };
 }

@@ -12,6 +12,8 @@ import type { Schedules } from "../schedules/schedules.ts";
 import { adminRoutes } from "./admin-routes.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
+import { bulkRoutes } from "./bulk-routes.ts";
+import { cloneRoute } from "./clone-route.ts";
 import { useClosing } from "./closing.ts";
 import { clusterRoutes, clusterStatusRoute } from "./cluster-routes.ts";
 import { answerOnSocket, limitConnections } from "./connections.ts";
@@ -161,6 +163,8 @@ function apiRoutes(scope: App, edge: Edge): void {
   submitRoutes(scope, edge);
   taskRoutes(scope, edge);
   taskListRoute(scope, edge);
+  bulkRoutes(scope, edge);
+  cloneRoute(scope, edge);
   queueRoutes(scope, edge);
   runRoutes(scope, edge);
   resultRoutes(scope, edge);

@@ -139,8 +139,13 @@ const texts = new WeakMap<StreamEvent, string>();
 function sent(event: StreamEvent): string {
   const known = texts.get(event);
   if (known !== undefined) return known;
-  const { id, kind, at, taskId, runId, data } = event;
-  const told: EventData = {
+  const text = textOf({ id: event.id, kind: event.kind, data: eventData(event) });
+  texts.set(event, text);
+  return text;
+}
+
+export function eventData({ id, kind, at, taskId, runId, data }: StreamEvent): EventData {
+  return {
     id,
     kind,
     at: instantText(at),
@@ -148,9 +153,6 @@ function sent(event: StreamEvent): string {
     run_id: runId ?? null,
     data: { ...data },
   };
-  const text = textOf({ id, kind, data: told });
-  texts.set(event, text);
-  return text;
 }
 
 function snapshot(run: RunView, id?: string): string {

@@ -1,11 +1,12 @@
 import { Type } from "typebox";
-import { Name, TASK_STATUSES, TaskPage } from "../../protocol/api-schemas.ts";
+import { FilterText, Name, TASK_STATUSES, TaskPage } from "../../protocol/api-schemas.ts";
 import { closest } from "../../protocol/index.ts";
 import type { ListFilter } from "../api.ts";
 import { taskSummary } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { invalid } from "./problems.ts";
 import { type App, answers, type Edge, PageLimit } from "./route.ts";
+import { filterOf } from "./task-filter.ts";
 
 const read = { config: { scopes: ["read"] } } as const;
 
@@ -16,9 +17,12 @@ export function taskListRoute(app: App, { api, cursors }: Edge): void {
       ...read,
       schema: {
         summary: "List tasks, newest first",
+        description:
+          "Where few of many tasks fit, a page may hold fewer than asked for, or none, and still have a `next`.",
         tags: ["tasks"],
         querystring: Type.Object(
           {
+            filter: Type.Optional(FilterText),
             status: Type.Optional(
               Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: TASK_STATUSES.length })], {
                 description: "One, several with commas, or given several times.",
@@ -40,8 +44,18 @@ export function taskListRoute(app: App, { api, cursors }: Edge): void {
       },
     },
     async (request) => {
-      const { status, executor, task_type, run, agent, limit = 50, cursor } = request.query;
+      const {
+        filter: text = "",
+        status,
+        executor,
+        task_type,
+        run,
+        agent,
+        limit = 50,
+        cursor,
+      } = request.query;
       const filter: ListFilter = {
+        ...filterOf(text, "query"),
         ...(status === undefined ? {} : { statuses: statusesOf(status) }),
         ...(executor === undefined ? {} : { executor }),
         ...(task_type === undefined ? {} : { type: task_type }),

@@ -1,10 +1,17 @@
 import { Type } from "typebox";
 import { budgetOffWire } from "../../graph/index.ts";
-import { Cancelled, LogAnswer, RechargeBody, TaskAnswer, WhyAnswer } from "../../protocol/api-schemas.ts";
+import {
+  Cancelled,
+  HistoryAnswer,
+  LogAnswer,
+  RechargeBody,
+  TaskAnswer,
+  WhyAnswer,
+} from "../../protocol/api-schemas.ts";
 import { parseMemoryBytes } from "../../protocol/index.ts";
-import type { Recalled } from "../api.ts";
-import { sendTask } from "./answers.ts";
+import { sendTask, whyAnswer } from "./answers.ts";
 import { callerOf } from "./auth.ts";
+import { eventData } from "./event-routes.ts";
 import { instantText } from "./instants.ts";
 import { invalid, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, notFound, PathId, REQUEST_TIMEOUT_MS, taskId, Wait } from "./route.ts";
@@ -22,6 +29,7 @@ export function taskRoutes(app: App, edge: Edge): void {
   taskRoute(app, edge);
   whyRoute(app, edge);
   logRoute(app, edge);
+  historyRoute(app, edge);
   taskActions(app, edge);
 }
 
@@ -138,31 +146,30 @@ function whyRoute(app: App, { api }: Edge): void {
       const id = taskId(request.params.id);
       const why = id === undefined ? undefined : await api.why(callerOf(request), id);
       if (!why) throw notFound("task");
-      const { placed } = why;
-      return {
-        id: why.id,
-        status: why.status,
-        waiting: why.waiting.map((reason) => ({ ...reason })),
-        placed: placed
-          ? {
-              worker_id: placed.worker,
-              attempt: placed.attempt,
-              reason: { ...placed.reason },
-              runner_up: placed.runnerUp ?? null,
-              rejected: { ...placed.rejected },
-              ...(placed.recalled && { recalled: recalledAnswer(placed.recalled) }),
-              text: placed.text,
-            }
-          : null,
-        inputs: why.inputs?.map((input) => ({ ...input, workers: [...input.workers] })) ?? null,
-      };
+      return whyAnswer(why);
     },
   );
 }
 
-function recalledAnswer({ worker, idle, attempt, waitMicros, queueMicros, moveMicros }: Recalled) {
-  const micros = { wait_micros: waitMicros, queue_micros: queueMicros, move_micros: moveMicros };
-  return { worker_id: worker, idle_worker_id: idle, attempt, ...micros };
+function historyRoute(app: App, { api }: Edge): void {
+  app.get(
+    "/task/:id/events",
+    {
+      ...read,
+      schema: {
+        summary: "What happened to a task, as far as it is remembered",
+        tags: ["tasks", "events"],
+        params: TaskId,
+        response: answers({ 200: HistoryAnswer }),
+      },
+    },
+    async (request) => {
+      const id = taskId(request.params.id);
+      const events = id === undefined ? undefined : await api.history(callerOf(request), id);
+      if (!events) throw notFound("task");
+      return { events: events.map(eventData) };
+    },
+  );
 }
 
 function logRoute(app: App, { api }: Edge): void {

@@ -1,4 +1,4 @@
-import type { ApiKeyRow, KeyedTask, LogLine, RunRow } from "../rows.ts";
+import type { ApiKeyRow, FoundTasks, KeyedTask, LogLine, RunRow, TaskLine } from "../rows.ts";
 
 export interface KeyRecord {
   readonly zone: string;
@@ -57,4 +57,27 @@ export function logFrom({ task_id: taskId, ...rest }: LogRecord): LogLine {
 export function apiKeyFrom(record: ApiKeyRecord): ApiKeyRow {
   const { created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt, ...rest } = record;
   return { ...rest, createdAt, expiresAt, revokedAt };
+}
+
+/** Beside each line that was found, or alone where none was: how many fit, and how far was looked. */
+export interface FoundRecord {
+  readonly id: string | null;
+  readonly fitting_count: number;
+  readonly goes_on: boolean;
+  readonly edge_seq: number | null;
+  readonly edge_id: string | null;
+}
+
+export function foundFrom<Found extends FoundRecord>(
+  records: readonly Found[],
+  lineOf: (record: Found) => TaskLine,
+): FoundTasks {
+  const [first] = records;
+  const { edge_seq: submittedSeq = null, edge_id: id = null } = first ?? {};
+  const goesOn = first?.goes_on === true && submittedSeq !== null && id !== null;
+  return {
+    lines: records.filter((record) => record.id !== null).map(lineOf),
+    fitting: first?.fitting_count ?? 0,
+    lookedTo: goesOn ? { submittedSeq, id } : undefined,
+  };
 }

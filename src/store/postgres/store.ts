@@ -10,6 +10,7 @@ import {
 } from "../contract.ts";
 import {
   type ApiKeyRow,
+  type FoundTasks,
   type IdempotencyKey,
   type KeyedTask,
   type ListCursor,
@@ -22,6 +23,7 @@ import {
   type TaskFilter,
   type TaskLine,
   type TaskRow,
+  type TaskSearch,
 } from "../rows.ts";
 import type { WebhookStore } from "../webhook-rows.ts";
 import { Committer } from "./committer.ts";
@@ -35,6 +37,8 @@ import { Reader } from "./reader.ts";
 import {
   type ApiKeyRecord,
   apiKeyFrom,
+  type FoundRecord,
+  foundFrom,
   type KeyRecord,
   keyedFrom,
   type LogRecord,
@@ -221,6 +225,25 @@ export class PostgresStore implements ServiceStore {
     return among
       ? await list("list-some-tasks", [...values, among])
       : await list("list-tasks-by-status", values);
+  }
+
+  async findTasks(
+    search: TaskSearch,
+    after: ListCursor | undefined,
+    limit: number,
+    look: number,
+  ): Promise<FoundTasks> {
+    const { zone, agent, statuses, executor, type, runId, priorityClass, waitedMs, now } = search;
+    const asked = statuses?.map((status) => ROW_STATUSES.indexOf(status));
+    // What waits may have no progress, and a run is an index by itself.
+    const isByStatus = asked !== undefined && !asked.includes(0) && runId === undefined;
+    const place = [zone, agent, runId, after?.submittedSeq, after?.id, look];
+    const terms = [asked, executor, type, priorityClass, waitedMs?.min, waitedMs?.max, now, limit];
+    const rows = await this.#reader.rows<TaskRecord & FoundRecord>(
+      isByStatus ? "find-tasks-by-status" : "find-tasks",
+      [...place, ...terms],
+    );
+    return foundFrom(rows, lineFrom);
   }
 
   async run(id: string): Promise<RunRow | undefined> {

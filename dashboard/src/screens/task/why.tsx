@@ -1,0 +1,103 @@
+import { Link } from "wouter";
+import type { TaskAnswer, WhyAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { useWhy } from "../../api/queries.ts";
+import { countText } from "../../parts/numbers.ts";
+import { Panel } from "../../parts/panel.tsx";
+import { Problem } from "../../parts/problem.tsx";
+import { spanText } from "../../time/spans.ts";
+import { Candidates } from "./candidates.tsx";
+
+/** Why it does not run yet, and why it runs, or ran, where it does. */
+export function Why({ task }: { readonly task: TaskAnswer }) {
+  const { data: why, error, refetch } = useWhy(task.id);
+  if (error && !why) return <Problem error={error} onRetry={() => void refetch()} />;
+  if (!why) return <p className="quiet">Looking…</p>;
+  const { waiting, placed } = why;
+  return (
+    <div className="why">
+      {waiting.length > 0 && <NotYet why={why} />}
+      {placed && <Here placed={placed} />}
+      {waiting.length === 0 && !placed && (
+        <p className="quiet">
+          {task.attempt > 0
+            ? "It was placed too long ago to be remembered here; the ledger has it: orrery ledger FILE, then orrery why."
+            : "It was never placed on a worker."}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function NotYet({ why: { waiting, ahead, forecast, candidates } }: { readonly why: WhyAnswer }) {
+  const [primary, ...others] = waiting;
+  return (
+    <Panel title="Why not yet">
+      <p className="why-primary" data-reason={primary?.code}>
+        <b>{primary?.code}</b> {primary?.text}
+      </p>
+      {others.length > 0 && (
+        <ul className="why-others">
+          {others.map((reason) => (
+            <li key={`${reason.code} ${reason.text}`}>
+              <b>{reason.code}</b> {reason.text}
+            </li>
+          ))}
+        </ul>
+      )}
+      {forecast !== null && (
+        <p data-fact="forecast">
+          It should start in about <b>{spanText(forecast.starts_in * 1000)}</b>:{" "}
+          {countText(forecast.tasks_ahead)} tasks go first on {countText(forecast.slots)} slots, if everything
+          takes as long as was estimated.
+        </p>
+      )}
+      {ahead.length > 0 && (
+        <>
+          <h3>Goes before it</h3>
+          <ol className="ahead">
+            {ahead.map(({ task_id, node }) => (
+              <li key={task_id}>
+                <Link href={`/tasks/${task_id}`}>{node ?? task_id}</Link>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      {candidates.length > 0 && (
+        <>
+          <h3>Workers, as they are now</h3>
+          <Candidates candidates={candidates} />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Here({ placed }: { readonly placed: NonNullable<WhyAnswer["placed"]> }) {
+  const rejected = Object.entries(placed.rejected);
+  return (
+    <Panel title="Why here">
+      <p data-fact="why-here">{placed.text}</p>
+      <dl className="facts">
+        <div>
+          <dt>worker</dt>
+          <dd>{placed.worker_id}</dd>
+        </div>
+        <div>
+          <dt>reason</dt>
+          <dd>{String(placed.reason["type"] ?? "")}</dd>
+        </div>
+        <div>
+          <dt>next best</dt>
+          <dd>{placed.runner_up ?? "none"}</dd>
+        </div>
+        {rejected.map(([reason, count]) => (
+          <div key={reason}>
+            <dt>rejected: {reason}</dt>
+            <dd>{countText(count)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
