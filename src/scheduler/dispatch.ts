@@ -16,7 +16,7 @@ import { type Chosen, chooseFor, subjectOf } from "./choice.ts";
 import { Contest } from "./contest.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
-import { type Offer, offerOf, tasksOf } from "./offer.ts";
+import { keyOf, type Offer, offerOf, tasksOf } from "./offer.ts";
 import { nextRecallAt } from "./recalls.ts";
 import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
 import type { Run } from "./run.ts";
@@ -241,9 +241,11 @@ function overdueOffers(state: State, places: ReadonlySet<string>, now: number): 
   for (const pool of state.pools.values()) {
     if (!places.has(pool.place)) continue;
     for (const group of pool.groups.values()) {
-      if (group.line.size === 0 || !isAdmitted(state, group, now)) continue;
+      if (group.line.size === 0 || !mayRun(state, group)) continue;
       const offer = offerOf(state, group, now);
-      if (now >= overdueAt(state, offer.first)) overdue.push(offer);
+      if (now < overdueAt(state, offer.first) || !isAdmitted(state, group, now, keyOf(state, offer)))
+        continue;
+      overdue.push(offer);
     }
   }
   return overdue;

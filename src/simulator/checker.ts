@@ -13,6 +13,7 @@ import { followersOf } from "./model-data.ts";
 import { aboutTask, describeTask } from "./model-tasks.ts";
 import { Noticer } from "./noticer.ts";
 import type { Random } from "./random.ts";
+import { checkRecalls, checkRecallWake, expectedRecalls } from "./recalls.ts";
 import { RowModel } from "./row-model.ts";
 import type { Disk } from "./sim-store.ts";
 import { checkVotes } from "./speculation.ts";
@@ -61,6 +62,7 @@ export class Checker {
     checkDuties(this.model, turn.now);
     const wakeAt = nextWakeAt(state, turn.now);
     checkWake(this.model, turn.now, wakeAt);
+    checkRecallWake(this.model, turn.now, wakeAt);
     compareStates(this.model, state);
     if (this.turns++ % TURNS_PER_QUESTION === 0) checkReasons(this.model, state, turn.now);
     if (block) {
@@ -114,7 +116,9 @@ export class Checker {
       demandEvent(events[at], refusal);
       take();
     }
-    while (at < events.length) {
+    const end = events.findIndex(({ kind }, index) => index >= at && kind === "TaskRecalled");
+    const recalled = end === -1 ? [] : events.slice(end);
+    while (at < events.length - recalled.length) {
       const event = events[at] as LedgerEvent;
       demand(
         isOfDispatch(event) || isExpiry(event) || isOfResults(event),
@@ -123,6 +127,8 @@ export class Checker {
       );
       take();
     }
+    checkRecalls(recalled, expectedRecalls(model, turn.now));
+    while (at < events.length) take();
     this.#noticer.afterTurn(turn.now);
     return replies;
   }
@@ -179,7 +185,8 @@ function isOfDispatch({ kind }: LedgerEvent): boolean {
     kind === "TaskAssigned" ||
     kind === "TaskSpeculated" ||
     kind === "ReservationMade" ||
-    kind === "RoomReserved"
+    kind === "RoomReserved" ||
+    kind === "TaskRecalled"
   );
 }
 

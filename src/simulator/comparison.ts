@@ -2,7 +2,14 @@ import { NO_RUN } from "../placement/index.ts";
 import { Result, type Run, STATUS_NAMES, type State } from "../scheduler/index.ts";
 import { type Model, ofZone } from "./model.ts";
 import { costOf, reservedOf, runningOf, runningUnder } from "./model-admission.ts";
-import { aboutTask, describeTask, type ModelRun, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import {
+  aboutTask,
+  describeTask,
+  isWaiting,
+  type ModelRun,
+  type ModelTask,
+  type ModelWorker,
+} from "./model-tasks.ts";
 import { demand } from "./violation.ts";
 
 type RunData = NonNullable<Run["data"]>;
@@ -39,6 +46,26 @@ export function compareStates(model: Model, state: State): void {
   for (const task of model.singles.values()) compareSingle(state, task);
   compareCounts(model, state);
   compareRooms(model, state);
+  compareRecalls(model, state);
+}
+
+/** What was asked for and not answered, and what was given back and not placed. */
+function compareRecalls(model: Model, { fleet }: State): void {
+  const said = [
+    ...Array.from(fleet.recalls, ([key, { idle, at }]) => `${key} for ${idle} at ${at}`),
+    ...Array.from(fleet.returned, ([key, { number }]) => `${key} by ${number}`),
+  ].sort();
+  const truth: string[] = [];
+  for (const task of model.tasks()) {
+    const { recall, returnedBy } = task;
+    if (recall) truth.push(`${keyOf(task)} for ${recall.idle.number} at ${recall.at}`);
+    if (returnedBy && isWaiting(task)) truth.push(`${keyOf(task)} by ${returnedBy.number}`);
+  }
+  demand(
+    said.join() === truth.sort().join(),
+    "recalls-remembered",
+    () => `recalled and returned are ${said.join()}, should be ${truth.join()}`,
+  );
 }
 
 function compareRooms(model: Model, state: State): void {
@@ -80,6 +107,13 @@ function compareWorker(state: State, worker: ModelWorker): void {
     standing === worker.standing && busy,
     "worker-status",
     () => `worker ${worker.number} is ${other.status}, should be ${worker.standing}`,
+    about,
+  );
+  demand(
+    JSON.stringify(other.pace) === JSON.stringify(worker.pace),
+    "pace",
+    () =>
+      `worker ${worker.number} has ${JSON.stringify(other.pace)}, should have ${JSON.stringify(worker.pace)}`,
     about,
   );
   const key = worker.reservedFor && keyOf(worker.reservedFor);

@@ -8,6 +8,7 @@ import { loseCopies } from "./model-data.ts";
 import { endAttempt, offerIfReady, pay } from "./model-moves.ts";
 import { adjustRate, noteSubmission, setAgentRate } from "./model-rates.ts";
 import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
+import { takeRecall } from "./recalls.ts";
 import { checkReservation } from "./reservations.ts";
 import { checkRoomReserved } from "./rooms.ts";
 import { speculateTask } from "./speculation.ts";
@@ -92,7 +93,8 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       reuseResult(model, event, now);
       break;
     case "TaskRecalled":
-      throw new Violation("no-recalls", `${event.kind}, where no worker gives back`);
+      takeRecall(model, event, now);
+      break;
     case "ExpansionEnded":
       throw new Violation("no-expansion", `${event.kind}, where no task of the simulation adds nodes`);
     case "NodesRecomputed":
@@ -226,6 +228,7 @@ function register(model: Model, spec: WorkerSpec): void {
       ahead: new Set(),
       executed: new Set(),
       finishedAt: 0,
+      pace: undefined,
       reservedFor: undefined,
     };
     model.workers.push(worker);
@@ -236,6 +239,7 @@ function register(model: Model, spec: WorkerSpec): void {
   worker.freeCpu = spec.cpuMillicores;
   worker.freeMemory = spec.memoryBytes;
   worker.executed.clear();
+  worker.pace = undefined;
   forgetLost(model);
 }
 

@@ -60,6 +60,8 @@ export interface WorkerDoor {
   ): void;
   free(incarnation: number, chunks: readonly AttemptName[]): void;
   cancel(incarnation: number, name: AttemptName): void;
+  /** Asks for what has not begun. */
+  recall(incarnation: number, name: AttemptName): void;
   acknowledge(incarnation: number, report: Report): void;
   drain(incarnation: number): void;
 }

@@ -3,6 +3,7 @@ import { NEAR_QUEUE } from "./data-oracle.ts";
 import { type Model, ofZone } from "./model.ts";
 import { noteStart } from "./model-admission.ts";
 import { type ModelTask, type ModelWorker, noCharge } from "./model-tasks.ts";
+import { noteGiven } from "./recalls.ts";
 import { demand } from "./violation.ts";
 
 /** All that it needs has completed. */
@@ -25,6 +26,7 @@ export function endAttempt(task: ModelTask, ending: ModelTask["ending"]): void {
   }
   task.ending = ending;
   task.charge = noCharge();
+  task.recall = undefined;
   task.status = task.status === "cancelling" ? "settlingCancel" : "settling";
 }
 
@@ -33,6 +35,7 @@ export function beginTask(model: Model, task: ModelTask, now: number): void {
   const worker = task.worker as ModelWorker;
   noteStart(model, task, now);
   model.cursor = worker;
+  noteGiven(worker, now);
   task.expectedEndMs = now + task.spec.estimateMs;
   task.placedAt = now;
   task.expectedMicros = task.run.times.get(task.spec.type) ?? 100_000;

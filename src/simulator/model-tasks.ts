@@ -4,6 +4,7 @@ import type { RunOutcome, RunSubmitted, SchedulerConfig, TaskSubmitted } from ".
 import { NO_RUN, type WorkerSpec } from "../placement/index.ts";
 import type { StatusName } from "../scheduler/index.ts";
 import type { GivenInput } from "./messages.ts";
+import type { ModelPace } from "./recalls.ts";
 import type { ModelSpeculation } from "./speculation.ts";
 
 export interface ModelRun {
@@ -78,6 +79,12 @@ export interface ModelTask {
   /** In a run with data: since when it has been on its worker, and how long the likes of it had taken by then. */
   placedAt: number;
   expectedMicros: number;
+  /** Since when it has been assigned. */
+  assignedAt: number;
+  /** Its worker was asked to give it back for another. */
+  recall: { readonly idle: ModelWorker; readonly at: number } | undefined;
+  /** Who gave it back when asked, until it is given to somebody. */
+  returnedBy: ModelWorker | undefined;
   cancelAsked: boolean;
   /** How the attempt that is being settled ended: one that was lost waits for nothing, a fatal one was the last. */
   ending: "failed" | "lost" | "fatal";
@@ -116,6 +123,7 @@ export interface ModelWorker {
   readonly executed: Set<string>;
   /** When it last finished a task of a run with data. */
   finishedAt: number;
+  pace: ModelPace | undefined;
   reservedFor: ModelTask | undefined;
 }
 
@@ -294,6 +302,9 @@ function blank(
     expectedEndMs: 0,
     placedAt: 0,
     expectedMicros: 0,
+    assignedAt: 0,
+    recall: undefined,
+    returnedBy: undefined,
     cancelAsked: false,
     ending: "failed",
     reported: new Set(),

@@ -5,6 +5,7 @@ import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
 import { isDue, isPlaced, type ModelTask } from "./model-tasks.ts";
 import { QueueNoticer } from "./queue-noticer.ts";
+import { RecallNoticer } from "./recall-noticer.ts";
 import type { Happening, Tally } from "./tally.ts";
 
 /** Counts the branches that the ledger shows to have been taken. Looks at events before they are applied. */
@@ -13,6 +14,7 @@ export class Noticer {
   readonly #tally: Tally;
   readonly #queueing: QueueNoticer;
   readonly #data: DataNoticer;
+  readonly #recalls: RecallNoticer;
   readonly #configured = { times: 0 };
 
   constructor(model: Model, tally: Tally) {
@@ -20,6 +22,7 @@ export class Noticer {
     this.#tally = tally;
     this.#queueing = new QueueNoticer(model, tally);
     this.#data = new DataNoticer(model, tally);
+    this.#recalls = new RecallNoticer(model, tally);
   }
 
   repeated(): void {
@@ -48,6 +51,7 @@ export class Noticer {
     const tally = this.#tally;
     this.#queueing.before(event, now);
     this.#data.before(event);
+    this.#recalls.before(event);
     switch (event.kind) {
       case "SchedulerConfigured":
         if (this.#configured.times++ > 0) tally.count("reconfigured");

@@ -21,6 +21,7 @@ const OBSTACLES = [
   "reserved",
   "cpu",
   "memory",
+  "returned",
 ] as const;
 
 type Obstacle = (typeof OBSTACLES)[number];
@@ -92,8 +93,12 @@ function obstaclesFor(model: Model, task: ModelTask): (Obstacle | "forgotten" | 
     worker.isForgotten ? "forgotten" : obstacleOf(model, worker, task),
   );
   if (!obstacles.includes(undefined)) return obstacles;
+  const back = task.returnedBy?.number ?? -1;
+  const others = obstacles.filter((one, at) => one === undefined && at !== back);
+  if (back !== -1 && obstacles[back] === undefined && others.length > 0) obstacles[back] = "returned";
   return obstacles.map((obstacle, number) => {
-    const isNear = obstacle === "queue" && isNearQueue(model, model.workerAt(number), task);
+    const isNear =
+      obstacle === "queue" && number !== back && isNearQueue(model, model.workerAt(number), task);
     return isNear ? undefined : obstacle;
   });
 }
@@ -153,7 +158,8 @@ function trueReason(
 
 type Compare = (a: ModelWorker, b: ModelWorker) => number;
 
-function preference(model: Model, task: ModelTask): Compare {
+/** Who gets it of two that can. */
+export function preference(model: Model, task: ModelTask): Compare {
   const { strategy, preferLocality } = model.config as NonNullable<Model["config"]>;
   const sorted = model.sortedWorkers();
   const last = model.cursor ? sorted.indexOf(model.cursor) : -1;

@@ -69,7 +69,7 @@ export function randomScenario(random: Random): Scenario {
   const allRuns = data ? [...runs, ...randomDataRuns(random.stream("data runs"), stormMs)] : runs;
   const tasks = withBudgets(random.stream("budgets"), randomTasks(random.stream("tasks"), stormMs));
   const config = randomConfig(random.stream("config"));
-  return {
+  return givingBack(random.stream("giving back"), {
     config,
     workers,
     runs: allRuns,
@@ -96,7 +96,7 @@ export function randomScenario(random: Random): Scenario {
       cpuMillicores: MOST_CPU,
       memoryBytes: MOST_MEMORY,
     },
-  };
+  });
 }
 
 function randomConfig(random: Random): SchedulerConfig {
@@ -171,6 +171,25 @@ function randomWorkers(random: Random, stormMs: number): PlannedWorker[] {
     spec: randomWorkerSpec(random, id),
     joinsAtMs: random.chance(0.7) ? random.int(0, 20) : random.int(0, stormMs),
   }));
+}
+
+/** In some seeds most workers give back what they have not begun when they are asked, and have room for queues. */
+function givingBack(random: Random, scenario: Scenario): Scenario {
+  if (random.chance(0.65)) return scenario;
+  const workers = scenario.workers.map(({ spec, joinsAtMs }) => {
+    const { cpuMillicores, memoryBytes, slots } = spec;
+    const roomy = {
+      cpuMillicores: 4 * cpuMillicores,
+      memoryBytes: 4 * memoryBytes,
+      slots: Math.ceil(slots / 2),
+    };
+    return {
+      joinsAtMs,
+      spec: { ...spec, ...roomy, ...(random.chance(0.85) && { givesBack: true as const }) },
+    };
+  });
+  const maxQueuePerWorker = random.int(1, 12);
+  return { ...scenario, workers, config: { ...scenario.config, maxQueuePerWorker } };
 }
 
 export function randomWorkerSpec(random: Random, id: string): WorkerSpec {

@@ -126,6 +126,7 @@ export class Server implements ServerDoor {
       this.#follow(event);
       if (event.kind === "TaskAssigned") this.#assign(event);
       else if (event.kind === "CancelSignalled") this.#signal(event);
+      else if (event.kind === "TaskRecalled") this.#recall(event);
       else if (event.kind === "ChunksFreed") this.#free(event);
     }
   }
@@ -184,6 +185,7 @@ export class Server implements ServerDoor {
       const live = this.#live.get(told);
       if (!live || live.cancelling) this.#tell(beat.id, (worker) => worker.cancel(beat.incarnation, told));
       else if (told.startedAt >= 0) this.#limitTime(told, told.startedAt);
+      else if (this.#model.find(told)?.recall) this.#recall(told);
     }
   }
 
@@ -239,6 +241,14 @@ export class Server implements ServerDoor {
     const id = this.#model.workerAt(live.worker).spec.id;
     const incarnation = this.#sessions.get(id)?.incarnation ?? 0;
     this.#tell(id, (worker) => worker.cancel(incarnation, live.name));
+  }
+
+  #recall(name: AttemptName): void {
+    const live = this.#live.get(name);
+    if (!live) return;
+    const id = this.#model.workerAt(live.worker).spec.id;
+    const incarnation = this.#sessions.get(id)?.incarnation ?? 0;
+    this.#tell(id, (worker) => worker.recall(incarnation, live.name));
   }
 
   #tell(id: string, words: (worker: SimWorker) => void): void {

@@ -217,6 +217,32 @@ export class SimWorker implements WorkerDoor {
     });
   }
 
+  /** Some answer late, some twice, some not at all; what has begun goes on. */
+  recall(incarnation: number, name: AttemptName): void {
+    const { recallRandom: random, network, tally } = this.#in;
+    this.#alive(incarnation, () => {
+      if (!network.calm && random.chance(0.15)) return tally.count("recall not answered");
+      const delayMs = random.chance(0.3) ? random.int(1, 2_500) : 0;
+      this.#later(delayMs, () => {
+        this.#giveBack(name);
+        if (random.chance(0.1)) this.#giveBack(name);
+      });
+    });
+  }
+
+  #giveBack(name: AttemptName): void {
+    const key = nameOf(name);
+    const attempt = this.#held.get(key);
+    const lost: Report = { kind: "AttemptLost", ...name, startedAt: -1 };
+    if (attempt && attempt.startedAt < 0) this.#end(attempt, lost);
+    else if (attempt) this.#report({ kind: "AttemptStarted", ...name, startedAt: attempt.startedAt });
+    else if (!this.#seen.has(key)) {
+      // It came before the assignment did.
+      this.#seen.add(key);
+      this.#report(lost);
+    }
+  }
+
   acknowledge(incarnation: number, report: Report): void {
     this.#alive(incarnation, () => this.#unheard.delete(`${nameOf(report)} ${report.kind}`));
   }

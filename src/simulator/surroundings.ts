@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly data: DataWeather | undefined;
   /** Draws that only happen where there is data. */
   readonly dataRandom: Random;
+  /** Draws that only happen where workers give back. */
+  readonly recallRandom: Random;
   wallMs(): number;
   /** Whether a worker gives out a result that it has. */
   fetch(from: string, chunk: AttemptName): boolean;

@@ -26,6 +26,7 @@ export const FAULTS = [
   "clock jumped ahead",
   "nonsense received",
   "worker killed by its task",
+  "recall not answered",
 ] as const;
 
 export const BRANCHES = [
@@ -131,6 +132,11 @@ export const BRANCHES = [
   "result reused",
   "failed: poison",
   "failed: corrupt",
+  "recalled",
+  "given back for another",
+  "recalled when it had begun",
+  "recalled when it was cancelled",
+  "recalled from a worker that is lost",
 ] as const;
 
 export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number];

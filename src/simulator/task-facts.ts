@@ -21,9 +21,11 @@ import {
   isToStopAll,
   isWaiting,
   type ModelTask,
+  type ModelWorker,
   openDependents,
 } from "./model-tasks.ts";
 import { checkAssignment, checkOrder } from "./oracle.ts";
+import { noteEnded } from "./recalls.ts";
 import { endAlternative, isOfNoUse, speculationOf, takeVote } from "./speculation.ts";
 import { demand } from "./violation.ts";
 
@@ -45,11 +47,17 @@ export function takeReport(model: Model, event: Report, now: number): void {
   demand(isCurrent(task, event.kind, event.attempt), "current-attempt", said, about);
   if (event.kind === "AttemptStarted") {
     task.status = "running";
+    task.recall = undefined;
     return;
   }
   if (event.kind !== "AttemptLost" && event.kind !== "AttemptTimedOut") task.reported.add(event.attempt);
+  const { recall } = task;
   endAttempt(task, endingOf(event));
-  if (event.kind === "AttemptLost" && event.startedAt === -1) task.uncounted++;
+  if (event.kind === "AttemptFinished" || event.startedAt !== -1) noteEnded(task.worker as ModelWorker, now);
+  if (event.kind === "AttemptLost" && event.startedAt === -1) {
+    task.uncounted++;
+    if (recall) task.returnedBy = task.worker;
+  }
   if ("costMicros" in event && event.costMicros) noteCost(model, task, now, event.costMicros);
   if (event.kind !== "AttemptFinished") return;
   task.status = "completed";
@@ -72,7 +80,7 @@ export function assignTask(model: Model, event: TaskAssigned, now: number): void
   if (event.reason.type === "Affinity" && event.reason.because === "Follows") {
     checkFollower(model, task, event, now);
     task.isAhead = true;
-    giveTask(model, task, event);
+    giveTask(model, task, event, now);
     task.worker?.ahead.add(task);
     return;
   }
@@ -145,16 +153,18 @@ export function assignTask(model: Model, event: TaskAssigned, now: number): void
     () => `${describeTask(task)} was assigned, the results of ${lacking.map(describeTask).join()} are gone`,
     about,
   );
-  giveTask(model, task, event);
+  giveTask(model, task, event, now);
   beginTask(model, task, now);
 }
 
-function giveTask(model: Model, task: ModelTask, { worker, attempt }: TaskAssigned): void {
+function giveTask(model: Model, task: ModelTask, { worker, attempt }: TaskAssigned, now: number): void {
   model.offered.delete(task);
   task.given = givenOf(task);
   task.status = "assigned";
   task.attempt = attempt;
   task.worker = model.workerAt(worker);
+  task.assignedAt = now;
+  task.returnedBy = undefined;
 }
 
 export function retryTask(model: Model, event: TaskRetried, now: number): void {

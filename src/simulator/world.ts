@@ -56,6 +56,7 @@ export class World {
       server: this.#server,
       data: this.scenario.data,
       dataRandom: random.stream("data workers"),
+      recallRandom: random.stream("recalled workers"),
       fetch: (from, chunk) => byId.get(from)?.gives(chunk) ?? false,
       onPoisoned: (id) => this.#poisoned(byId.get(id)),
       wallMs: () => this.host.wallMs(),
