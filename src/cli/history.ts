@@ -93,6 +93,8 @@ export class History {
   readonly #last = new Map<TaskKey, Attempt>();
   /** By node, who made the result that it has. */
   readonly #makers = new Map<TaskKey, Attempt>();
+  /** By nodes that stand for others, these. */
+  readonly #links = new Map<TaskKey, TaskKey>();
   readonly #workerNumbers = new Map<string, number>();
   readonly #open = new Map<number, Set<Attempt>>();
 
@@ -104,6 +106,8 @@ export class History {
         const { runId: id, name, graph, parent } = event;
         if (parent) this.#endLast(taskKey(parent.run, parent.node), "finished", now);
         const number = this.runs.length;
+        for (const [node, ofRun, ofNode] of parent?.links ?? [])
+          this.#links.set(taskKey(number, node), taskKey(ofRun, ofNode));
         const run = { number, id, name, graph, submittedAt: now, endedAt: undefined, outcome: undefined };
         this.runs.push({ ...run, tail: parent?.tail, chosen: new Map(), fates: new Map() });
         break;
@@ -247,16 +251,9 @@ export class History {
     const startedAt = within(to.startedAt + beganMs);
     const endedAt = within(startedAt + tookMicros / 1000);
     const { worker, seq } = to;
-    return {
-      to,
-      node,
-      maker: this.#makers.get(taskKey(to.run, node)),
-      from,
-      worker,
-      seq,
-      startedAt,
-      endedAt,
-    };
+    const key = taskKey(to.run, node);
+    const maker = this.#makers.get(this.#links.get(key) ?? key);
+    return { to, node, maker, from, worker, seq, startedAt, endedAt };
   }
 
   #finish(attempt: Attempt, outcome: AttemptOutcome, now: number): void {

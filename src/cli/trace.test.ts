@@ -140,6 +140,33 @@ test("a transfer is a slice on the worker that it came to, with an arrow from wh
   expect(names).toContain("w2 in #1");
 });
 
+test("the arrow of a transfer for a node that stands for another begins where that was made", async () => {
+  const loop = new Loop();
+  const far = { capabilities: ["far"] };
+  loop.turn(
+    1,
+    joins("w1", { slots: 2 }),
+    joins("w2", far),
+    submits("r", [aNode("a"), aNode("grow", { mayAdd: 2 })]),
+  );
+  const held = { costMicros: 0, held: true } as const;
+  const parent = { ...loop.attempt("r", "grow"), tail: 0, links: [[1, 0, 0]] as const };
+  const nodes = [aNode("use", { inputs: ["a"], keep: true, ...far }), aNode("a")];
+  loop.turn(10, { ...loop.finished("r", "a", 70_000), ...held }, { ...submits("added", nodes), parent });
+  const use = { ...loop.finished("added", "use", 5), costMicros: 0, startedAt: 30, movedBytes: 70_000 };
+  loop.turn(40, { ...use, transfers: [[1, 0, -10, 4_500]] });
+  const events = await trace(await writeLedger(loop, join(directory, "links.jsonl")));
+  const maker = events.find(({ name, ph }) => name === "a" && ph === "X");
+  expect(events.find(({ cat, ph }) => cat === "data" && ph === "s")).toMatchObject({
+    pid: maker?.pid,
+    tid: maker?.tid,
+  });
+  expect(events.find(({ cat }) => cat === "transfer")).toMatchObject({
+    name: "fetch a",
+    args: { bytes: 70_000 },
+  });
+});
+
 test("retries, losses and reservations are marks, and everything has a name", async () => {
   const events = await trace(ledger);
   const marks = events.filter(({ ph }) => ph === "i").map(({ name }) => name);

@@ -138,8 +138,9 @@ export function whereInputsAre(state: State, tasks: Tasks, node: number): InputP
   const { data } = run ?? {};
   if (!run || !data) return undefined;
   return Array.from(run.graph.inputsOf(node), (input) => {
-    const result = data.result[input];
-    const workers = (data.holders.get(input) ?? []).map((worker) => state.worker(worker).id);
+    const { data: holding, node: at } = data.at(input);
+    const result = holding.result[at];
+    const workers = (holding.holders.get(at) ?? []).map((worker) => state.worker(worker).id);
     return {
       node: run.graph.idOf(input),
       bytes: run.resultBytes[input] as number,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { MIB } from "../../tests/data-play.ts";
 import { expectReplayed } from "../../tests/replayed.ts";
-import { linkRefusal, nodeAbove, type Stimulus, whyNotYet } from "./index.ts";
+import { linkRefusal, nodeAbove, type Stimulus, whereInputsAre, whyNotYet } from "./index.ts";
 
 /** `a` and `slow` are there when `grow` adds nodes; `late` waits for `grow`. */
 const GRAPH = [
@@ -48,6 +48,9 @@ describe("[D-12] an added node gets the result of a node of the run that it is a
     const added = loop.run("added by grow");
     expect(added.chunkIdOf(1)).toBe(loop.run("r").chunkIdOf(0));
     expect(added.data?.holdersOf(1)).toEqual([0]);
+    expect(whereInputsAre(loop.state, added, 0)).toEqual([
+      { node: "a", bytes: MIB, at: "workers", workers: ["w1"] },
+    ]);
     const done = loop.turn(3, ends(loop, "added by grow", "use"));
     expect(done.texts).toContain("ExpansionEnded grow");
     expect(loop.run("r").data?.holders.has(0)).toBe(false);

@@ -116,13 +116,14 @@ export function lossesOf(state: State, task: PlacedTask, report: Report): ChunkL
 /** How the inputs of a task came to its worker, as far as it is what the task was to get. */
 export function transfersOf(
   state: State,
-  { inputs }: PlacedTask,
+  { run, node, inputs }: PlacedTask,
   { transfers = [], started_at }: Extract<Report, { type: "finished" }>,
 ): Transfer[] {
+  const nodes = state.runs.get(run)?.graph.inputsOf(node);
   return transfers.flatMap(({ chunk, from, began_at, took_us }): Transfer[] => {
-    const input = inputs?.chunks.find(({ id }) => id === chunk);
+    const input = nodes?.[inputs?.chunks.findIndex(({ id }) => id === chunk) ?? -1];
     const giver = state.fleet.byId(from)?.number;
-    return input && giver !== undefined ? [[input.node, giver, began_at - started_at, took_us]] : [];
+    return input !== undefined && giver !== undefined ? [[input, giver, began_at - started_at, took_us]] : [];
   });
 }
 
