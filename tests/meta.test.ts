@@ -1,6 +1,7 @@
 // Meta nodes: functions beside the scheduler, on what results are known by. Real servers, workers and kills.
 
 import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OrreryClient } from "../dist/client/index.js";
@@ -26,6 +27,10 @@ const TASKS = `
   export const sizeOf = (id) => {
     const g = graph();
     return g.expand(g.task(size, g.node(id)));
+  };
+  export const adds = (name) => {
+    const g = graph();
+    return g.expand(g.task(name));
   };
   export const forever = () => { for (;;); };
   export async function hold() { await sleep(300); return Buffer.alloc(60_000); }
@@ -121,6 +126,30 @@ describe("[D-04] a server with a tasks file", () => {
     await expect(failed).rejects.toThrow('they name "nowhere", which is neither one of them nor');
     const own = lost.with({ dynamic: true, id: "me" }).task("sizeOf", "me");
     await expect(client.compute(lost, own)).rejects.toThrow('they name "me", of its run, which waits for');
+  });
+
+  test("a function that nobody knows waits for a worker that does, and the run says so", async () => {
+    const g = graph();
+    const later = g.with({ dynamic: true }).task("adds", "comesLater");
+    const computation = await client.start(g, [later, g.task("comesLater"), g.task("comesLater")]);
+    const stuck = async () => (await client.run(computation.run)).stuck;
+    while ((await stuck()).length < 2) await sleep(20);
+    const text =
+      "No worker of the executor default knows the task type comesLater; those that are there know adds, ";
+    expect(await stuck()).toEqual([
+      { node: "comesLater-1", nodes: 2, text: expect.stringContaining(text) },
+      { node: "adds-1/comesLater-1", nodes: 1, text: expect.stringContaining(text) },
+    ]);
+    const shown = await startOrrery(cwd, ["runs", computation.run, "--server", server.url], env).finished;
+    expect(shown.stdout).toContain("comesLater-1 and 1 more: No worker of the executor default knows");
+    const impatient = client.compute(g, g.task("comesLater"), { signal: AbortSignal.timeout(200) });
+    await expect(impatient).rejects.toMatchObject({ name: "TimeoutError" });
+    await expect(impatient).rejects.toThrow("comesLater-3 could not begin: No worker of the executor");
+    await writeFile(`${cwd}/more.mjs`, "export const comesLater = () => 7;");
+    const args = ["worker", "--server", server.url, "--tasks", "more.mjs", "--quiet", "--id", "w3"];
+    workers.push(startOrrery(cwd, args, env));
+    expect(await computation.results()).toEqual([7, 7, 7]);
+    expect(await stuck()).toEqual([]);
   });
 
   test("answers while one never pauses, ends it, and refuses a large result", {

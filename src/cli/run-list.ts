@@ -90,6 +90,10 @@ function runFields(run: RunAnswer, tasks: readonly TaskSummary[]): (readonly [st
     ["submitted", `${shown(run.submitted_at)} (${ago(run.submitted_at)})`],
     ["took", took(run)],
     ["nodes", `${run.nodes}: ${counts.join(", ")}`],
+    ...run.stuck.map(({ node, nodes, text }): readonly [string, string] => [
+      "stuck",
+      `${shown(node)}${nodes > 1 ? ` and ${nodes - 1} more` : ""}: ${shown(text)}`,
+    ]),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { expansionIdOf, taskIdOf } from "../core/index.ts";
-import type { TaskSummary } from "../protocol/api-schemas.ts";
-import type { CallOptions } from "./calls.ts";
+import type { RunAnswer, TaskSummary } from "../protocol/api-schemas.ts";
+import { type CallOptions, get, path } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import { NodeFailed } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
@@ -106,6 +106,21 @@ export async function startComputation<Nodes extends Wanted>(
   return new Computation(connection, id, graph, wanted);
 }
 
+/** Whoever gave up is told of nodes that nobody could have run. */
+async function stuckError(connection: Connection, run: string, error: Error): Promise<Error> {
+  const found = connection.send<RunAnswer>(
+    get(path`runs/${run}`, { signal: AbortSignal.timeout(DISPOSE_MS) }),
+  );
+  const [first] = await found.then(
+    ({ stuck }) => stuck,
+    () => [],
+  );
+  if (!first) return error;
+  const said = new Error(`${error.message}; ${first.node} could not begin: ${first.text}`, { cause: error });
+  said.name = error.name;
+  return said;
+}
+
 export async function compute<Nodes extends Wanted>(
   connection: Connection,
   graph: TaskGraph,
@@ -115,6 +130,8 @@ export async function compute<Nodes extends Wanted>(
   const computation = await startComputation(connection, graph, wanted, options);
   try {
     return await computation.results(options);
+  } catch (error) {
+    throw options.signal?.aborted ? await stuckError(connection, computation.run, error as Error) : error;
   } finally {
     // What came of the computation is told, not what came of tidying up after it.
     await computation[Symbol.asyncDispose]().catch(() => {});

@@ -65,6 +65,12 @@ export const RunAnswer = Type.Object(
         },
       ),
     ),
+    stuck: Type.Array(Type.Object({ node: Type.String(), nodes: Count, text: Type.String() }), {
+      description:
+        "Ready nodes that no worker which is connected could run, such as those of a task type that none knows: " +
+        "of each kind the first, how many there are, and why. They wait until one comes. " +
+        "A node that another one added is named behind it, as outer/inner.",
+    }),
   },
   { title: "Run" },
 );

@@ -113,6 +113,11 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   return reasons;
 }
 
+/** Whether no worker that is known could ever run what stands in a group. */
+export function isUnsatisfiable(state: State, { pool }: Group): boolean {
+  return ableWorkers(state, pool.demand.needs).length === 0;
+}
+
 /** The full table of candidates for a task, in the state before it was assigned. */
 export function whyHere(state: State, tasks: Tasks, node: number, now: number = state.now): CandidateRow[] {
   const needs = needsOf(tasks.taskOf(node), tasks.zoneOf(node));

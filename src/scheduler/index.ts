@@ -8,6 +8,7 @@ export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export {
   type InputPlace,
   isServing,
+  isUnsatisfiable,
   lineBefore,
   roomFor,
   type WaitReason,

@@ -336,6 +336,15 @@ export interface RunView extends RunRow {
   readonly counts: Readonly<Record<RowStatus, number>>;
   /** What its nodes handed to each other, while the run is remembered. */
   readonly data: DataBytes | undefined;
+  readonly stuck: readonly StuckNodes[];
+}
+
+/** Ready nodes of one kind that no worker which is known could run. */
+export interface StuckNodes {
+  /** The first of them, and how many there are. */
+  readonly node: string;
+  readonly nodes: number;
+  readonly text: string;
 }
 
 export interface RunPlanView {

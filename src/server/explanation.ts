@@ -69,7 +69,7 @@ export function explanationOf(
     status: task.status,
     waiting: waiting
       .map((reason) => withoutOthers(reason, caller))
-      .map((reason) => ({ ...reason, text: textOf(state, task, reason, now) })),
+      .map((reason) => ({ ...reason, text: unsatisfiableText(state, task, reason, now) })),
     placed: placedOf(state, assignments.of(task.id)),
     inputs: place && inputsOf(state, place),
     outlook: place && waiting.length > 0 ? outlookOf(state, caller, place, waiting, now) : undefined,
@@ -102,7 +102,12 @@ function outlookOf(
 }
 
 /** What nobody can run because nobody knows it is the mistake that is made first, so it has words of its own. */
-function textOf(state: State, { type, zone, executor }: TaskView, reason: WaitReason, now: number): string {
+export function unsatisfiableText(
+  state: State,
+  { type, zone, executor }: Pick<TaskView, "type" | "zone" | "executor">,
+  reason: WaitReason,
+  now: number,
+): string {
   if (reason.code !== "Unsatisfiable") return describeWait(reason, now);
   const serving = state.fleet
     .present()

@@ -61,6 +61,7 @@ import { refusal, refusalOf } from "./refusals.ts";
 import { forecast, remainingOf } from "./run-plan.ts";
 import { SharedPlans } from "./shared-plans.ts";
 import { agentConfigured, requeueOf, runStimulus } from "./stimuli.ts";
+import { stuckNodes } from "./stuck-nodes.ts";
 import { Submissions } from "./submissions.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
 import { TaskSearches } from "./task-searches.ts";
@@ -246,11 +247,14 @@ export class Service implements Api {
   async run(caller: Caller, id: string): Promise<RunView | undefined> {
     const live = await this.#driver.read((state) => {
       const run = state.runById(id);
-      return run && { counts: countsOf(run), data: run.data?.bytes(run.resultBytes) };
+      if (!run) return undefined;
+      const stuck = stuckNodes(state, run, this.#driver.now());
+      return { counts: countsOf(run), data: run.data?.bytes(run.resultBytes), stuck };
     });
     const row = await this.#store.run(id);
     if (!row || !isVisible(caller, row)) return undefined;
-    return { ...row, counts: live?.counts ?? (await this.#countRows(row)), data: live?.data };
+    const { counts = await this.#countRows(row), data, stuck = [] } = live ?? {};
+    return { ...row, counts, data, stuck };
   }
 
   async waitForRun(

@@ -125,6 +125,7 @@ export function runAnswer(run: RunView): RunAnswer {
     ...runSummary(run),
     counts: { ...run.counts },
     data: data ? { held_bytes: data.held, moved_bytes: data.moved, freed_bytes: data.freed } : null,
+    stuck: run.stuck.map((one) => ({ ...one })),
   };
 }
 

@@ -4,6 +4,7 @@ import { parentPort, type TransferListItem } from "node:worker_threads";
 import { checkedPieces, encode, isByteStream } from "../../chunks/index.ts";
 import { expansionIn } from "../expansion.ts";
 import { type Invocation, invoke } from "../invocation.ts";
+import { PermanentError } from "../permanent-error.ts";
 import type { AttemptContext } from "../task-context.ts";
 import { loadTasksFile } from "../tasks-file.ts";
 import type { CopiedError, FromThread, ToThread } from "./messages.ts";
@@ -32,7 +33,10 @@ async function run(message: Run): Promise<void> {
   aborts.set(id, abort);
   try {
     const handler = (await loadTasksFile(message.file))[message.name];
-    if (!handler) throw new Error(`${message.file} has no ${message.name} on this thread`);
+    if (!handler)
+      throw new PermanentError(`${message.file} exports no ${message.name} any more`, {
+        code: "unknown-type",
+      });
     const result = await invoke(handler, arrived(message.invocation), contextOf(message, abort.signal));
     const expansion = expansionIn(result);
     if (expansion) say({ type: "expanded", id, expansion });
