@@ -13,8 +13,8 @@ export const DATA_BUGS: readonly PlantedBug[] = [
     name: "a result is freed while a reader has not ended",
     seed: 2,
     file: "scheduler/run-data",
-    find: "return this.readers[node] > 0 ||",
-    replace: "return this.readers[node] > 1 ||",
+    find: "return (this.readers[node] > 0 ||",
+    replace: "return (this.readers[node] > 1 ||",
   },
   {
     name: "what was kept is not freed when its run is released",
