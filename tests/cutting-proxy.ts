@@ -8,6 +8,8 @@ export class CuttingProxy implements AsyncDisposable {
   loseAnswers = 0;
   /** How many connections came. */
   connections = 0;
+  /** Where new connections go: a server that was restarted may have another port. */
+  targetPort: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -19,9 +21,10 @@ export class CuttingProxy implements AsyncDisposable {
   }
 
   private constructor(targetPort: number) {
+    this.targetPort = targetPort;
     this.#server = createServer((client) => {
       this.connections++;
-      const upstream = connect(targetPort, "127.0.0.1");
+      const upstream = connect(this.targetPort, "127.0.0.1");
       for (const socket of [client, upstream]) {
         this.#sockets.add(socket);
         socket.on("error", () => {});

@@ -61,3 +61,23 @@ export const OverviewAnswer = Type.Object(
   },
   { title: "Overview" },
 );
+
+export type LedgerHeadAnswer = Static<typeof LedgerHeadAnswer>;
+export const LedgerHeadAnswer = Type.Object(
+  {
+    epoch: Count,
+    seq: Type.Integer({ minimum: 0, description: "Of the last event." }),
+    hash: Type.String({ description: "Of the last block, which stands for all before it." }),
+    verified_to: Type.Integer({
+      minimum: 0,
+      description: "Up to here it was read again since the server leads, and is as it was written.",
+    }),
+    damage: OrNull(
+      Type.Object(
+        { seq: Count, code: Type.String(), detail: Type.String() },
+        { description: "The first event that is not as it was written." },
+      ),
+    ),
+  },
+  { title: "LedgerHead" },
+);

@@ -17,6 +17,7 @@ import type { Rate, RequestState } from "../queue/index.ts";
 import type { DataBytes, InputPlace, WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
 import type { TraceContext } from "../telemetry/index.ts";
+import type { LedgerStanding } from "./ledger-check.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
 import type { Forecast } from "./run-plan.ts";
@@ -82,6 +83,8 @@ export interface Api {
 
   /** The committed blocks, a line each. They span all zones: who may see them is the caller's to know. */
   ledger(): AsyncIterable<string>;
+  /** How far it reaches, and how far it was read again and found as it was written; each call reads a little more. */
+  ledgerStanding(): Promise<LedgerStanding>;
   /** What happens, from an opaque id on, or from now; ends with the signal. Only what the caller may see. */
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent>;
 }

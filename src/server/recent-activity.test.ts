@@ -16,6 +16,17 @@ test("rates are over the last ten whole seconds", () => {
   expect(recent.of("b").submittedPerSecond).toBe(0);
 });
 
+test("the seconds of the last minute are told, oldest first", () => {
+  let now = 100_000;
+  const recent = new RecentActivity(() => now);
+  recent.note("a", "ended", 3);
+  now += 2_000;
+  const { ended, started } = recent.of("a").lastMinute;
+  expect([ended.length, ended.slice(-2), started.at(-1)]).toEqual([60, [3, 0], 0]);
+  now += 60_000;
+  expect(recent.of("a").lastMinute.ended).toEqual(new Array(60).fill(0));
+});
+
 test("waits are those of the last minute, by zone", () => {
   let now = 0;
   const recent = new RecentActivity(() => now);

@@ -42,6 +42,7 @@ import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
+import { LedgerCheck, type LedgerStanding } from "./ledger-check.ts";
 import {
   budgetOf,
   isOpen,
@@ -98,6 +99,7 @@ export class Service implements Api {
   readonly #plans = new SharedPlans<RunPlanView>(() => performance.now());
   readonly #results: NodeResults;
   readonly #lists: TaskLists;
+  readonly #ledgerCheck: LedgerCheck;
   readonly #searches: TaskSearches;
   readonly #submissions: Submissions;
 
@@ -113,6 +115,7 @@ export class Service implements Api {
     this.#traces = traces;
     this.#results = new NodeResults(driver, store, data);
     this.#lists = new TaskLists(driver, store);
+    this.#ledgerCheck = new LedgerCheck(store);
     this.#searches = new TaskSearches(driver, store, this.#lists);
     this.#submissions = new Submissions(driver, traces, (caller, id) => this.task(caller, id));
   }
@@ -368,6 +371,10 @@ export class Service implements Api {
 
   async *ledger(): AsyncGenerator<string> {
     for await (const { line } of this.#store.blocks()) yield `${line}\n`;
+  }
+
+  ledgerStanding(): Promise<LedgerStanding> {
+    return this.#ledgerCheck.goOn();
   }
 
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent> {

@@ -85,20 +85,29 @@ export class TaskSearches {
   /** Looks at more and more, until enough were found, nothing is left, or it takes too long. */
   async #through(search: TaskSearch, after: ListCursor | undefined, limit: number): Promise<FoundTasks> {
     if (search.statuses?.length === 0) return { lines: [], fitting: 0, lookedTo: undefined };
-    const startedMs = performance.now();
+    const untilMs = performance.now() + LOOK_FOR_MS;
     const lines: FoundTasks["lines"][number][] = [];
     let fitting = 0;
     let from = after;
-    for (let look = FIRST_LOOK; ; look = Math.min(4 * look, LONGEST_LOOK)) {
+    for (let look = FIRST_LOOK; ; ) {
+      const startedMs = performance.now();
       const part = await this.#store.findTasks(search, from, Math.max(0, limit - lines.length), look);
       lines.push(...part.lines);
       fitting += part.fitting;
       from = part.lookedTo;
       const isEnough = limit > 0 && lines.length >= limit;
-      if (!from || isEnough || performance.now() - startedMs > LOOK_FOR_MS)
+      const endedMs = performance.now();
+      if (!from || isEnough || endedMs > untilMs)
         return { lines, fitting, lookedTo: isEnough ? cursorOf(lines.at(-1)) : from };
+      look = nextLook(look, endedMs - startedMs, untilMs - endedMs);
     }
   }
+}
+
+/** As many as can be looked at in the time that is left, by how long the last took. */
+function nextLook(looked: number, tookMs: number, leftMs: number): number {
+  const possible = Math.round((looked * leftMs) / Math.max(1, tookMs));
+  return Math.min(Math.max(possible, FIRST_LOOK), 4 * looked, LONGEST_LOOK);
 }
 
 const OPEN: readonly RowStatus[] = ["queued", "running"];

@@ -54,6 +54,7 @@ test("counts change within a second of what happened, without anybody asking", a
   await expect.poll(() => page.locator("[data-total=completed] strong").textContent()).toBe("1");
   await expect.poll(() => page.locator("[data-fact=workers]").textContent()).toBe("1");
   await page.locator(".latest li", { hasText: "AttemptFinished" }).waitFor();
+  await page.locator("[data-ledger=verified]").waitFor();
   expect(tab.complaints).toEqual([]);
 });
 

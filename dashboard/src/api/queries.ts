@@ -1,6 +1,7 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type {
   HistoryAnswer,
+  LedgerHeadAnswer,
   LogAnswer,
   OverviewAnswer,
   TaskAnswer,
@@ -69,4 +70,11 @@ export function useHistory(id: string): UseQueryResult<HistoryAnswer> {
 export function useLog(id: string, isRunning: boolean): UseQueryResult<LogAnswer> {
   const path = `/task/${encodeURIComponent(id)}/log`;
   return useLook<LogAnswer>("log", path, { id }, { everyMs: isRunning && RUNNING_MS });
+}
+
+/** The ledger spans all zones, so it is for operators. */
+export function useLedgerHead(): UseQueryResult<LedgerHeadAnswer> {
+  const { data: caller } = useCaller();
+  const enabled = caller?.scopes.includes("operator") ?? false;
+  return useLook<LedgerHeadAnswer>("ledger", "/ledger/head", {}, { everyMs: 1000, enabled });
 }

@@ -11,7 +11,7 @@ interface FeedOptions {
   readonly onState: (state: FeedState) => void;
 }
 
-const FIRST_WAIT_MS = 200;
+const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 3000;
 /** The server says something every 15 seconds. */
 const SILENCE_MS = 35_000;

@@ -30,6 +30,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/metrics`]: ["read"],
   [`GET ${API}/overview`]: ["read"],
   [`GET ${API}/ledger`]: ["operator"],
+  [`GET ${API}/ledger/head`]: ["operator"],
   [`GET ${API}/cluster`]: ["operator"],
   [`POST ${API}/cluster/step-down`]: ["operator"],
   [`POST ${API}/classify`]: ["read", "submit"],

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { Type } from "typebox";
+import { LedgerHeadAnswer } from "../../protocol/api-schemas.ts";
 import { type App, answers, type Edge } from "./route.ts";
 
 /** A large ledger takes its time. */
@@ -7,6 +8,23 @@ const LIMIT_MS = 3_600_000;
 
 /** The ledger spans all zones, so it is for operators. */
 export function ledgerRoutes(app: App, { api }: Edge): void {
+  app.get(
+    "/ledger/head",
+    {
+      config: { scopes: ["operator"] },
+      schema: {
+        summary: "Where the ledger ends, and how far its chain was verified",
+        description: "Each call verifies a little more, for a tenth of a second at most.",
+        tags: ["ledger"],
+        response: answers({ 200: LedgerHeadAnswer }),
+      },
+    },
+    async () => {
+      const { head, verifiedTo, damage } = await api.ledgerStanding();
+      return { ...head, verified_to: verifiedTo, damage: damage ? { ...damage } : null };
+    },
+  );
+
   app.get(
     "/ledger",
     {

@@ -6,6 +6,7 @@ import { Agents } from "./agents.tsx";
 import { Classes } from "./classes.tsx";
 import { Fleet } from "./fleet.tsx";
 import { Latest } from "./latest.tsx";
+import { Ledger } from "./ledger.tsx";
 import { Reasons } from "./reasons.tsx";
 import { Throughput } from "./throughput.tsx";
 import { Totals } from "./totals.tsx";
@@ -27,6 +28,7 @@ export function Overview() {
         <Fleet overview={data} />
         <Agents agents={data.agents} />
         <Latest />
+        <Ledger />
       </div>
     </div>
   );

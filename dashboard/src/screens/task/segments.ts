@@ -33,7 +33,9 @@ function fromEvents(task: TaskAnswer, events: readonly EventData[]): Segment[] {
   const segments: Segment[] = [];
   let open: Open | undefined = segment("waiting", Date.parse(task.enqueued_at), 0);
   const next = (at: number, after: Open | undefined, outcome?: string) => {
-    if (open) segments.push({ ...open, to: at, outcome: outcome ?? open.outcome });
+    // A short attempt is reported with its end alone.
+    const kind = outcome === undefined ? open?.kind : "running";
+    if (open && kind) segments.push({ ...open, kind, to: at, outcome });
     open = after;
   };
   for (const { kind, at: text, data } of events) {

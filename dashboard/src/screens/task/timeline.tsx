@@ -46,5 +46,5 @@ export function Timeline({ task }: { readonly task: TaskAnswer }) {
 function titleOf({ kind, attempt, worker, outcome }: Segment): string {
   const where = worker ? ` on ${worker}` : "";
   if (kind === "waiting") return attempt > 0 ? `waiting after attempt ${attempt}` : WORDS.waiting;
-  return `attempt ${attempt} ${WORDS[kind]}${where}${outcome ? `, ${outcome}` : ""}`;
+  return outcome ? `attempt ${attempt}${where}, ${outcome}` : `attempt ${attempt} ${WORDS[kind]}${where}`;
 }
