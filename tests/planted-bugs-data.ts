@@ -32,7 +32,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what a lost result was made of is not made again",
-    seed: 23,
+    seed: 2,
     file: "scheduler/run-data",
     find: "next.push(input);",
     replace: "void input;",
@@ -46,7 +46,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is made again does not wait for what is made again already",
-    seed: 3,
+    seed: 2,
     file: "scheduler/run",
     find: "this.pending[node] = open;",
     replace: "this.pending[node] = open > 1 ? open : 0;",
@@ -60,7 +60,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what was given ahead is counted as tried when it is withdrawn",
-    seed: 11,
+    seed: 2,
     file: "scheduler/apply",
     find: "run.excuse(node);",
     replace: "",

@@ -13,7 +13,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a boost is charged when its task is cancelled",
-    seed: 69,
+    seed: 24,
     file: "scheduler/apply",
     find: "if (charge)",
     replace: "if (charge || single.status === Status.cancelled)",
@@ -174,7 +174,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a row keeps the first progress of a turn",
-    seed: 4,
+    seed: 2,
     file: "driver/projection",
     find: "this.#progressed.set(id, { id, progress, first });",
     replace: "if (!this.#progressed.has(id)) this.#progressed.set(id, { id, progress, first });",

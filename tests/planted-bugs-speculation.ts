@@ -27,7 +27,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an alternative that its worker does not vouch for can win",
-    seed: 5,
+    seed: 17,
     file: "scheduler/speculated",
     find: "finished !== undefined && assessment.verified",
     replace: "finished !== undefined",
@@ -41,7 +41,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "alternatives go beyond a limit",
-    seed: 106,
+    seed: 37,
     file: "scheduler/speculated",
     find: "Math.min(decision.alternatives, others)",
     replace: "decision.alternatives",
@@ -62,14 +62,14 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a risky node off the critical path is tried in several alternatives",
-    seed: 37,
+    seed: 39,
     file: "scheduler/speculated",
     find: "run.isCritical(node)",
     replace: "true",
   },
   {
     name: "a restored state forgets which alternatives have ended",
-    seed: 17,
+    seed: 29,
     file: "scheduler/snapshot",
     find: "speculated.ends[at] = end ?? undefined;",
     replace: "speculated.ends[at] = undefined;",

@@ -133,7 +133,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a worker's queue takes one too many",
-    seed: 5,
+    seed: 3,
     file: "placement/fleet",
     find: "worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker",
     replace: "worker.held.size <= worker.spec.slots + this.config.maxQueuePerWorker",
@@ -154,7 +154,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "reservations are made in the order of groups",
-    seed: 10,
+    seed: 2,
     file: "scheduler/dispatch",
     find: "return { offer, opening };",
     replace: `{
