@@ -17,13 +17,6 @@ export const DATA_BUGS: readonly PlantedBug[] = [
     replace: "return (this.readers[node] > 1 ||",
   },
   {
-    name: "what was kept is not freed when its run is released",
-    seed: 24,
-    file: "scheduler/run-data",
-    find: "this.isReleased = true;\n        for (const node of this.#graph.kept)",
-    replace: "this.isReleased = true;\n        for (const node of [])",
-  },
-  {
     name: "what a forgotten run has kept stays on its workers",
     seed: 11,
     file: "scheduler/data-decisions",
@@ -106,12 +99,5 @@ export const DATA_BUGS: readonly PlantedBug[] = [
     file: "placement/affinity",
     find: "running-- > 0 ? worker : undefined",
     replace: "worker",
-  },
-  {
-    name: "roots are left to a worker that cannot run them",
-    seed: 76,
-    file: "scheduler/dispatch",
-    find: "fleet.isOpen(worker) && couldEverRun(worker, pool.demand.needs)",
-    replace: "fleet.isOpen(worker)",
   },
 ];
