@@ -6,6 +6,7 @@ const FIRST = [
   "chaos",
   "planted-bugs",
   "bench",
+  "dashboard/tasks",
   "service-cli",
   "cluster",
   "run",
