@@ -88,6 +88,12 @@ export class TestServer {
     this.#hand({ type: "cancel", attempts: cancel });
   }
 
+  recall(...attempts: readonly { readonly task: string; readonly attempt: number }[]): void {
+    const recall = attempts.map(({ task, attempt }) => ({ task, attempt }));
+    this.#parcel = { ...this.#parcel, recall };
+    this.#hand({ type: "recall", attempts: recall });
+  }
+
   free(...chunks: readonly string[]): void {
     this.#parcel.free = [...(this.#parcel.free ?? []), ...chunks];
     this.#hand({ type: "free", chunks: [...chunks] });
@@ -211,8 +217,8 @@ export class TestServer {
     const timer = setTimeout(answer, Number(url.searchParams.get("wait")) * 1_000);
     response.once("close", () => clearTimeout(timer));
     this.#poll = answer;
-    const { assignments, cancel, free = [], drain } = this.#parcel;
-    if (assignments.length > 0 || cancel.length > 0 || free.length > 0 || drain) answer();
+    const { assignments, cancel, recall = [], free = [], drain } = this.#parcel;
+    if ([assignments, cancel, recall, free].some(({ length }) => length > 0) || drain) answer();
     this.#note({ type: "heartbeat", heartbeat });
   }
 

@@ -197,6 +197,29 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, Way) => {
     expect(reasons).toEqual([expect.objectContaining({ name: "AbortError" })]);
   });
 
+  test("what was recalled and has not begun is given back, also before it is assigned; what has begun goes on", async () => {
+    const gate = new Gate();
+    let ran = 0;
+    const counts = task(async () => {
+      ran++;
+      await gate.opened;
+    });
+    await work({ counts }, { slots: 1 });
+    const [first, second, late] = [anAssignment("counts"), anAssignment("counts"), anAssignment("counts")];
+    server.assign(first, second);
+    await server.hears("heartbeat", (it) => it.heartbeat.attempts.length === 2);
+    server.recall(first, second, late);
+    expect(await server.report(second.task)).toMatchObject({ type: "returned", started_at: -1 });
+    expect(await server.report(late.task)).toMatchObject({ type: "returned", started_at: -1 });
+    server.assign(second, late);
+    gate.open();
+    expect(await server.report(first.task)).toMatchObject({ type: "finished" });
+    const last = anAssignment("counts");
+    server.assign(last);
+    expect(await server.report(last.task)).toMatchObject({ type: "finished" });
+    expect(ran).toBe(2);
+  });
+
   test("a task whose time is over is stopped", async () => {
     await work({
       waits: task(async (_payload, { signal }) => {
