@@ -12,6 +12,7 @@ import { directoryWith } from "./cli.ts";
 const EXAMPLES = new URL("../examples/data/", import.meta.url);
 
 const SAYS: Readonly<Record<string, RegExp>> = {
+  "choose-by-size": /^written-1: \d+ bytes, checksum [0-9a-f]{8}; 0 bytes were moved\n$/,
   "dynamic-map-reduce": /\nPUT\t1596 requests, 239 ms each\nin 24 pieces\n$/,
   etl: /^\{"tea":14,"coffee":60\}: 0 of 9 nodes used again\n\{"tea":109,"coffee":30\}: 6 of 9 nodes used again\n$/,
   "parameter-sweep": /\nbest: 0\.01 with an error of 0\.0591\n$/,

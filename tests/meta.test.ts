@@ -187,9 +187,14 @@ test("[D-04] a server that leads is killed with a meta node: the next one runs i
     expect(await client.waitForRun(run)).toMatchObject({ status: "completed" });
     expect(await client.gather(run, ["once-1"])).toEqual(["the second time"]);
     expect(await client.workers()).toMatchObject([{ id: "beside-the-scheduler", executors: ["meta"] }]);
+    // One that is told to stop leaves what runs to the next.
+    await client.start(g, g.with({ ...META, timeout: "5m" }).task("once", `${cwd}/began again`));
+    while (!existsSync(`${cwd}/began again`)) await sleep(20);
   } finally {
-    await end(second);
+    second.child.kill("SIGTERM");
   }
+  expect((await second.finished).code).toBe(0);
+  expect(second.said()).not.toContain("takes too long");
   await first.finished;
 });
 

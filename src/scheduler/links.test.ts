@@ -19,8 +19,8 @@ const of = (run: string, node: string) => (loop: Loop) => ({
 });
 
 /** A node that gets the result of one of the run above it. */
-function grows(loop: Loop, target: string, from = { run: "r", node: "grow" }): Stimulus {
-  const { run, node } = of(from.run, target)(loop);
+function grows(loop: Loop, target: string, from = { run: "r", node: "grow" }, above = from.run): Stimulus {
+  const { run, node } = of(above, target)(loop);
   return {
     ...submits(`added by ${from.node}`, [aNode("use", { inputs: [target], keep: true }), aNode(target)]),
     parent: { ...loop.attempt(from.run, from.node), tail: 0, links: [[1, run, node]] },
@@ -143,6 +143,33 @@ describe("[D-12] an added node gets the result of a node of the run that it is a
     expect(linkRefusal(loop.state, grow, of("r", "one")(loop))).toBe(undefined);
     loop.turn(4, { ...loop.failed("r", "a"), retry: false });
     expect(refusal("a")).toBe("ended");
+  });
+
+  test("none that waits for what was added by what another has added, nor one that was made of what it made before", () => {
+    const loop = new Loop();
+    const grower = (id: string) => aNode(id, { mayAdd: 3, keep: true });
+    const user = aNode("user", { inputs: ["one"], keep: true });
+    loop.turn(
+      1,
+      joins("w1", { slots: 4 }),
+      submits("r", [grower("one"), grower("other"), user, aNode("rest")]),
+    );
+    loop.turn(2, {
+      ...submits("deep", [grower("deep")]),
+      parent: { ...loop.attempt("r", "one"), tail: 0 },
+    });
+    loop.turn(3, grows(loop, "other", { run: "deep", node: "deep" }, "r"));
+    const [one, other] = [of("r", "one")(loop), of("r", "other")(loop)];
+    expect(linkRefusal(loop.state, other, one)).toBe("circle");
+    loop.turn(4, ends(loop, "r", "other"));
+    loop.turn(5, ends(loop, "added by deep", "use"));
+    loop.turn(6, { ...loop.finished("r", "user"), costMicros: 0 });
+    expect(loop.status("r", "user")).toBe("completed");
+    loop.turn(7, { kind: "WorkerLost", worker: 0, code: "lease" });
+    expect(["one", "other"].map((node) => loop.status("r", node))).toEqual(["ready", "ready"]);
+    expect(linkRefusal(loop.state, one, of("r", "user")(loop))).toBe(undefined);
+    loop.turn(8, joins("w2", { slots: 4 }));
+    expect(linkRefusal(loop.state, one, of("r", "user")(loop))).toBe("circle");
   });
 
   test("and is found in the runs above, the nearest first", () => {

@@ -5,7 +5,7 @@
  */
 
 import type { RunParent } from "../ledger/index.ts";
-import { type TaskKey, taskKey } from "../placement/index.ts";
+import { nodeOfKey, runOfKey, type TaskKey, taskKey } from "../placement/index.ts";
 import type { DataTurn } from "./data-decisions.ts";
 import type { Run } from "./run.ts";
 import { Result } from "./run-data.ts";
@@ -24,10 +24,11 @@ export function linkRefusal(
   const target = above.find((run) => run.number === of.run);
   if (!target?.has(of.node) || target.links.has(of.node)) return "unknown";
   const status = target.statusOf(of.node);
-  if (isEnded(status)) return status === Status.completed ? undefined : "ended";
+  if (isEnded(status) && status !== Status.completed) return "ended";
   const adding = new Set([taskKey(number, node)]);
   for (const { parent } of above) if (parent) adding.add(taskKey(parent.run, parent.node));
-  return waitsFor(state, target, of.node, adding) ? "circle" : undefined;
+  const wasMade = [...adding].some((key) => state.run(runOfKey(key)).attemptOf(nodeOfKey(key)) > 1);
+  return waitsFor(state, target, of.node, adding, wasMade) ? "circle" : undefined;
 }
 
 /** The node that is called so in the run of an attempt or the next above it that has one. */
@@ -51,31 +52,40 @@ function runsAbove(state: State, number: number): Run[] {
   return runs;
 }
 
-/** Whether a node completes only after one of these has. */
-function waitsFor(state: State, run: Run, node: number, these: ReadonlySet<TaskKey>): boolean {
+/**
+ * Whether a node completes only after one of these has; or, where these were made before, was made of what they made then, and would
+ * have to be again if its result were lost.
+ */
+function waitsFor(
+  state: State,
+  run: Run,
+  node: number,
+  these: ReadonlySet<TaskKey>,
+  wereMade: boolean,
+): boolean {
   const seen = new Set<TaskKey>();
   const open = [{ run, node }];
   for (let next = open.pop(); next; next = open.pop()) {
     const key = taskKey(next.run.number, next.node);
     if (these.has(key)) return true;
-    if (seen.has(key) || isEnded(next.run.statusOf(next.node))) continue;
+    if (seen.has(key) || (!wereMade && isEnded(next.run.statusOf(next.node)))) continue;
     seen.add(key);
     const { run: at, node: one } = next;
     const { start, targets } = at.graph.dependencies;
     for (const need of targets.subarray(start[one], start[one + 1])) open.push({ run: at, node: need });
-    if (at.statusOf(one) === Status.expanded) open.push(...awaitedBy(state, at, one));
+    const loan = at.data?.loans.get(one);
+    if (loan) open.push(loan);
+    if (at.statusOf(one) === Status.expanded) open.push(...nodesAddedBy(state, at, one));
   }
   return false;
 }
 
-/** What the run that a node expanded into waits for outside of it. */
-function awaitedBy(state: State, { number }: Run, node: number): { run: Run; node: number }[] {
+/** All nodes of the run that a node expanded into, which ends with the last of them. */
+function nodesAddedBy(state: State, { number }: Run, node: number): { run: Run; node: number }[] {
   const children = [...state.dataRuns].filter(
     ({ parent, outcome }) => parent?.run === number && parent.node === node && outcome === undefined,
   );
-  return children.flatMap(({ data }) =>
-    [...(data?.awaited ?? [])].flatMap((link) => data?.loans.get(link) ?? []),
-  );
+  return children.flatMap((run) => Array.from(run.status, (_, at) => ({ run, node: at })));
 }
 
 /** Gives links the results that are there, and fails those that will get none. False: nothing has changed. */
