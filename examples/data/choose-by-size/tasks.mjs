@@ -24,7 +24,7 @@ export function written(way, rows) {
  * @param {readonly import("orrery/client").ResultHandle[]} ways
  */
 export function goOnWithShortest(ways) {
-  const [shortest] = ways.toSorted((a, b) => a.bytes - b.bytes);
+  const [shortest] = [...ways].sort((a, b) => a.bytes - b.bytes);
   if (!shortest) throw new Error("there is nothing to choose from");
   const g = graph();
   return g.expand(g.task(store, shortest.node, g.node(shortest.node)));
