@@ -15,8 +15,12 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
   return `${Math.floor(ms / large)} ${largeName} ${Math.floor((ms % large) / small)} ${smallName}`;
 }
 
+/** The clock that is looked at moves once a second. */
+const NOW_MS = 1.5 * SECOND;
+
 /** How long ago, or until when: one unit is enough. */
 export function agoText(ms: number): string {
+  if (Math.abs(ms) < NOW_MS) return "now";
   const text = coarse(Math.abs(ms));
   return ms < 0 ? `in ${text}` : `${text} ago`;
 }
