@@ -256,7 +256,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is kept of a limit is given to others",
-    seed: 34,
+    seed: 44,
     file: "scheduler/room",
     find: "if (!kept || kept.key === key)",
     replace: "if (!kept || kept.group)",
@@ -270,21 +270,21 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what starves is raised like what has waited for a while",
-    seed: 8,
+    seed: 6,
     file: "scheduler/lane",
     find: "now - STARVED_AFTER * afterMs, STARVED)",
     replace: "-1, STARVED)",
   },
   {
     name: "the wait of nodes is not looked at again",
-    seed: 8,
+    seed: 6,
     file: "scheduler/run",
     find: "this.#watch.liftAt = Math.min(",
     replace: "void Math.min(",
   },
   {
     name: "a snapshot forgets where round robin stands",
-    seed: 8,
+    seed: 10,
     file: "scheduler/snapshot",
     find: "state.fleet.cursor = state.fleet.workers[snapshot.cursor];",
     replace: "",
@@ -305,10 +305,11 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is settling is told to stop",
-    seed: 69,
+    seed: 107,
     file: "scheduler/endings",
     find: "else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)",
-    replace: "else if (!isEnded(status))",
+    replace:
+      "else if (isPlaced(status) || [Status.speculating, Status.expanded, Status.settling].includes(status))",
   },
   {
     name: "the scheduler wants to be woken in the past",
