@@ -143,6 +143,30 @@ describe("what goes wrong is said:", () => {
     expect(await client.waitForRun(id)).toMatchObject({ status: "cancelled" });
   });
 
+  test("a signal that comes while the graph is submitted cancels the run too", async () => {
+    const stop = new AbortController();
+    const slow = new OrreryClient({
+      url: server.url,
+      key: SERVER_KEY,
+      async fetch(input, init) {
+        const answer = await fetch(input, { ...init, signal: null });
+        // The server has the run, and its answer is under way.
+        if (init?.method === "POST") stop.abort(new Error("enough"));
+        init?.signal?.throwIfAborted();
+        return answer;
+      },
+    });
+    const g = graph();
+    const name = "stopped early";
+    await expect(slow.compute(g, g.task("forever"), { name, signal: stop.signal })).rejects.toThrow("enough");
+    const runs = [];
+    for await (const run of client.runs()) if (run.name === name) runs.push(run.id);
+    expect(runs).toHaveLength(1);
+    expect(await client.waitForRun(String(runs), { signal: AbortSignal.timeout(20_000) })).toMatchObject({
+      status: "cancelled",
+    });
+  });
+
   test("a run that somebody cancelled", async () => {
     const g = graph();
     const computation = await client.start(g, g.task("forever"));

@@ -159,7 +159,8 @@ class Flight {
     const [beganAt, began] = [Date.now(), performance.now()];
     const coming = await requestChunk({ url, id, token, signal: this.#abort.signal });
     const expected = { bytes: bytes ?? coming.handle.bytes, sha256: sha256 ?? coming.handle.sha256 };
-    await this.#store.spool({ id, token }, kind ?? coming.handle.kind, coming.body, expected);
+    const body = upTo(expected.bytes, coming.body, id);
+    await this.#store.spool({ id, token }, kind ?? coming.handle.kind, body, expected);
     return { bytes: expected.bytes, from, beganAt, tookMs: performance.now() - began };
   }
 
@@ -170,6 +171,17 @@ class Flight {
       `nobody gives chunk ${chunk} (${reasons || "nobody has it"})`,
       [...this.#holders.keys()].map((worker) => ({ chunk, worker })),
     );
+  }
+}
+
+/** Who sends more than there is would fill memory and disk before its hash is found to be wrong. */
+async function* upTo(maxBytes: number, body: AsyncIterable<Buffer>, id: string): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (!(bytes <= maxBytes))
+      throw new ChunkError("damaged", `chunk ${id} has more than its ${maxBytes} bytes`);
+    yield piece;
   }
 }
 

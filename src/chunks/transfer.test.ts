@@ -184,6 +184,24 @@ test("[D-07] a holder that is gone, lies or breaks off is passed over for the ne
   expect((await here.read(id))?.bytes.toString()).toBe("the right ones");
 });
 
+test("[D-07] a holder that sends more than there is, without end, is left", async () => {
+  const { id, handle } = await chunk();
+  const piece = Buffer.alloc(65_536);
+  const endless = await another((_, response) => {
+    response.writeHead(200, { "x-orrery-kind": "bytes", "x-orrery-sha256": handle.sha256 });
+    const more = (): void => {
+      while (response.write(piece));
+      response.once("drain", more);
+    };
+    more();
+  });
+  const from = [holder("endless", endless), holder()];
+  expect(await fetcher.fetch({ chunk: id, token: TOKEN, ...handle, from }, NEVER)).toMatchObject({
+    from: "w1",
+  });
+  expect(here.counters.spilled).toBe(0);
+});
+
 test("[D-07] a holder that is busy is asked again", async () => {
   const { id, handle } = await chunk();
   let asked = 0;

@@ -25,6 +25,9 @@ export function resultCommand(): Command {
 export function releaseCommand(): Command {
   const command = new Command("release")
     .summary("let workers forget the results of a run")
+    .description(
+      "Let workers forget the results that are kept of a run. One of up to 16 KiB is stored with its task, and stays.",
+    )
     .argument("<run>", "the id of a run");
   return withService(command).action(async (run: string, options: ServiceOptions) => {
     const { releaseResults } = await import("./result-view.ts");

@@ -101,9 +101,48 @@ export async function startComputation<Nodes extends Wanted>(
   { name, signal }: ComputeOptions,
 ): Promise<Computation<Nodes>> {
   if (listOf(wanted).length === 0) throw new TypeError("name at least one node that you want the result of");
+  signal?.throwIfAborted();
   const options = { fail_fast: true, ...(name !== undefined && { name }) };
-  const { id } = await submitRun(connection, graph.toGraphFile(wanted), options, { signal });
-  return new Computation(connection, id, graph, wanted);
+  const patience = new Patience(signal);
+  try {
+    const { id } = await submitRun(connection, graph.toGraphFile(wanted), options, patience);
+    const computation = new Computation(connection, id, graph, wanted);
+    if (!signal?.aborted) return computation;
+    await computation[Symbol.asyncDispose]().catch(() => {});
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  } finally {
+    patience.end();
+  }
+  throw signal.reason;
+}
+
+/**
+ * A submission that is broken off may have arrived, and nobody would be there to cancel its run: so its answer is waited for, for
+ * a while.
+ */
+class Patience {
+  readonly #over = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(outer: AbortSignal | undefined) {
+    this.#outer = outer;
+    outer?.addEventListener("abort", this.#begin);
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener("abort", this.#begin);
+  }
+
+  readonly #begin = (): void => {
+    this.#timer = setTimeout(() => this.#over.abort(this.#outer?.reason), DISPOSE_MS);
+  };
 }
 
 /** Whoever gave up is told of nodes that nobody could have run. */

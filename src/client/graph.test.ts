@@ -169,6 +169,11 @@ describe("what cannot be right is refused by its place:", () => {
     ["an id that is taken", () => g.with({ id: "a" }).task(load, "b"), /a node "a" already/],
     ["an id that is none", () => g.with({ id: "" }).task(load, "b"), /the id of a node must be a text/],
     [
+      "an id that no object keeps",
+      () => g.with({ id: "__proto__" }).task(load, "b"),
+      /cannot be "__proto__"/,
+    ],
+    [
       "a function without a name",
       () =>
         g.task(

@@ -245,6 +245,7 @@ function nameOf(run: TaskFunction | string): string {
 const NAME = /^[^\p{Cc}\p{Cs}]{1,240}$/u;
 
 function checkedName(name: string, what: string): string {
+  if (name === "__proto__") throw new TypeError(`${what} cannot be "__proto__"; give it another`);
   if (typeof name === "string" && NAME.test(name)) return name;
   throw new TypeError(`${what} must be a text of 1 to 240 characters, none of them a control character`);
 }
