@@ -86,7 +86,22 @@ async function sendHeld(
   return reply
     .type("application/octet-stream")
     .headers({ "content-length": String(bytes), "x-orrery-kind": kind, "x-orrery-sha256": sha256 })
-    .send(Readable.fromWeb(body as ReadableStream));
+    .send(Readable.from(exactly(bytes, Readable.fromWeb(body as ReadableStream))));
+}
+
+/**
+ * What comes behind the promised length, the client would read as the answer to its next request; and for what is missing it would
+ * wait. Throwing ends its connection.
+ */
+async function* exactly(length: number, body: Readable): AsyncGenerator<Buffer> {
+  let rest = length;
+  for await (const piece of body) {
+    rest -= (piece as Buffer).length;
+    if (rest < 0) break;
+    yield piece as Buffer;
+  }
+  if (rest !== 0)
+    throw new Error("the worker that has the result sent another length of it than it had said");
 }
 
 async function firstToAnswer(
@@ -95,7 +110,12 @@ async function firstToAnswer(
 ): Promise<Response["body"] | undefined> {
   for (const url of from) {
     try {
-      const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal });
+      // A worker that sends elsewhere could have the server ask what only the server may reach.
+      const answer = await fetch(url, {
+        headers: { authorization: `Bearer ${token}` },
+        redirect: "error",
+        signal,
+      });
       if (answer.ok) return answer.body;
       await answer.body?.cancel();
     } catch {

@@ -1,0 +1,86 @@
+// Workers whose results are not what they said, as those see it who get them from the server.
+
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { graph, OrreryClient } from "../src/client/index.ts";
+import { directoryWith, type Started, startOrrery } from "./cli.ts";
+import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
+
+const LENGTH = 50_000;
+const NEXT = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged";
+
+let server: ServerProcess;
+let worker: Started;
+let liar: Server;
+let lie: (response: ServerResponse) => void;
+/** Where the result is. */
+let path: string;
+
+beforeAll(async () => {
+  const cwd = await directoryWith({
+    "tasks.mjs": `export const make = (length) => Buffer.alloc(length, "x");`,
+  });
+  liar = createServer((_, response) => lie(response)).listen(0, "127.0.0.1");
+  await once(liar, "listening");
+  server = await startServerProcess(cwd, ["--store", "memory"]);
+  const at = `http://127.0.0.1:${(liar.address() as AddressInfo).port}`;
+  const args = ["worker", "--server", server.url, "--tasks", "tasks.mjs", "--quiet", "--data-url", at];
+  worker = startOrrery(cwd, args, { ORRERY_API_KEY: SERVER_KEY });
+  const client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+  const g = graph();
+  const { run } = await client.start(g, g.task("make", LENGTH));
+  expect(await client.waitForRun(run)).toMatchObject({ status: "completed" });
+  path = `/api/v2/scheduler/runs/${run}/nodes/make-1/result`;
+});
+
+afterAll(async () => {
+  for (const { child, finished } of [worker, server]) {
+    child.kill("SIGTERM");
+    await finished;
+  }
+  liar.closeAllConnections();
+  liar.close();
+});
+
+/** All that comes on a connection that would be used again, until the server ends it. */
+async function answered(): Promise<string> {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${SERVER_KEY}\r\n\r\n`);
+  let text = "";
+  socket.setEncoding("latin1").on("data", (piece: string) => {
+    text += piece;
+  });
+  await once(socket, "close");
+  return text;
+}
+
+test("[D-07] nothing comes behind a result that its holder sends more of than it had said", async () => {
+  lie = (response) => {
+    response.write(Buffer.alloc(LENGTH, "x"));
+    setTimeout(() => response.end(NEXT), 50);
+  };
+  expect(await answered()).not.toContain("forged");
+});
+
+test("[D-07] who waits for a result that its holder cuts short is not left waiting", async () => {
+  lie = (response) => void response.end(Buffer.alloc(LENGTH / 2, "x"));
+  expect(await answered()).toMatch(/^HTTP\/1.1 200 .*x$/s);
+});
+
+test("[D-07] a holder cannot send the server elsewhere", async () => {
+  let isAsked = false;
+  const inside = createServer((_, response) => {
+    isAsked = true;
+    response.end(Buffer.alloc(LENGTH, "s"));
+  }).listen(0, "127.0.0.1");
+  await once(inside, "listening");
+  const location = `http://127.0.0.1:${(inside.address() as AddressInfo).port}/`;
+  lie = (response) => void response.writeHead(302, { location }).end();
+  const answer = await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${SERVER_KEY}` } });
+  expect(answer.status).toBe(503);
+  expect(isAsked).toBe(false);
+  inside.close();
+});
