@@ -23,6 +23,10 @@ const TASKS = `
     const g = graph();
     return g.expand(g.task(same, g.with({ id: "inner" }).task(fail)));
   };
+  export const vast = () => {
+    const g = graph();
+    return g.expand(g.task(add, Array.from({ length: 45_000 }, () => g.task(same, "x".repeat(80)))));
+  };
   export const forever = task((_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)));
 `;
 
@@ -130,6 +134,9 @@ describe("what goes wrong is said:", () => {
     await expect(client.compute(g, g.task("outer"))).rejects.toMatchObject({ code: "not-dynamic" });
     await expect(client.compute(g, g.with({ dynamic: 1 }).task("outer"))).rejects.toMatchObject({
       code: "too-many-nodes",
+    });
+    await expect(client.compute(g, g.with({ dynamic: 50_000 }).task("vast"))).rejects.toMatchObject({
+      code: "expansion-too-large",
     });
   });
 

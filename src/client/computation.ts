@@ -15,6 +15,8 @@ export type ComputeOptions = Pick<RunOptions, "name"> & CallOptions;
 const CANCELLED = { error_code: "cancelled", error_message: "the run was cancelled" };
 /** How long a server that is away is asked to forget a run. */
 const DISPOSE_MS = 5_000;
+/** How long the answer to a submission is waited for that nobody wants any more; a large graph takes its time. */
+const SUBMITTED_MS = 20_000;
 
 /**
  * A graph that is being computed. Its wanted results are kept until they are released, or the computation is disposed of,
@@ -141,7 +143,7 @@ class Patience {
   }
 
   readonly #begin = (): void => {
-    this.#timer = setTimeout(() => this.#over.abort(this.#outer?.reason), DISPOSE_MS);
+    this.#timer = setTimeout(() => this.#over.abort(this.#outer?.reason), SUBMITTED_MS);
   };
 }
 

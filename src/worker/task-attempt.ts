@@ -5,7 +5,7 @@ import { AttemptData, type Makers } from "./attempt-data.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { traced } from "./attempt-span.ts";
 import type { KeptResult } from "./chunk-room.ts";
-import { type Expansion, expansionIn } from "./expansion.ts";
+import { checkSize, type Expansion, expansionIn } from "./expansion.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { type Invocation, metaInputs } from "./invocation.ts";
 import { Metered } from "./metered.ts";
@@ -128,7 +128,10 @@ export class TaskAttempt {
     const inputs = assigned.meta ? metaInputs(assigned) : await data.inputs();
     const result = await this.#work(work, { payload: this.assignment.payload, inputs });
     const expansion = expansionIn(result);
-    if (expansion) return { expansion };
+    if (expansion) {
+      checkSize(expansion);
+      return { expansion };
+    }
     const kept = await data.keep(result);
     if (assigned.meta && kept.chunk) throw metaTooLarge(kept.chunk);
     return kept;
