@@ -41,6 +41,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is waited for comes when the machine has time for it.
+    expect: { poll: { timeout: 20_000 } },
     // Processes, not threads: tests start workers and change directories.
     pool: "forks",
     maxWorkers: 2,

@@ -47,7 +47,7 @@ const FULL = {
 /** @type {typeof FULL} */
 const QUICK = {
   rounds: 1,
-  shapes: ["layered", "tree"],
+  shapes: ["layered"],
   latency: { workers: 60, ready: 500, warmUp: 50, samples: 100 },
   manyKinds: { workers: 60, ready: 500, warmUp: 10, samples: 20 },
   rate: { workers: 10, sizes: [200, 400], prepared: 2_000, warmUpMs: 1, minMs: 1 },
