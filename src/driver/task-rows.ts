@@ -47,52 +47,45 @@ export function nodeRow(
   seq: number,
   brought: Extract<Attachment, { type: "run" }> | undefined,
 ): SubmittedTask {
-  const { runId, zone, agent, graph } = event;
-  const nodeId = graph.ids[node] as string;
-  const { executor, type, priority, estimateMs } = taskSpecOf(specOf(graph, node));
-  // Written out: there may be many.
-  return {
+  const { runId, graph } = event;
+  return rowOfRun(event, taskSpecOf(specOf(graph, node)), {
     id: submittedTaskId(event, node),
-    run: { id: runId, node: nodeId },
-    zone,
-    agent,
-    executor,
-    type,
-    priority,
-    requestState: "pending",
-    priorityClass: classify(priority, "pending"),
-    boostMicros: 0,
-    estimateMs,
-    deadline: -1,
-    runAt: -1,
+    run: { id: runId, node: graph.ids[node] as string },
     settings: brought?.settings[node] ?? "{}",
     payload: brought?.payloads[node] ?? "",
     payloadHash: graph.requests[node] ?? "",
     enqueuedAt: now,
     submittedSeq: seq,
-  };
+  });
 }
 
 /** The row of an alternative of a node: as that node's, but for what it is called and when it came. */
 export function alternativeRow(run: Run, node: number, at: number, now: number, seq: number): SubmittedTask {
-  const { id: runId, zone, agent } = run;
   const tag = speculationTag(at);
-  return {
+  return rowOfRun(run, run.taskOf(node), {
     id: alternativeIdOf(run.taskIdOf(node), tag),
-    run: { id: runId, node: `${run.graph.idOf(node)} ${tag}` },
-    zone,
-    agent,
-    ...termsOfNode(run.taskOf(node)),
+    run: { id: run.id, node: `${run.graph.idOf(node)} ${tag}` },
     settings: "{}",
     payload: "",
     payloadHash: run.requestHashOf(node),
     enqueuedAt: now,
     submittedSeq: seq,
-  };
+  });
 }
 
-function termsOfNode({ executor, type, priority, estimateMs }: TaskSpec) {
+type OfNode = "id" | "run" | "settings" | "payload" | "payloadHash" | "enqueuedAt" | "submittedSeq";
+
+/** Written out, not spread: a run may have many. */
+function rowOfRun(
+  { zone, agent }: { readonly zone: string; readonly agent: string },
+  { executor, type, priority, estimateMs }: TaskSpec,
+  { id, run, settings, payload, payloadHash, enqueuedAt, submittedSeq }: Pick<SubmittedTask, OfNode>,
+): SubmittedTask {
   return {
+    id,
+    run,
+    zone,
+    agent,
     executor,
     type,
     priority,
@@ -102,7 +95,12 @@ function termsOfNode({ executor, type, priority, estimateMs }: TaskSpec) {
     estimateMs,
     deadline: -1,
     runAt: -1,
-  } as const;
+    settings,
+    payload,
+    payloadHash,
+    enqueuedAt,
+    submittedSeq,
+  };
 }
 
 function specOf(graph: WireGraph, node: number): WireSpec {
