@@ -89,6 +89,25 @@ export interface Api {
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
 
+/** What can be looked at, now or as it was. */
+export type Reading = Pick<
+  Api,
+  | "task"
+  | "tasks"
+  | "countTasks"
+  | "history"
+  | "why"
+  | "log"
+  | "metrics"
+  | "overview"
+  | "run"
+  | "runPlan"
+  | "runs"
+  | "workers"
+  | "agents"
+  | "limits"
+>;
+
 /** Where the result of a node is. */
 export type NodeResult =
   /** JSON text. */

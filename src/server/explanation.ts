@@ -59,7 +59,7 @@ export function explanationOf(
   state: State,
   caller: Caller,
   task: TaskView,
-  assignments: LastAssignments,
+  assignments: Pick<LastAssignments, "of">,
   now: number,
 ): Explanation {
   const place = isOpen(task.status) ? locate(state, task) : undefined;

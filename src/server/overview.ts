@@ -9,7 +9,12 @@ import { visibleAgents } from "./zone-views.ts";
 const LISTED = 10;
 
 /** A zone at a glance. It looks at groups, agents and workers, never at every task. */
-export function overviewOf(state: State, caller: Caller, now: number, recent: RecentActivity): Overview {
+export function overviewOf(
+  state: State,
+  caller: Caller,
+  now: number,
+  recent: Pick<RecentActivity, "of" | "commitMs">,
+): Overview {
   const { zone } = caller;
   const { classes, byReason } = backlog(state, now, zone);
   const ended = state.totals.get(zone) ?? { completed: 0, failed: 0, cancelled: 0 };

@@ -17,10 +17,10 @@ const MAX_LOOKED_THROUGH = 5_000;
 
 /** Lists of tasks: rows, with what the state knows better of those that are open. */
 export class TaskLists {
-  readonly #driver: Driver;
+  readonly #driver: Pick<Driver, "read" | "now">;
   readonly #store: Pick<ServiceStore, "tasks">;
 
-  constructor(driver: Driver, store: Pick<ServiceStore, "tasks">) {
+  constructor(driver: Pick<Driver, "read" | "now">, store: Pick<ServiceStore, "tasks">) {
     this.#driver = driver;
     this.#store = store;
   }

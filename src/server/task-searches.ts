@@ -22,11 +22,15 @@ const LOOK_FOR_MS = 250;
  * few tasks, or none, and still say where the next one begins.
  */
 export class TaskSearches {
-  readonly #driver: Driver;
+  readonly #driver: Pick<Driver, "read" | "now">;
   readonly #store: Pick<ServiceStore, "findTasks">;
   readonly #lists: TaskLists;
 
-  constructor(driver: Driver, store: Pick<ServiceStore, "findTasks">, lists: TaskLists) {
+  constructor(
+    driver: Pick<Driver, "read" | "now">,
+    store: Pick<ServiceStore, "findTasks">,
+    lists: TaskLists,
+  ) {
     this.#driver = driver;
     this.#store = store;
     this.#lists = lists;
