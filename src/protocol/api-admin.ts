@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Amount, Count, Name, OrNull, Time, TimeOrNull } from "./api-parts.ts";
+import { Amount, Count, Name, OrNull, Time, TimeOrNull, Uuid } from "./api-parts.ts";
 
 /** As large as the amounts that count towards it, such as tokens. */
 const MAX_CONCURRENT = 1_000_000_000;
@@ -20,30 +20,45 @@ const WorkerChunks = Type.Object(
   { description: "Results that it holds for other nodes, as its last heartbeat has it." },
 );
 
-export type WorkersAnswer = Static<typeof WorkersAnswer>;
-export const WorkersAnswer = Type.Object({
-  workers: Type.Array(
-    Type.Object(
-      {
-        id: Type.String(),
-        zone: Type.String({ description: "Its home." }),
-        zones: Type.Array(Type.String()),
-        executors: Type.Array(Type.String()),
-        task_types: Type.Array(Type.String()),
-        capabilities: Type.Array(Type.String()),
-        status: Type.String(),
-        slots: Count,
-        held: Type.Integer({ minimum: 0, description: "How many tasks it has." }),
-        cpu_millicores: Count,
-        free_cpu_millicores: Count,
-        memory_bytes: Count,
-        free_memory_bytes: Count,
-        chunks: Type.Optional(WorkerChunks),
-      },
-      { title: "Worker" },
-    ),
-  ),
+const RunningTask = Type.Object({
+  id: Uuid,
+  task_type: Type.String(),
+  node: OrNull(Type.String({ description: "Where it is a node of a run." })),
+  attempt: Count,
+  since: Time("When it began or, where nobody knows that yet, was given to the worker."),
+  started: Type.Boolean({ description: "Whether it is known to have begun." }),
 });
+
+export type WorkerAnswer = Static<typeof WorkerAnswer>;
+export const WorkerAnswer = Type.Object(
+  {
+    id: Type.String(),
+    zone: Type.String({ description: "Its home; empty: another zone." }),
+    zones: Type.Array(Type.String()),
+    executors: Type.Array(Type.String()),
+    task_types: Type.Array(Type.String()),
+    capabilities: Type.Array(Type.String()),
+    status: Type.String(),
+    slots: Count,
+    held: Type.Integer({ minimum: 0, description: "How many tasks it has." }),
+    cpu_millicores: Count,
+    free_cpu_millicores: Count,
+    memory_bytes: Count,
+    free_memory_bytes: Count,
+    chunks: Type.Optional(WorkerChunks),
+    running: Type.Array(RunningTask, {
+      description:
+        "What it has of what the caller may see, up to 100 tasks, in the order in which it got them.",
+    }),
+    rejects: Type.Record(Type.String(), Count, {
+      description: "Of what is ready and meant for it, how much it cannot take now, by the first reason.",
+      examples: [{ queue: 12, memory: 3 }],
+    }),
+  },
+  { title: "Worker" },
+);
+export type WorkersAnswer = Static<typeof WorkersAnswer>;
+export const WorkersAnswer = Type.Object({ workers: Type.Array(WorkerAnswer) });
 
 export type DrainAnswer = Static<typeof DrainAnswer>;
 export const DrainAnswer = Type.Object({ draining: Type.Boolean(), worker_id: Type.String() });

@@ -16,8 +16,9 @@ export {
   whyHere,
   whyNotYet,
 } from "./explain.ts";
-export { zonedKey } from "./group.ts";
+export { placeKey, zonedKey } from "./group.ts";
 export { linkRefusal, nodeAbove } from "./links.ts";
+export { type ReadyWork, readyWork } from "./ready-work.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export { type Run, submittedTaskId } from "./run.ts";

@@ -1,6 +1,6 @@
 import type { BudgetPart, Priority, SpeculationCause, TaskBudget } from "../graph/index.ts";
 import type { TaskRecalled, VoteTaken } from "../ledger/index.ts";
-import type { CandidateRow } from "../placement/index.ts";
+import type { CandidateRow, Rejection } from "../placement/index.ts";
 import type {
   Ack,
   ChunkHandle,
@@ -20,6 +20,7 @@ import type { TraceContext } from "../telemetry/index.ts";
 import type { LedgerStanding } from "./ledger-check.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
+import type { AttemptOutcome } from "./recent-attempts.ts";
 import type { Forecast } from "./run-plan.ts";
 
 /**
@@ -71,9 +72,12 @@ export interface Api {
   releaseRun(caller: Caller, id: string): Promise<boolean>;
 
   workers(caller: Caller): Promise<readonly WorkerView[]>;
+  /** What workers did since a moment, by default some minutes ago, as far as it is remembered, and do now; the latest of it. */
+  attempts(caller: Caller, since: number | undefined, most: number): Promise<AttemptsView>;
   drainWorker(caller: Caller, id: string): Promise<boolean>;
   /** An executor of the caller's zone, or with undefined the whole zone. */
   setPaused(caller: Caller, executor: string | undefined, paused: boolean): Promise<void>;
+  queues(caller: Caller): Promise<QueuesView>;
   agents(caller: Caller): Promise<readonly AgentView[]>;
   setAgentLimit(caller: Caller, agent: string, limit: AgentLimit): Promise<AgentView>;
   setZoneLimit(caller: Caller, maxConcurrent: number | null | undefined): Promise<void>;
@@ -104,6 +108,8 @@ export type Reading = Pick<
   | "runPlan"
   | "runs"
   | "workers"
+  | "attempts"
+  | "queues"
   | "agents"
   | "limits"
 >;
@@ -394,6 +400,68 @@ export interface WorkerView {
   readonly freeMemoryBytes: number;
   /** As its last heartbeat has it; of a worker of another zone nothing is said. */
   readonly chunks: Heartbeat["memory"];
+  /** What it has of what the caller may see, in the order in which it was given. */
+  readonly running: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly node: string | undefined;
+    readonly attempt: number;
+    /** When it began or, where nobody knows that yet, was given. */
+    readonly since: number;
+    readonly hasStarted: boolean;
+  }[];
+  /** Of what is ready and meant for it, how much it cannot take now, by the first reason. */
+  readonly rejects: Readonly<Partial<Record<Rejection, number>>>;
+}
+
+export interface AttemptsView {
+  readonly now: number;
+  /** Nothing that ended later is missing. */
+  readonly from: number;
+  readonly attempts: readonly AttemptView[];
+}
+
+export interface AttemptView {
+  readonly worker: string;
+  /** Its slot; -1: it waits for one, or never got one. */
+  readonly lane: number;
+  readonly assignedAt: number;
+  /** -1: not that anybody knows. */
+  readonly startedAt: number;
+  /** -1: not yet. */
+  readonly endedAt: number;
+  /** Undefined: it is another's, of whom the caller is told no more. */
+  readonly task:
+    | {
+        readonly id: string;
+        readonly node: string | undefined;
+        readonly attempt: number;
+        readonly type: string;
+        readonly outcome: AttemptOutcome | undefined;
+      }
+    | undefined;
+  /** What was brought for it. */
+  readonly transfers: readonly { readonly from: string; readonly at: number; readonly tookMs: number }[];
+}
+
+/** What waits and runs in a zone, by executor. Whoever is no admin is told of their own. */
+export interface QueuesView {
+  readonly zone: string;
+  readonly isPaused: boolean;
+  /** Of an agent that has no limit of its own; null: any number. */
+  readonly maxConcurrent: number | null;
+  readonly queues: readonly QueueView[];
+}
+
+export interface QueueView {
+  readonly executor: string;
+  readonly isPaused: boolean;
+  /** Could start if there were room. */
+  readonly ready: number;
+  readonly running: number;
+  readonly oldestWaitMs: number;
+  /** That serve it here. */
+  readonly workers: number;
 }
 
 /** Null: no limit; undefined: as the zone or the configuration says. */

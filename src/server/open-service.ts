@@ -16,6 +16,7 @@ import { Intake } from "./intake.ts";
 import { MeteredProjection } from "./meter.ts";
 import { Payloads } from "./payloads.ts";
 import { RecentActivity } from "./recent-activity.ts";
+import { RecentAttempts } from "./recent-attempts.ts";
 import { Results } from "./results.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { Service } from "./service.ts";
@@ -147,6 +148,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     traces,
   });
   const assignments = new LastAssignments(remembered);
+  const attempts = new RecentAttempts(driver.state, remembered);
   const webhooks = await Webhooks.open({
     store: store.webhooks,
     settings: settings.webhooks,
@@ -162,12 +164,14 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     stream,
     assignments,
     recent,
+    attempts,
     webhooks,
     traces,
     data,
   });
   effects.push(
     (facts) => assignments.follow(facts),
+    (facts) => attempts.follow(facts),
     (facts) => traces.follow(facts),
     (facts) => gateway.letOut(facts),
     (facts) => service.letOut(facts),

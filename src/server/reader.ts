@@ -12,6 +12,7 @@ import type {
 } from "../store/index.ts";
 import type {
   AgentView,
+  AttemptsView,
   Caller,
   Explanation,
   LimitView,
@@ -19,6 +20,7 @@ import type {
   Metrics,
   Overview,
   Page,
+  QueuesView,
   Reading,
   RunPlanView,
   RunView,
@@ -27,6 +29,7 @@ import type {
   TaskView,
   WorkerView,
 } from "./api.ts";
+import { attemptsOf } from "./attempt-views.ts";
 import type { EventStream } from "./event-stream.ts";
 import { explanationOf, type LastAssignments } from "./explanation.ts";
 import type { Gateway } from "./gateway.ts";
@@ -34,13 +37,16 @@ import { budgetOf, isOpen, isVisible, overlay, speculationOf, tierOf } from "./l
 import { explainEscalated } from "./no-winner.ts";
 import { overviewOf } from "./overview.ts";
 import { Paced } from "./paced.ts";
+import { queuesOf } from "./queue-views.ts";
 import type { RecentActivity } from "./recent-activity.ts";
+import type { RecentAttempts } from "./recent-attempts.ts";
 import { forecast, remainingOf } from "./run-plan.ts";
 import { SharedPlans } from "./shared-plans.ts";
 import { stuckNodes } from "./stuck-nodes.ts";
 import { cursorOf, TaskLists } from "./task-lists.ts";
 import { TaskSearches } from "./task-searches.ts";
-import { agentViews, limitsOf, metricsOf, workersOf } from "./zone-views.ts";
+import { workersOf } from "./worker-views.ts";
+import { agentViews, limitsOf, metricsOf } from "./zone-views.ts";
 
 /** What answers come from: a state with its time, its rows, and what else is known beside the ledger. */
 export interface ReaderParts {
@@ -50,6 +56,7 @@ export interface ReaderParts {
   readonly stream: Pick<EventStream, "historyOf">;
   readonly assignments: Pick<LastAssignments, "of">;
   readonly recent: Pick<RecentActivity, "of" | "commitMs">;
+  readonly attempts: Pick<RecentAttempts, "latest" | "wholeFrom">;
 }
 
 /** How often a task is looked at whose row and state do not agree. */
@@ -63,18 +70,20 @@ export class Reader implements Reading {
   readonly #stream: ReaderParts["stream"];
   readonly #assignments: ReaderParts["assignments"];
   readonly #recent: ReaderParts["recent"];
+  readonly #attempts: ReaderParts["attempts"];
   readonly #counted = new Paced<Census>();
   readonly #plans = new SharedPlans<RunPlanView>(() => performance.now());
   readonly #lists: TaskLists;
   readonly #searches: TaskSearches;
 
-  constructor({ driver, store, workers, stream, assignments, recent }: ReaderParts) {
+  constructor({ driver, store, workers, stream, assignments, recent, attempts }: ReaderParts) {
     this.#driver = driver;
     this.#store = store;
     this.#workers = workers;
     this.#stream = stream;
     this.#assignments = assignments;
     this.#recent = recent;
+    this.#attempts = attempts;
     this.#lists = new TaskLists(driver, store);
     this.#searches = new TaskSearches(driver, store, this.#lists);
   }
@@ -169,7 +178,15 @@ export class Reader implements Reading {
   }
 
   workers(caller: Caller): Promise<readonly WorkerView[]> {
-    return this.#driver.read((state) => workersOf(state, caller.zone, this.#workers));
+    return this.#driver.read((state) => workersOf(state, caller, this.#workers));
+  }
+
+  attempts(caller: Caller, since: number | undefined, most: number): Promise<AttemptsView> {
+    return this.#look((state, now) => attemptsOf(state, caller, this.#attempts, since, most, now));
+  }
+
+  queues(caller: Caller): Promise<QueuesView> {
+    return this.#look((state, now) => queuesOf(state, caller, now));
   }
 
   agents(caller: Caller): Promise<readonly AgentView[]> {

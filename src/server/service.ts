@@ -28,6 +28,7 @@ import { isOpen, isVisible, locate, rechargeOf } from "./live-task.ts";
 import { NodeResults } from "./node-results.ts";
 import { Reader } from "./reader.ts";
 import type { RecentActivity } from "./recent-activity.ts";
+import type { RecentAttempts } from "./recent-attempts.ts";
 import { refusal, refusalOf } from "./refusals.ts";
 import { agentConfigured, requeueOf, runStimulus } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
@@ -41,6 +42,7 @@ export interface ServiceOptions {
   readonly stream: EventStream;
   readonly assignments: LastAssignments;
   readonly recent: RecentActivity;
+  readonly attempts: RecentAttempts;
   readonly webhooks: Pick<Webhooks, "follow">;
   readonly traces: Traces;
   readonly data: DataTerms;
@@ -59,8 +61,8 @@ export class Service extends Reader implements Api {
   readonly #submissions: Submissions;
 
   constructor(options: ServiceOptions) {
-    const { driver, store, gateway, stream, assignments, recent, webhooks, traces, data } = options;
-    super({ driver, store, workers: gateway, stream, assignments, recent });
+    const { driver, store, gateway, stream, assignments, recent, attempts, webhooks, traces, data } = options;
+    super({ driver, store, workers: gateway, stream, assignments, recent, attempts });
     this.#driver = driver;
     this.#store = store;
     this.#stream = stream;

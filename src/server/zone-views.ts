@@ -1,5 +1,4 @@
 import { compareText } from "../core/index.ts";
-import type { Worker } from "../placement/index.ts";
 import {
   type AgentCensus,
   agentCensus,
@@ -8,8 +7,7 @@ import {
   type State,
   zonedKey,
 } from "../scheduler/index.ts";
-import type { AgentView, Caller, LimitView, Metrics, WorkerView } from "./api.ts";
-import { apart } from "./task-types.ts";
+import type { AgentView, Caller, LimitView, Metrics } from "./api.ts";
 
 export function metricsOf(
   state: State,
@@ -77,44 +75,5 @@ export function limitView(state: State, zone: string, name: string): LimitView {
     concurrency: concurrency ?? state.capacityOf(name),
     rate: rateCount === null ? null : { count: rateCount, periodMs: ratePeriodMs },
     running,
-  };
-}
-
-/** What is known of workers beside what the ledger says. */
-interface Attendance {
-  isAway(worker: number): boolean;
-  chunksOf(worker: number): WorkerView["chunks"];
-}
-
-/** Workers of the zone, and those from elsewhere that serve it; of these only what concerns the zone. */
-export function workersOf(state: State, zone: string, attendance: Attendance): WorkerView[] {
-  return state.fleet
-    .present()
-    .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone))
-    .map((worker) => ({
-      ...workerView(worker, zone),
-      ...(attendance.isAway(worker.number) && { status: "Away" }),
-      chunks: worker.spec.zone === zone ? attendance.chunksOf(worker.number) : undefined,
-    }))
-    .sort((a, b) => compareText(a.id, b.id));
-}
-
-function workerView(
-  { spec, status, held, freeCpu, freeMemory }: Worker,
-  zone: string,
-): Omit<WorkerView, "chunks"> {
-  return {
-    id: spec.id,
-    zone: spec.zone === zone ? spec.zone : "",
-    zones: spec.zone === zone ? spec.zones : [zone],
-    executors: spec.executors,
-    ...apart(spec.capabilities),
-    status,
-    slots: spec.slots,
-    held: held.size,
-    cpuMillicores: spec.cpuMillicores,
-    freeCpuMillicores: freeCpu,
-    memoryBytes: spec.memoryBytes,
-    freeMemoryBytes: freeMemory,
   };
 }

@@ -44,6 +44,8 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/runs/{id}/plan`]: ["read"],
   [`GET ${API}/events`]: ["read"],
   [`GET ${API}/workers`]: ["read"],
+  [`GET ${API}/attempts`]: ["read"],
+  [`GET ${API}/queues`]: ["read"],
   [`POST ${API}/workers/{id}/drain`]: ["admin"],
   [`POST ${API}/pause`]: ["admin"],
   [`POST ${API}/resume`]: ["admin"],

@@ -18,6 +18,7 @@ import type { AgentView, LimitView } from "../api.ts";
 import { microsText, parseMicros } from "./amounts.ts";
 import { callerOf } from "./auth.ts";
 import { emptyIfMissing } from "./body-parsers.ts";
+import { workerAnswer } from "./fleet-routes.ts";
 import { invalid, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
 
@@ -33,31 +34,7 @@ export function adminRoutes(app: App, { api }: Edge): void {
       ...read,
       schema: { summary: "List the zone's workers", tags, response: answers({ 200: WorkersAnswer }) },
     },
-    async (request) => ({
-      workers: (await api.workers(callerOf(request))).map((worker) => ({
-        id: worker.id,
-        zone: worker.zone,
-        zones: [...worker.zones],
-        executors: [...worker.executors],
-        task_types: [...worker.types],
-        capabilities: [...worker.capabilities],
-        status: worker.status,
-        slots: worker.slots,
-        held: worker.held,
-        cpu_millicores: worker.cpuMillicores,
-        free_cpu_millicores: worker.freeCpuMillicores,
-        memory_bytes: worker.memoryBytes,
-        free_memory_bytes: worker.freeMemoryBytes,
-        ...(worker.chunks && {
-          chunks: {
-            held_bytes: worker.chunks.held,
-            spilled_bytes: worker.chunks.spilled,
-            moved_bytes: worker.chunks.moved,
-            freed_bytes: worker.chunks.freed,
-          },
-        }),
-      })),
-    }),
+    async (request) => ({ workers: (await api.workers(callerOf(request))).map(workerAnswer) }),
   );
 
   app.post(

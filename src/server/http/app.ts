@@ -21,6 +21,7 @@ import { Cursors } from "./cursor.ts";
 import { dashboardRoutes } from "./dashboard-routes.ts";
 import { sendProblem, useProblems } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
+import { fleetRoutes } from "./fleet-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
@@ -171,6 +172,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   eventRoutes(scope, edge);
   scheduleRoutes(scope, edge);
   adminRoutes(scope, edge);
+  fleetRoutes(scope, edge);
   keyRoutes(scope, edge);
   sessionRoutes(scope, edge);
   webhookRoutes(scope, edge);

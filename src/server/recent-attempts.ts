@@ -1,0 +1,207 @@
+import type { Fact } from "../driver/index.ts";
+import type { AttemptFinished, LedgerEvent, TaskAssigned, Transfer } from "../ledger/index.ts";
+import { nodeOfKey, runOfKey, type TaskKey, taskKey, type Worker } from "../placement/index.ts";
+import { type State, Status } from "../scheduler/index.ts";
+import { Lanes } from "./lanes.ts";
+
+/** `expanded`: it ended by submitting a run, whose result will be its own. */
+export type AttemptOutcome = "finished" | "failed" | "timed out" | "lost" | "cancelled" | "expanded";
+
+/** An attempt on a worker. Times are those of the ledger; what a worker says of them counts as far as it can be true. */
+export interface RecentAttempt {
+  /** The worker's number. */
+  readonly worker: number;
+  /** Its slot there; -1: it waits for one, or never got one. */
+  lane: number;
+  readonly taskId: string;
+  readonly node: string | undefined;
+  readonly attempt: number;
+  readonly type: string;
+  readonly zone: string;
+  readonly agent: string;
+  readonly assignedAt: number;
+  /** -1: not that anybody knows. */
+  startedAt: number;
+  /** -1: not yet. */
+  endedAt: number;
+  /** When the ledger learnt of the end. */
+  toldAt: number;
+  outcome: AttemptOutcome | undefined;
+  transfers: readonly Transfer[];
+}
+
+/** The events that end one attempt, and how. */
+const OUTCOMES: Readonly<Partial<Record<LedgerEvent["kind"], AttemptOutcome>>> = {
+  AttemptFinished: "finished",
+  AttemptFailed: "failed",
+  AttemptTimedOut: "timed out",
+  AttemptLost: "lost",
+  AttemptCancelled: "cancelled",
+};
+
+/** What the workers did lately and do now, attempt by attempt. The latest that ended are kept, and all that have not. */
+export class RecentAttempts {
+  readonly #state: State;
+  readonly #remembered: number;
+  readonly #open = new Map<TaskKey, RecentAttempt>();
+  /** In the order in which their ends were told. */
+  readonly #ended: RecentAttempt[] = [];
+  readonly #lanes = new Map<number, Lanes>();
+  /** All that ended later is kept. */
+  #wholeFrom: number;
+
+  /** Twice as many as are remembered are kept at most. */
+  constructor(state: State, remembered: number) {
+    this.#state = state;
+    this.#remembered = remembered;
+    this.#wholeFrom = state.now;
+    for (const worker of state.fleet.workers)
+      for (const key of [...worker.held.keys(), ...worker.ahead]) this.#adopt(worker, key);
+  }
+
+  follow(facts: readonly Fact[]): void {
+    for (const fact of facts) this.#note(fact);
+    const surplus = this.#ended.length - this.#remembered;
+    if (surplus <= this.#remembered) return;
+    const dropped = this.#ended.splice(0, surplus);
+    this.#wholeFrom = dropped.at(-1)?.toldAt ?? this.#wholeFrom;
+  }
+
+  /** Nothing that ended later is missing. */
+  get wholeFrom(): number {
+    return this.#wholeFrom;
+  }
+
+  /** What has not ended, then what ended, the latest first. */
+  *latest(): Generator<RecentAttempt> {
+    yield* this.#open.values();
+    for (let at = this.#ended.length - 1; at >= 0; at--) yield this.#ended[at] as RecentAttempt;
+  }
+
+  #note(fact: Fact): void {
+    const { event, now } = fact;
+    switch (event.kind) {
+      case "TaskAssigned":
+        this.#assign(fact, event);
+        break;
+      case "AttemptStarted":
+        this.#start(this.#open.get(taskKey(event.run, event.node)), event.startedAt, now);
+        break;
+      case "RunSubmitted":
+        if (event.parent) this.#end(event.parent, "expanded", now);
+        break;
+      case "TasksWithdrawn":
+        for (const node of event.nodes) this.#forget(taskKey(event.run, node));
+        break;
+      case "WorkerLost":
+        this.#lose(event.worker, now);
+        break;
+      case "WorkerRegistered":
+        this.#lose(this.#state.fleet.byId(event.worker.id)?.number ?? -1, now);
+        break;
+      default: {
+        const outcome = OUTCOMES[event.kind];
+        if (outcome) this.#end(event as AttemptFinished, outcome, now);
+      }
+    }
+  }
+
+  #assign({ now, about }: Fact, { run, node, attempt, worker }: TaskAssigned): void {
+    if (!about?.task) return;
+    const { id, node: name, spec } = about.task;
+    this.#add(taskKey(run, node), {
+      worker,
+      lane: -1,
+      taskId: id,
+      node: name,
+      attempt,
+      type: spec.type,
+      zone: about.zone,
+      agent: about.agent,
+      assignedAt: now,
+      startedAt: -1,
+      endedAt: -1,
+      toldAt: -1,
+      outcome: undefined,
+      transfers: [],
+    });
+  }
+
+  /** What was on a worker before this began to follow. */
+  #adopt(worker: Worker, key: TaskKey): void {
+    const tasks = this.#state.tasks(runOfKey(key));
+    const node = nodeOfKey(key);
+    const since = tasks.sinceOf(node);
+    this.#add(key, {
+      worker: worker.number,
+      lane: -1,
+      taskId: tasks.taskIdOf(node),
+      node: this.#state.runs.get(tasks.number)?.graph.idOf(node),
+      attempt: tasks.attemptOf(node),
+      type: tasks.taskOf(node).type,
+      zone: tasks.zoneOf(node),
+      agent: tasks.agentOf(node),
+      assignedAt: since,
+      startedAt: tasks.statusOf(node) === Status.running ? since : -1,
+      endedAt: -1,
+      toldAt: -1,
+      outcome: undefined,
+      transfers: [],
+    });
+  }
+
+  #add(key: TaskKey, attempt: RecentAttempt): void {
+    this.#open.set(key, attempt);
+    let lanes = this.#lanes.get(attempt.worker);
+    if (!lanes) {
+      lanes = new Lanes();
+      this.#lanes.set(attempt.worker, lanes);
+    }
+    lanes.enter(attempt, this.#state.worker(attempt.worker).spec.slots);
+  }
+
+  /** Its worker's clock may be wrong. */
+  #start(attempt: RecentAttempt | undefined, startedAt: number, latest: number): void {
+    if (!attempt || startedAt < 0) return;
+    attempt.startedAt = Math.max(attempt.assignedAt, Math.min(startedAt, latest));
+    this.#lanes.get(attempt.worker)?.begin(attempt);
+  }
+
+  #end(
+    event: Pick<AttemptFinished, "run" | "node" | "startedAt" | "transfers" | "tookMicros">,
+    outcome: AttemptOutcome,
+    now: number,
+  ): void {
+    const attempt = this.#open.get(taskKey(event.run, event.node));
+    if (!attempt) return;
+    const tookMs = Math.ceil((event.tookMicros ?? 0) / 1000);
+    this.#start(attempt, event.startedAt, now - tookMs);
+    const { startedAt } = attempt;
+    const isMeasured = startedAt >= 0 && event.tookMicros !== undefined;
+    attempt.endedAt = isMeasured ? Math.min(now, startedAt + tookMs) : now;
+    attempt.transfers = event.transfers ?? [];
+    this.#close(taskKey(event.run, event.node), attempt, outcome, now);
+  }
+
+  #lose(worker: number, now: number): void {
+    for (const [key, attempt] of this.#open) {
+      if (attempt.worker !== worker) continue;
+      attempt.endedAt = now;
+      this.#close(key, attempt, "lost", now);
+    }
+  }
+
+  #close(key: TaskKey, attempt: RecentAttempt, outcome: AttemptOutcome, now: number): void {
+    attempt.toldAt = now;
+    attempt.outcome = outcome;
+    this.#ended.push(attempt);
+    this.#forget(key);
+  }
+
+  #forget(key: TaskKey): void {
+    const attempt = this.#open.get(key);
+    if (!attempt) return;
+    this.#open.delete(key);
+    this.#lanes.get(attempt.worker)?.leave(attempt);
+  }
+}
