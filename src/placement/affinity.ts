@@ -71,10 +71,15 @@ export function termsOf(worker: Worker, inputs: Inputs, rates: Rates): DataTerms
 }
 
 /** Whether it may queue a task because it has inputs, however long its queue may be otherwise. */
-export function mayQueueNear(worker: Worker, needs: Needs, { at }: Inputs): boolean {
-  const { held, spec, reservedFor, freeCpu, freeMemory } = worker;
+export function mayQueueNear(
+  { config }: Fleet,
+  { number, held, spec, reservedFor, freeCpu, freeMemory }: Worker,
+  needs: Needs,
+  { at }: Inputs,
+): boolean {
   const fits = freeCpu >= needs.cpuMillicores && freeMemory >= needs.memoryBytes;
-  return fits && at.has(worker.number) && held.size < spec.slots + NEAR_QUEUE && reservedFor === undefined;
+  const hasRoom = held.size < spec.slots + config.maxQueuePerWorker + NEAR_QUEUE;
+  return fits && at.has(number) && hasRoom && reservedFor === undefined;
 }
 
 /** Until it has a slot free, if what it holds takes as long as expected. */

@@ -251,11 +251,10 @@ export class Fleet {
   }
 
   /**
-   * Whether a demand that no worker could meet at that count of relief may be met now: only workers that got
-   * room since then are looked at.
+   * Whether a demand that none of the workers could meet at that count of relief may be met now by one of them: only
+   * those that got room since then are looked at.
    */
   mayBeMet(demand: Demand, reliefThen: number): boolean {
-    this.settle();
     if (demand.membership !== this.membership || this.relief - reliefThen > CHANGES) return true;
     const { needs, serves } = demand;
     for (let at = reliefThen; at < this.relief; at++) {

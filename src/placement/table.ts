@@ -53,7 +53,12 @@ export function candidateTable(
   if (returnedBy && others.length > 0 && rejections.get(returnedBy) === undefined)
     rejections.set(returnedBy, "returned");
   for (const [worker, rejection] of near ? rejections : [])
-    if (rejection === "queue" && worker !== returnedBy && near && mayQueueNear(worker, needs, near.inputs))
+    if (
+      rejection === "queue" &&
+      worker !== returnedBy &&
+      near &&
+      mayQueueNear(fleet, worker, needs, near.inputs)
+    )
       rejections.set(worker, undefined);
   const accepted = workers.filter((worker) => rejections.get(worker) === undefined);
   const ranked = accepted.toSorted(near ? byAffinity(near) : comparator(fleet, workers, subject));

@@ -52,6 +52,17 @@ test("[G-02] one worker with one slot takes what holds up most of the remaining 
   expect(loop.run("r").outcome).toBe("completed");
 });
 
+test("[P-04] who came while a task might not start takes it when it may, whoever looked for workers meanwhile", () => {
+  const loop = new Loop();
+  const gpu = [aNode("a", { capabilities: ["gpu"] })];
+  const paused = (kind: "QueuePaused" | "QueueResumed") => ({ kind, zone: "here", executor: "" }) as const;
+  loop.turn(1, joins("plain"), submits("r", gpu));
+  loop.turn(2, paused("QueuePaused"));
+  loop.turn(3, joins("with gpu", { capabilities: ["gpu"] }));
+  for (const { demand } of loop.state.pools.values()) loop.state.fleet.refresh(demand);
+  expect(assignments(loop.turn(4, paused("QueueResumed")))).toEqual(["a → with gpu"]);
+});
+
 test("[P-04] a node is not assigned before the last of its dependencies completed", () => {
   const loop = new Loop();
   const nodes = [aNode("a"), aNode("b"), aNode("c", { needs: ["a", "b"] })];

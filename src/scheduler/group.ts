@@ -15,6 +15,8 @@ export class Pool {
   readonly groups: Map<string, Group> = new Map();
   /** The fleet's count of relief when no worker could take the first; -1 when one could. */
   blockedAt = -1;
+  /** The fleet's count of memberships then: somebody who came since may take it. */
+  blockedAmong = -1;
 
   constructor(needs: Needs) {
     this.place = placeKey(needs.zone, needs.executor);

@@ -200,7 +200,6 @@ function roomFor(
   const { fleet, candidates, config } = state;
   const { pool } = tasks.groupOf(node);
   candidates.find(fleet, pool.demand, key, true);
-  pool.blockedAt = -1;
   for (const number of idle) candidates.passOver(fleet.ordinalOf(state.worker(number)));
   if (candidates.count === 0) return undefined;
   const rates = config.transferRates ?? DEFAULT_RATES;

@@ -7,7 +7,9 @@ import type { State } from "./state.ts";
 
 /** False: since no worker could take the pool's first task, none has got the room for it. */
 export function mayBeMet({ fleet }: State, pool: Pool): boolean {
-  if (pool.blockedAt === -1 || fleet.mayBeMet(pool.demand, pool.blockedAt)) return true;
+  fleet.settle();
+  if (pool.blockedAt === -1 || pool.blockedAmong !== fleet.membership) return true;
+  if (fleet.mayBeMet(pool.demand, pool.blockedAt)) return true;
   pool.blockedAt = fleet.relief;
   return false;
 }
@@ -15,8 +17,8 @@ export function mayBeMet({ fleet }: State, pool: Pool): boolean {
 /** Leaves the workers that could take the task among the state's candidates, and says whether there is one. */
 export function findTakers({ fleet, candidates }: State, pool: Pool, key: TaskKey): boolean {
   candidates.find(fleet, pool.demand, key);
-  // Noted for every try: finding candidates brings the demand up to date, and only what is noted tells that it was.
   pool.blockedAt = candidates.count === 0 ? fleet.relief : -1;
+  pool.blockedAmong = fleet.membership;
   return candidates.count > 0;
 }
 

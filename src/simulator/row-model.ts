@@ -75,7 +75,7 @@ export class RowModel {
       case "TasksSkipped": {
         const errorMessage = `${model.taskAt(event).id} did not complete`;
         for (const node of event.nodes) {
-          const skipped = { ...NOTHING, errorCode: "skipped", errorMessage };
+          const skipped = { errorCode: "skipped", errorMessage };
           const task = model.taskAt({ run: event.run, node });
           const ending = { ...this.#ending(model, { run: event.run, node }), ...skipped };
           this.#set(task, "cancelled", ending, now, seq);
