@@ -235,6 +235,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
   CancelRequested: fc.record({ ...kind("CancelRequested"), run: anyIndex, node: fc.integer({ min: -1 }) }),
   ChunkLost: fc.record({ ...kind("ChunkLost"), ...ofNode, worker: anyIndex }),
   RunReleased: fc.record({ ...kind("RunReleased"), run: anyIndex }),
+  CacheEvicted: fc.record({ ...kind("CacheEvicted"), zone: anyText, key: anyText }),
   ChunksFreed: fc.record({ ...kind("ChunksFreed"), run: anyIndex, nodes: fc.array(anyIndex) }),
   TasksWithdrawn: fc.record({ ...kind("TasksWithdrawn"), run: anyIndex, nodes: fc.array(anyIndex) }),
   TaskRecalled: fc.record({

@@ -1,5 +1,6 @@
 // Graphs of functions, computed by a real server and two worker processes.
 
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,10 +11,13 @@ import { directoryWith, type Started, startOrrery } from "./cli.ts";
 import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
 
 const TASKS = `
+  import { createHash, randomBytes } from "node:crypto";
   import { graph } from ${JSON.stringify(new URL("../dist/client/index.js", import.meta.url).href)};
   import { task } from "orrery/worker";
   export const bytes = (length, fill) => Buffer.alloc(length, fill);
   export const length = (value) => value.length;
+  export const noise = (length) => randomBytes(length);
+  export const hash = (value) => createHash("sha256").update(value).digest("hex");
   export const size = ({ of }) => of.length;
   export async function add(...numbers) { return numbers.flat(Infinity).reduce((sum, one) => sum + one, 0); }
   export const describe = (value) => Object.prototype.toString.call(value);
@@ -50,7 +54,9 @@ beforeAll(async () => {
   cwd = await directoryWith({ "tasks.mjs": TASKS, "graph.yaml": GRAPH });
   server = await startServerProcess(cwd, ["--store", "memory"]);
   const args = ["worker", "--server", server.url, "--tasks", "tasks.mjs", "--slots", "2", "--quiet"];
-  workers = [1, 2].map((n) => startOrrery(cwd, [...args, "--id", `w${n}`], { ORRERY_API_KEY: SERVER_KEY }));
+  workers = [1, 2].map((n) =>
+    startOrrery(cwd, [...args, "--id", `w${n}`, "--capability", `c${n}`], { ORRERY_API_KEY: SERVER_KEY }),
+  );
   client = new OrreryClient({ url: server.url, key: SERVER_KEY });
 });
 
@@ -80,6 +86,23 @@ test("[D-08] results of functions are arguments of others, and come back as they
     if (name === "two")
       await expect(client.gather(id, [large])).rejects.toMatchObject({ code: "result-gone" });
   expect.assertions(4);
+});
+
+test("[D-03] a large result is found again by another run, on the worker that made it and on others", async () => {
+  const on = (worker: string) => ({ capabilities: [worker] });
+  const made = async (readBy: string): Promise<[Buffer, string]> => {
+    const g = graph();
+    const noise = g.with({ cache: true, ...on("c1") }).task("noise", 3_000_000);
+    return (await client.compute(g, [noise, g.with(on(readBy)).task("hash", noise)])) as [Buffer, string];
+  };
+  const [first, hash] = await made("c1");
+  expect(createHash("sha256").update(first).digest("hex")).toBe(hash);
+  // Of random bytes: whoever made them again would have others.
+  for (const worker of ["c2", "c1"]) {
+    const [again, hashAgain] = await made(worker);
+    expect(again.equals(first)).toBe(true);
+    expect(hashAgain).toBe(hash);
+  }
 });
 
 test("values of every kind go there and back, small and large", async () => {

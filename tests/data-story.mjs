@@ -141,6 +141,26 @@ function tellTransfer(teller) {
   teller.turn(30, { ...teller.finished("way", "there", 10), costMicros: 0, ...brought });
 }
 
+/**
+ * Large results that workers keep for whoever may use them again, until it is too much.
+ *
+ * @param {Teller} teller
+ */
+export function tellKept(teller) {
+  teller.configure({ cacheBytes: MIB });
+  const known = (/** @type {string} */ id) =>
+    aNode(id, { cache: "1", requestHash: teller.parts.core.sha256Hex(id), type: id });
+  const zone = { zone: "kept" };
+  const nodes = [known("large"), aNode("reads", { inputs: ["large"] })];
+  teller.turn(5, joins("keeper", { ...zone, slots: 4 }), teller.submission("keeps", nodes, zone));
+  teller.turn(5, holds(teller, "keeps", "large"));
+  teller.turn(5, teller.finished("keeps", "reads", 10));
+  teller.turn(5, teller.submission("finds", nodes, zone));
+  teller.turn(5, teller.submission("pushes", [known("other")], zone));
+  teller.turn(5, holds(teller, "pushes", "other"));
+  teller.turn(5, teller.finished("finds", "reads", 10));
+}
+
 /** @param {Teller} teller @param {string} runId @param {string} nodeId @param {number} [movedBytes] @returns {Stimulus} */
 function holds(teller, runId, nodeId, movedBytes) {
   const finished = /** @type {const} */ ({ kind: "AttemptFinished", ...teller.attempt(runId, nodeId) });

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { tellData } from "./data-story.mjs";
+import { tellData, tellKept } from "./data-story.mjs";
 import { tellRecalls } from "./recall-story.mjs";
 import { aNode, joins, Teller } from "./teller.mjs";
 
@@ -127,6 +127,7 @@ export function tellGolden(parts) {
   tellQueue(teller);
   tellData(teller);
   tellRecalls(teller);
+  tellKept(teller);
   return teller.told();
 }
 

@@ -1,5 +1,5 @@
 import { setting } from "./setting.ts";
-import { choice, decimal, duration, orNull, share, TRUE_OR_FALSE, whole } from "./value-type.ts";
+import { choice, decimal, duration, orNull, SIZE, share, TRUE_OR_FALSE, whole } from "./value-type.ts";
 
 const readers = ["serve"] as const;
 const DAY_MS = 86_400_000;
@@ -146,6 +146,13 @@ export const QUEUE = {
     type: share(),
     default: 250,
     about: "By how much of itself a wait before a retry may be longer, so that not all come at once",
+    readers,
+  }),
+  cacheBytes: setting({
+    key: "cache_size",
+    type: SIZE,
+    default: 256 * 2 ** 20,
+    about: "Of large results that may be used again (cache), how much workers keep at most",
     readers,
   }),
   keepEndedRuns: setting({

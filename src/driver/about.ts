@@ -1,8 +1,14 @@
 import { speculationTag, taskSpecOf } from "../graph/index.ts";
-import type { ChunksFreed, LedgerEvent, TaskAssigned, TasksWithdrawn } from "../ledger/index.ts";
+import type {
+  CacheEvicted,
+  ChunksFreed,
+  LedgerEvent,
+  TaskAssigned,
+  TasksWithdrawn,
+} from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
-import { Result, type Run, type State } from "../scheduler/index.ts";
-import type { About, AboutChunk, AboutInput, TaskInputs } from "./attachment.ts";
+import { isHolding, type LettingGo, Result, type State } from "../scheduler/index.ts";
+import type { About, AboutInput, TaskInputs } from "./attachment.ts";
 
 /** Whom an event is about, in the state before it. */
 export function aboutOf(state: State, event: LedgerEvent): About | undefined {
@@ -15,6 +21,7 @@ export function aboutOf(state: State, event: LedgerEvent): About | undefined {
     const expanded = parent && state.run(parent.run).taskIdOf(parent.node);
     return { zone, agent, runId, task: undefined, ...(expanded && { expanded }) };
   }
+  if (event.kind === "CacheEvicted") return aboutEvicted(state, event);
   if (!("run" in event)) return undefined;
   if (event.kind === "ChunksFreed") return aboutFreed(state, event);
   if (event.kind === "TasksWithdrawn") return aboutWithdrawn(state, event);
@@ -26,8 +33,26 @@ function aboutFreed(state: State, { run: number, nodes }: ChunksFreed): About {
   const run = state.run(number);
   const { zone, agent, id: runId } = run;
   // What was borrowed is only given back.
-  const freed = nodes.filter((node) => !run.data?.loans.has(node)).map((node) => chunkOf(run, node));
+  const own = nodes.filter((node) => !run.data?.loans.has(node));
+  const less = { run, nodes: new Set(own) };
+  const freed = own.map((node) => {
+    const id = run.chunkIdOf(node);
+    const workers = run.data?.holdersOf(node) ?? [];
+    const isShared = run.taskOf(node).cache !== undefined || run.data?.origins.has(node);
+    return { id, workers: isShared ? forNobody(state, id, workers, less) : workers };
+  });
   return { zone, agent, runId, task: undefined, freed };
+}
+
+function aboutEvicted(state: State, { zone, key }: CacheEvicted): About {
+  const { chunk: id = "", holders = [] } = state.cache.keptAs(key) ?? {};
+  const freed = [{ id, workers: forNobody(state, id, holders, "cache") }];
+  return { zone, agent: "", runId: undefined, task: undefined, freed };
+}
+
+/** Those of the workers that keep it for nobody else. */
+function forNobody(state: State, chunk: string, workers: readonly number[], less: LettingGo): number[] {
+  return workers.filter((worker) => !isHolding(state, worker, chunk, less));
 }
 
 function aboutWithdrawn(state: State, { run: number, nodes }: TasksWithdrawn): About {
@@ -63,16 +88,10 @@ export function inputsOf(state: State, number: number, node: number): TaskInputs
       taskId: of.taskIdOf(at),
       isStored: of.data?.result[at] === Result.stored,
       bytes: run.resultBytes[input] as number,
+      rootId: of.data?.roots.get(at),
     });
   }
   return { rootId: run.rootId, chunks };
-}
-
-function chunkOf(run: Run, node: number): AboutChunk {
-  return {
-    id: run.chunkIdOf(node),
-    workers: run.data?.holdersOf(node) ?? [],
-  };
 }
 
 /** Of the node -1 there is no more to say than whose the run is. */

@@ -64,6 +64,8 @@ export interface AboutInput extends AboutChunk {
   /** It is with its task; otherwise it is on the workers, or is being made. */
   readonly isStored: boolean;
   readonly bytes: number;
+  /** The run whose token gives it out, where that is none of the task's own. */
+  readonly rootId: string | undefined;
 }
 
 export interface AboutTask {

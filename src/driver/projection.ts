@@ -242,6 +242,8 @@ export class Projection implements Recorder {
   #unwritten(state: State, run: number, node: number): ProgressedTask["first"] {
     const tasks = state.tasks(run);
     if (tasks.attemptOf(node) !== 1 || tasks.statusOf(node) !== Status.assigned) return undefined;
+    // It had been found, and was lost.
+    if (state.runs.get(run)?.data?.found.has(node)) return undefined;
     const { zone, agent, seq } = run === NO_RUN ? state.singles.get(node) : submissionOf(state.run(run));
     if (seq <= (this.#since as number) || this.#requeued.has(tasks.taskIdOf(node))) return undefined;
     return { zone, agent, seq };

@@ -56,6 +56,7 @@ test("a kind of a later version, or what is no event, is refused", () => {
 test("decisions are what the step decides; everything else came from outside", () => {
   const decisions = EVENT_KINDS.filter((kind) => isDecision(fc.sample(anyEventOf(kind), 1)[0] ?? never()));
   expect(decisions).toEqual([
+    "CacheEvicted",
     "ChunksFreed",
     "TasksWithdrawn",
     "TaskRecalled",

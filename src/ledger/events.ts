@@ -60,6 +60,7 @@ export type Decision =
   | TasksWithdrawn
   | TaskRecalled
   | ChunksFreed
+  | CacheEvicted
   | NodesRecomputed
   | CancelSignalled
   | ReservationMade
@@ -90,6 +91,8 @@ export interface SchedulerConfig extends PlacementConfig, QueueConfig {
   readonly maxBackoffMs: number;
   /** By how much a wait before a retry may be longer than it would be, so that not all come at once. */
   readonly jitterPermille: number;
+  /** Of results that may be used again, how much workers keep at most. Left out: nothing but what is stored with tasks. */
+  readonly cacheBytes?: number;
   /** Ended runs that stay in the state; the oldest is forgotten first. */
   readonly keepEndedRuns: number;
 }
@@ -460,6 +463,14 @@ export interface ChunksFreed {
   readonly kind: "ChunksFreed";
   readonly run: number;
   readonly nodes: readonly number[];
+}
+
+/** A result that workers kept for whoever may use it again: it was used longest ago, and they keep too much. */
+export interface CacheEvicted {
+  readonly kind: "CacheEvicted";
+  readonly zone: string;
+  /** What it was made from, as a hash. */
+  readonly key: string;
 }
 
 /** Completed nodes that run again: their results were lost with workers, and are needed. Ascending. */

@@ -77,6 +77,8 @@ const InputChunk = Type.Object({
   kind: Type.Optional(handle.kind),
   bytes: Type.Optional(handle.bytes),
   sha256: Type.Optional(handle.sha256),
+  /** Of the run that it was made in, where that is another one. */
+  token: Type.Optional(Type.String({ minLength: 1 })),
   /** Who has it, best first. */
   from: Type.Optional(Type.Array(Type.Object({ worker: Type.String(), url: Url }))),
 });

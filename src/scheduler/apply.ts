@@ -163,6 +163,9 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "ChunksFreed":
       state.run(event.run).data?.free(event.nodes, state.run(event.run).resultBytes);
       break;
+    case "CacheEvicted":
+      state.cache.evict(event.key);
+      break;
     case "NodesRecomputed":
       recompute(state, event, now);
       break;

@@ -59,6 +59,12 @@ export function freeChunks({ state, emit }: DataTurn): void {
   }
 }
 
+/** What workers keep for whoever may use it again, beyond what they may. */
+export function evictCached({ state, emit }: DataTurn): void {
+  const next = () => state.cache.excess(state.config.cacheBytes ?? 0, state.now);
+  for (let found = next(); found; found = next()) emit({ kind: "CacheEvicted", ...found });
+}
+
 /** A run that ends may be one too many to remember: what was kept of the oldest goes. */
 export function freeForgotten({ state, emit }: DataTurn, ending: Run): void {
   const { endedRuns, config, runs } = state;

@@ -8,7 +8,7 @@ import type {
   WorkerLost,
 } from "../ledger/index.ts";
 import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
-import { type CachedResult, cacheKeyOf } from "./result-cache.ts";
+import { type CachedResult, cacheKeyOf, type KeptCopies } from "./result-cache.ts";
 import type { Run } from "./run.ts";
 import { Result, type RunData } from "./run-data.ts";
 import type { State } from "./state.ts";
@@ -23,17 +23,23 @@ export function noteResult(state: State, run: Run, event: AttemptFinished, now: 
   data.hashes.set(node, resultHash);
   data.movedBytes += event.movedBytes ?? 0;
   if (held) data.hold(node, worker);
-  else {
-    data.store(node);
-    const key = data.outdated.has(node) ? undefined : cacheKeyOf(run, node);
-    if (key) remember(state, key, { taskId: run.taskIdOf(node), resultHash, resultBytes, at: now });
+  else data.store(node);
+  const key = data.outdated.has(node) ? undefined : cacheKeyOf(run, node);
+  if (key && !(held && resultBytes > (state.config.cacheBytes ?? 0))) {
+    const made = { taskId: run.taskIdOf(node), resultHash, resultBytes, at: now };
+    remember(state, key, held ? { ...made, held: copiesOf(run, node, worker) } : made);
   }
   share(run, node, worker);
   data.outdated.delete(node);
-  if (run.attemptOf(node) > 1) outdate(state, run, data, node);
+  if (run.attemptOf(node) > 1 || data.found.has(node)) outdate(state, run, data, node);
+  if (data.found.has(node)) data.found.set(node, false);
   if (startedAt >= 0)
     data.noteTime(run.taskOf(node).type, event.tookMicros ?? 1000 * Math.max(0, now - startedAt));
   state.worker(worker).finishedAt = now;
+}
+
+function copiesOf(run: Run, node: number, worker: number): KeptCopies {
+  return { zone: run.zone, chunk: run.chunkIdOf(node), rootId: run.rootId, holders: [worker] };
 }
 
 /** Whoever has run a node has its inputs; of a meta node it has had only what they are known by. */
@@ -62,6 +68,7 @@ export function loseData(state: State, worker: Worker, code: WorkerLost["code"])
     data?.deaths.set(node, (data.deaths.get(node) ?? 0) + 1);
   }
   for (const { data } of state.dataRuns) data?.dropWorker(worker.number);
+  state.cache.dropWorker(worker.number);
 }
 
 /** In a run with data a worker's loss does not count as a try of what it held: it is what the run is made to survive. */
@@ -72,6 +79,7 @@ export function isExcused(state: State, run: number): boolean {
 export function loseChunk(state: State, { run, node, worker }: ChunkLost): void {
   const data = state.run(run).data as RunData;
   data.breaches.set(node, (data.breaches.get(node) ?? 0) + 1);
+  state.cache.drop(state.run(run).chunkIdOf(node), worker);
   data.drop(node, worker);
 }
 
@@ -103,7 +111,8 @@ export function recompute(state: State, { run: number, nodes }: NodesRecomputed,
   for (const node of nodes) {
     data.forget(node);
     // The attempt that had completed is none that failed.
-    run.excuse(node);
+    if (data.found.get(node)) data.found.set(node, false);
+    else run.excuse(node);
     run.move(node, Status.waiting, state.seq, now);
     state.backlog++;
   }
@@ -174,7 +183,9 @@ export function reuse(
 ): void {
   const run = state.run(number);
   const key = cacheKeyOf(run, node);
-  if (key) remember(state, key, { taskId, resultHash, resultBytes, at: now });
+  const kept = key === undefined ? undefined : state.cache.keptAs(key);
+  if (key && kept) state.cache.use(key, now);
+  else if (key) remember(state, key, { taskId, resultHash, resultBytes, at: now });
   run.withdraw(node);
   state.fleet.returned.delete(taskKey(number, node));
   state.unreserve(run, node);
@@ -182,7 +193,17 @@ export function reuse(
   run.move(node, Status.completed, state.seq, now);
   run.data?.hashes.set(node, resultHash);
   if (run.links.has(node)) link(state, run, node);
+  else if (kept) adopt(state, run, node, kept);
   else run.data?.store(node);
+}
+
+/** Workers keep it for this run as well from now on. */
+function adopt(state: State, run: Run, node: number, { chunk: origin, rootId, holders }: KeptCopies): void {
+  const { data } = run;
+  if (!data) return;
+  data.adopt(node, { origin, holders, rootId: rootId === run.rootId ? undefined : rootId });
+  if (run.attemptOf(node) > 0 || data.found.has(node)) outdate(state, run, data, node);
+  data.found.set(node, true);
 }
 
 /** A node has the result of the tail of the run that it submitted, which needs it no longer. How large it is. */
@@ -193,7 +214,8 @@ export function takeTail(run: Run, node: number, child: Run): number {
   data.hashes.set(node, made.hashes.get(tail) ?? "");
   if (made.result[tail] === Result.stored) data.store(node);
   else {
-    data.adopt(node, { origin: child.chunkIdOf(tail), holders: made.holders.get(tail) ?? [] });
+    const holders = made.holders.get(tail) ?? [];
+    data.adopt(node, { origin: child.chunkIdOf(tail), rootId: made.roots.get(tail), holders });
     made.forget(tail);
   }
   return child.resultBytes[tail] as number;

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aNode, HOUR_MS, joins, Loop, submits, type Told } from "../../tests/builders.ts";
+import { aNode, joins, Loop, submits, type Told } from "../../tests/builders.ts";
 import { DataPlay, MIB } from "../../tests/data-play.ts";
 import { expectReplayed } from "../../tests/replayed.ts";
 import type { NodeSpec } from "../graph/index.ts";
-import type { LedgerEvent, NodesRecomputed } from "../ledger/index.ts";
-import { restore, Status, step, takeSnapshot, zonedKey } from "./index.ts";
+import type { NodesRecomputed } from "../ledger/index.ts";
+import { Status, zonedKey } from "./index.ts";
 
 function told({ texts }: Told, ...kinds: string[]): string[] {
   return texts.filter((text) => kinds.some((kind) => text.startsWith(kind)));
@@ -396,88 +396,6 @@ describe("roots that are left to others", () => {
     play.submit([...nodes, aNode("z", { inputs: nodes.map(({ id }) => id), capabilities: ["one"] })]);
     play.finish();
     expect(loop.run("r").outcome).toBe("completed");
-  });
-});
-
-describe("[D-03] what was made from the same is not made again", () => {
-  const cached = (id: string, inputs: string[], requestHash: string, cache = "1") =>
-    aNode(id, { inputs, requestHash, cache });
-  const GRAPH = [
-    cached("a", [], "args of a"),
-    cached("b", ["a"], "args of b"),
-    aNode("c", { inputs: ["b"] }),
-  ];
-
-  function completed(): Loop {
-    const loop = new Loop();
-    loop.turn(1, joins("w", { slots: 4 }), submits("r", GRAPH));
-    loop.turn(2, loop.finished("r", "a", 10, "hash of a"));
-    loop.turn(3, loop.finished("r", "b", 20, "hash of b"));
-    loop.turn(4, loop.finished("r", "c", 5, "hash of c"));
-    expect(loop.run("r").outcome).toBe("completed");
-    return loop;
-  }
-
-  test("a later run takes it in the turn in which it comes, node by node", () => {
-    const loop = completed();
-    const again = loop.turn(5, submits("s", GRAPH));
-    expect(again.texts).toEqual(["RunSubmitted", "TaskReused a", "TaskReused b", "TaskAssigned c#1 w"]);
-    const [, reused] = again.events;
-    expect(reused).toMatchObject({
-      taskId: loop.run("r").taskIdOf(0),
-      resultHash: "hash of a",
-      resultBytes: 10,
-    });
-    loop.turn(6, loop.finished("s", "c"));
-    expect(loop.run("s").outcome).toBe("completed");
-    expectReplayed(loop);
-  });
-
-  test("a run of which all is known ends at once", () => {
-    const loop = completed();
-    const { texts } = loop.turn(5, submits("s", GRAPH.slice(0, 2)));
-    expect(texts.at(-1)).toBe("RunEnded completed");
-  });
-
-  test.for([false, true])(
-    "a node that waits for a worker takes it when another has made it, restored: %s",
-    (restored) => {
-      const loop = new Loop();
-      loop.turn(1, joins("w"), submits("r", [GRAPH[0], aNode("z", { inputs: ["a"] })] as NodeSpec[]));
-      loop.turn(2, submits("s", GRAPH));
-      const state = restored ? restore(takeSnapshot(loop.state)) : loop.state;
-      const events: LedgerEvent[] = [];
-      step(state, 3, [loop.finished("r", "a", 10, "hash of a")], (event) => events.push(event));
-      expect(events.map(({ kind }) => kind)).toEqual(["AttemptFinished", "TaskReused", "TaskAssigned"]);
-    },
-  );
-
-  test.for([
-    ["another version", [cached("a", [], "args of a", "2")]],
-    ["other arguments", [cached("a", [], "other args")]],
-    [
-      "another function",
-      [{ ...cached("a", [], "args of a"), task: { ...aNode("a").task, type: "t", cache: "1" } }],
-    ],
-    ["without being asked to", [aNode("a", { requestHash: "args of a" }), cached("x", [], "x")]],
-  ] as const)("not for %s", ([, nodes]) => {
-    const loop = completed();
-    expect(told(loop.turn(5, submits("s", nodes)), "TaskReused")).toEqual([]);
-  });
-
-  test("not for another zone, nor after other inputs, nor of a result that only its worker has", () => {
-    const loop = completed();
-    expect(told(loop.turn(5, submits("z", GRAPH, { zone: "there" })), "TaskReused")).toEqual([]);
-    const changed = [cached("a", [], "new args"), cached("b", ["a"], "args of b")];
-    loop.turn(6, submits("s", changed));
-    loop.turn(7, { ...loop.finished("s", "a", MIB, "another hash"), costMicros: 0, held: true });
-    expect(loop.status("s", "b")).toBe("assigned");
-    expect(told(loop.turn(8, submits("t", [cached("a", [], "new args")])), "TaskReused")).toEqual([]);
-  });
-
-  test("not after a day without use", () => {
-    const loop = completed();
-    expect(told(loop.turn(24 * HOUR_MS, submits("s", GRAPH)), "TaskReused")).toEqual([]);
   });
 });
 

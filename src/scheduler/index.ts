@@ -3,6 +3,7 @@ export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
 export { chargeOf } from "./charges.ts";
+export { isHolding, type LettingGo } from "./chunk-owners.ts";
 export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
 export {

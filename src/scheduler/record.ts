@@ -168,6 +168,7 @@ const RULES: Partial<Record<LedgerEvent["kind"], string>> = {
   TasksWithdrawn: "data/withdraw",
   TaskRecalled: "place/recall",
   ChunksFreed: "data/free",
+  CacheEvicted: "data/evict",
   NodesRecomputed: "data/recompute",
   ReservationMade: "place/reserve",
   RoomReserved: "admit/reserve",

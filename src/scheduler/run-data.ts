@@ -27,6 +27,14 @@ export interface Loan {
   readonly node: number;
 }
 
+/** A result that was made in another run, by the id that workers know it by. */
+interface Adopted {
+  readonly origin: string;
+  readonly holders: readonly number[];
+  /** Undefined: the token of this run gives it out. */
+  readonly rootId: string | undefined;
+}
+
 type Pairs<Key, Value> = readonly (readonly [Key, Value])[];
 
 export interface DataSnapshot {
@@ -38,6 +46,9 @@ export interface DataSnapshot {
   readonly followers: Pairs<number, number>;
   readonly hashes: Pairs<number, string>;
   readonly origins: Pairs<number, string>;
+  /** Left out where there are none. */
+  readonly roots?: Pairs<number, string>;
+  readonly found?: Pairs<number, boolean>;
   readonly outdated: Pairs<number, readonly number[]>;
   readonly isReleased: boolean;
   readonly movedBytes: number;
@@ -68,6 +79,10 @@ export class RunData {
   readonly holders: Map<number, readonly number[]> = new Map();
   /** Of held results that were made under another id, that. */
   readonly origins: Map<number, string> = new Map();
+  /** Of those that were made in a run that has nothing to do with this one: whose token gives them out. */
+  readonly roots: Map<number, string> = new Map();
+  /** Nodes whose result was found on workers and not made: whether the last one was. */
+  readonly found: Map<number, boolean> = new Map();
   /** Of the nodes that get a node's result, how many have not ended. */
   readonly readers: Uint32Array;
   /** By node, how many nodes of other runs stand for it and need its result. */
@@ -183,9 +198,10 @@ export class RunData {
   }
 
   /** Takes over a result from another run. */
-  adopt(node: number, { origin, holders }: { origin: string; holders: readonly number[] }): void {
+  adopt(node: number, { origin, rootId, holders }: Adopted): void {
     this.result[node] = holders.length > 0 ? Result.held : Result.lost;
     this.origins.set(node, origin);
+    if (rootId !== undefined) this.roots.set(node, rootId);
     this.holders.set(node, holders);
     this.#judge(node);
   }
@@ -206,10 +222,9 @@ export class RunData {
     this.times.set(type, before === undefined ? micros : Math.floor((7 * before + micros) / 8));
   }
 
-  /** The node whose result was made under that id in another run. */
-  nodeOfOrigin(chunk: string): number | undefined {
-    for (const [node, origin] of this.origins) if (origin === chunk) return node;
-    return undefined;
+  /** The nodes whose result was made under that id in another run, or by another node of this one. */
+  nodesOfOrigin(chunk: string): number[] {
+    return [...this.origins].flatMap(([node, origin]) => (origin === chunk ? [node] : []));
   }
 
   free(nodes: readonly number[], sizes: Float64Array): void {
@@ -275,6 +290,8 @@ export class RunData {
       followers: byNode(this.followers),
       hashes: byNode(this.hashes),
       origins: byNode(this.origins),
+      ...(this.roots.size > 0 && { roots: byNode(this.roots) }),
+      ...(this.found.size > 0 && { found: byNode(this.found) }),
       outdated: byNode(this.outdated),
       times: [...times].sort(([a], [b]) => compareText(a, b)),
       isReleased,
@@ -292,6 +309,8 @@ export class RunData {
     for (const [node, deaths] of saved.deaths) this.deaths.set(node, deaths);
     for (const [node, breaches] of saved.breaches) this.breaches.set(node, breaches);
     for (const [node, origin] of saved.origins) this.origins.set(node, origin);
+    for (const [node, root] of saved.roots ?? []) this.roots.set(node, root);
+    for (const [node, isLast] of saved.found ?? []) this.found.set(node, isLast);
     for (const [node, hash] of saved.hashes) this.hashes.set(node, hash);
     for (const [node, inputs] of saved.outdated) this.outdated.set(node, inputs);
     for (const [node, next] of saved.followers) this.followers.set(node, next);
@@ -322,6 +341,7 @@ export class RunData {
     this.result[node] = left;
     this.holders.delete(node);
     this.origins.delete(node);
+    this.roots.delete(node);
     this.#judge(node);
   }
 

@@ -25,6 +25,7 @@ import { apply } from "./apply.ts";
 import { isNewCharge } from "./charges.ts";
 import {
   cancelWithdrawn,
+  evictCached,
   freeChunks,
   recomputeLost,
   releaseRun,
@@ -81,6 +82,7 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   do reuseResults(turn.endings);
   while (settleLinks(turn.endings));
   freeChunks(turn.endings);
+  evictCached(turn.endings);
   dispatch(state, now, turn.emit);
   placeFollowers(state, turn.stirred, turn.emit);
   recallQueued(state, now, turn.emit);

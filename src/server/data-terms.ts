@@ -71,7 +71,9 @@ export class DataTerms {
   }
 
   #input(input: AboutInput, taker: number, result: string | undefined): AssignedData["inputs"][number] {
-    const named = { chunk: input.id, node: input.nodeId };
+    const { rootId } = input;
+    const token = rootId === undefined ? {} : { token: this.tokenOf(rootId) };
+    const named = { chunk: input.id, node: input.nodeId, ...token };
     if (input.isStored) {
       if (result === undefined) throw new Error(`the result of ${input.nodeId} is not stored any more`);
       return { ...named, value: JSON.parse(result) as unknown };
@@ -132,16 +134,4 @@ export function lostInputs(task: PlacedTask, report: Report): { readonly stimulu
   const { run, node } = task;
   if (!missingOf(task, report)) return undefined;
   return { stimulus: { kind: "AttemptLost", run, node, attempt: report.attempt, startedAt: -1 } };
-}
-
-/** Whether a worker has a result that it is to keep. */
-export function isHolding(state: State, worker: number, chunk: string): boolean {
-  const [taskId = ""] = chunk.split(":");
-  for (const run of state.dataRuns) {
-    const node = run.nodeOfTask(taskId) ?? run.data?.nodeOfOrigin(chunk);
-    const holders =
-      node !== undefined && run.chunkIdOf(node) === chunk ? run.data?.holders.get(node) : undefined;
-    if (holders?.includes(worker)) return true;
-  }
-  return false;
 }

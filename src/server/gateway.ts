@@ -9,10 +9,10 @@ import type {
   Registration,
   Report,
 } from "../protocol/index.ts";
-import type { State } from "../scheduler/index.ts";
+import { isHolding, type State } from "../scheduler/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
-import { type DataTerms, isHolding, lossesOf, lostInputs, resultsNeededBy } from "./data-terms.ts";
+import { type DataTerms, lossesOf, lostInputs, resultsNeededBy } from "./data-terms.ts";
 import { expansionOf } from "./expansions.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
@@ -139,6 +139,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
           if (taskId !== undefined) this.#recharge(taskId);
           break;
         case "ChunksFreed":
+        case "CacheEvicted":
           this.#free(about?.freed ?? []);
           break;
         case "DrainRequested":

@@ -65,7 +65,8 @@ interface Holder {
 }
 
 function holdersOf(run: Run, node: number): Holder[] {
-  const [chunk, { rootId }] = [run.chunkIdOf(node), run];
+  const chunk = run.chunkIdOf(node);
+  const rootId = run.data?.roots.get(node) ?? run.rootId;
   return (run.data?.holders.get(node) ?? []).map((worker) => ({ worker, chunk, rootId }));
 }
 

@@ -63,6 +63,7 @@ export const SERVICE_CONFIG: SchedulerConfig = {
   // What waits at a worker is out of reach: for what is more urgent, for other workers, for its deadline.
   maxQueuePerWorker: 0,
   jitterPermille: 250,
+  cacheBytes: 256 * 2 ** 20,
 };
 
 export interface OpenServiceOptions {

@@ -208,7 +208,7 @@ function isAttemptGone(event: LedgerEvent): event is AttemptGone {
 
 /** What follows from what results there are, after all that happened. */
 function isOfResults({ kind }: LedgerEvent): boolean {
-  return kind === "TaskReused" || kind === "ChunksFreed" || kind === "RunEnded";
+  return kind === "TaskReused" || kind === "ChunksFreed" || kind === "CacheEvicted" || kind === "RunEnded";
 }
 
 function addRefusal(

@@ -47,6 +47,24 @@ export function compareStates(model: Model, state: State): void {
   compareCounts(model, state);
   compareRooms(model, state);
   compareRecalls(model, state);
+  compareKept(model, state);
+}
+
+/** What workers keep for whoever may use it again, the latest last. */
+function compareKept(model: Model, { cache }: State): void {
+  const said = cache.toSnapshot().flatMap(([, { held, at }]) => (held ? [{ ...held, at }] : []));
+  const truth = [...model.made.values()].flatMap(({ held, taskId, at }) =>
+    held ? [{ chunk: `${taskId}:${held.chunk.attempt}`, holders: held.holders, at }] : [],
+  );
+  const names = said.map(({ chunk, holders, at }) => `${chunk} on ${holders.join("+")} at ${at}`);
+  const wanted = truth.map(
+    ({ chunk, holders, at }) => `${chunk} on ${holders.map(({ number }) => number).join("+")} at ${at}`,
+  );
+  demand(
+    names.join() === wanted.join(),
+    "kept-for-others",
+    () => `workers keep ${names.join()}, should keep ${wanted.join()}`,
+  );
 }
 
 /** What was asked for and not answered, and what was given back and not placed. */

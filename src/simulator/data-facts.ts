@@ -1,6 +1,25 @@
-import type { ChunkLost, ChunksFreed, NodesRecomputed, TaskReused, TasksWithdrawn } from "../ledger/index.ts";
+import { sha256Hex } from "../core/index.ts";
+import type {
+  CacheEvicted,
+  ChunkLost,
+  ChunksFreed,
+  NodesRecomputed,
+  TaskReused,
+  TasksWithdrawn,
+} from "../ledger/index.ts";
 import type { Model } from "./model.ts";
-import { dropCopy, followersOf, idleResults, madeBefore, recipeOf, toMakeAgain } from "./model-data.ts";
+import {
+  chunkOf,
+  dropCopy,
+  dropKept,
+  followersOf,
+  idleResults,
+  madeBefore,
+  nextToEvict,
+  recipeOf,
+  remember,
+  toMakeAgain,
+} from "./model-data.ts";
 import { countCompleted, offerIfReady } from "./model-moves.ts";
 import { aboutTask, describeTask, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
 import { demand } from "./violation.ts";
@@ -9,6 +28,7 @@ export function loseCopy(model: Model, event: ChunkLost): void {
   const task = model.taskAt(event);
   const worker = model.workerAt(event.worker);
   task.breaches++;
+  dropKept(model, chunkOf(task), worker);
   dropCopy(task, worker);
 }
 
@@ -28,6 +48,20 @@ export function freeChunks(model: Model, event: ChunksFreed): void {
   for (const task of expected) task.holders = [];
 }
 
+/** Exactly what was used longest ago, as long as workers keep too much. */
+export function evictCached(model: Model, { zone, key }: CacheEvicted): void {
+  const recipe = nextToEvict(model);
+  const [ofZone] = JSON.parse(recipe ?? "[]") as readonly string[];
+  demand(
+    recipe !== undefined && sha256Hex(recipe) === key && ofZone === zone,
+    "evicted-when-too-much",
+    () => `${key} of ${zone} was evicted, ${recipe} should be`,
+  );
+  const { held } = model.made.get(recipe as string) ?? {};
+  if (held) model.evicted.push(held.chunk);
+  model.made.delete(recipe as string);
+}
+
 /** It ends, or ended first of all, and one run more than are remembered ends now. */
 function isForgottenNext({ ended, settings }: Model, run: ModelRun): boolean {
   if (ended.length < settings.keepEndedRuns) return false;
@@ -45,8 +79,10 @@ export function makeAgain(model: Model, event: NodesRecomputed, now: number): vo
   );
   for (const task of expected) {
     task.status = "waiting";
+    task.origin = undefined;
     task.since = now;
-    task.uncounted++;
+    if (!task.isFound) task.uncounted++;
+    task.isFound = false;
   }
   for (const task of run.tasks) {
     const isIdle = task.status === "ready" || task.status === "delayed";
@@ -92,17 +128,29 @@ export function reuseResult(model: Model, event: TaskReused, now: number): void 
     () => `${describeTask(task)} has the result of ${taskId}, known is ${JSON.stringify(known)}`,
     aboutTask(task),
   );
-  model.made.set(recipeOf(task) ?? "", { taskId, resultHash, resultBytes, at: now });
+  const held = known?.held;
+  model.made.delete(recipeOf(task) ?? "");
+  remember(model, recipeOf(task) ?? "", { taskId, resultHash, resultBytes, at: now, held });
   model.withdraw(task);
   task.status = "completed";
   task.resultHash = resultHash;
   task.resultBytes = resultBytes;
-  task.isStored = true;
+  task.isStored = !held;
+  task.holders = held?.holders ?? [];
+  task.origin = held?.chunk;
+  task.isFound = held !== undefined;
+  task.timesMade++;
   countCompleted(model, task, now);
 }
 
 function namesOf(tasks: readonly ModelTask[]): string {
   return tasks.map(({ node }) => node).join();
+}
+
+/** By the end of a turn. */
+export function checkKept(model: Model): void {
+  const excess = nextToEvict(model);
+  demand(excess === undefined, "evicted-in-time", () => `workers keep ${excess} beyond what they may`);
 }
 
 /** By the end of a turn. */

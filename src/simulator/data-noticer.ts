@@ -37,7 +37,10 @@ export class DataNoticer {
         tally.count("node given ahead withdrawn", event.nodes.length);
         break;
       case "TaskReused":
-        tally.count("result reused");
+        tally.count(this.#isKept(event.taskId) ? "kept result reused" : "result reused");
+        break;
+      case "CacheEvicted":
+        tally.count("kept result evicted");
         break;
       case "TaskRetried":
         if (this.#model.find(event)?.needs.some(({ status }) => status !== "completed"))
@@ -56,6 +59,10 @@ export class DataNoticer {
 
   #isWanted(run: number, node: number): boolean {
     return isWanted(this.#model.taskAt({ run, node }));
+  }
+
+  #isKept(taskId: string): boolean {
+    return [...this.#model.made.values()].some((known) => known.held && known.taskId === taskId);
   }
 
   #isSettling(run: number, node: number): boolean {

@@ -1,4 +1,4 @@
-import { checkData } from "./data-facts.ts";
+import { checkData, checkKept } from "./data-facts.ts";
 import type { Model } from "./model.ts";
 import { Admissions, barriersOf, rateFreeAt } from "./model-admission.ts";
 import { lanesThatMayWait } from "./model-data.ts";
@@ -27,6 +27,7 @@ export function checkDuties(model: Model, now: number): void {
     if (run.outcome === undefined) checkRun(run);
     if (run.hasData) checkData(model, run, now);
   }
+  checkKept(model);
   for (const task of model.singles.values()) checkSingle(task, now);
   checkWorkConserving(model, now);
   checkReservationsMade(model, now);

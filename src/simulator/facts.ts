@@ -1,7 +1,15 @@
 import type { EventOf, LedgerEvent, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import { takeCharge } from "./charges.ts";
-import { checkForgotten, freeChunks, loseCopy, makeAgain, reuseResult, withdrawTasks } from "./data-facts.ts";
+import {
+  checkForgotten,
+  evictCached,
+  freeChunks,
+  loseCopy,
+  makeAgain,
+  reuseResult,
+  withdrawTasks,
+} from "./data-facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf, lastOfStep, setLimit } from "./model-admission.ts";
 import { loseCopies } from "./model-data.ts";
@@ -85,6 +93,9 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       break;
     case "ChunksFreed":
       freeChunks(model, event);
+      break;
+    case "CacheEvicted":
+      evictCached(model, event);
       break;
     case "TasksWithdrawn":
       withdrawTasks(model, event);

@@ -1,4 +1,5 @@
 import type { AttemptFinished } from "../ledger/index.ts";
+import { type AttemptName, nameOf } from "./messages.ts";
 import type { Model } from "./model.ts";
 import {
   isDue,
@@ -53,15 +54,40 @@ export function loseCopies(model: Model, worker: ModelWorker, inOrder: boolean):
   const running = inOrder ? [] : [...worker.held].slice(0, worker.spec.slots);
   for (const task of running) if (task.run.hasData) task.deaths++;
   for (const run of model.runs.values()) for (const task of run.tasks) dropCopy(task, worker);
+  for (const { held } of model.made.values()) if (held) dropKept(model, held.chunk, worker);
+}
+
+/** A worker does not have what it kept for whoever may use it again. */
+export function dropKept(model: Model, chunk: AttemptName, worker: ModelWorker): void {
+  for (const [recipe, known] of model.made) {
+    if (!known.held || nameOf(known.held.chunk) !== nameOf(chunk)) continue;
+    const holders = known.held.holders.filter((holder) => holder !== worker);
+    if (holders.length === 0) model.made.delete(recipe);
+    else model.made.set(recipe, { ...known, held: { ...known.held, holders } });
+  }
+}
+
+/** What workers know the result of a task by. */
+export function chunkOf({ origin, run, node, attempt }: ModelTask): AttemptName {
+  return origin ?? { run: run.number, node, attempt };
+}
+
+/** Whether a worker is to keep a result: for a run, or for whoever may use it again. */
+export function isToKeep(model: Model, worker: ModelWorker, chunk: AttemptName): boolean {
+  const has = ({ holders }: { readonly holders: readonly ModelWorker[] }) => holders.includes(worker);
+  for (const { held } of model.made.values())
+    if (held && has(held) && nameOf(held.chunk) === nameOf(chunk)) return true;
+  for (const task of model.tasks()) if (has(task) && nameOf(chunkOf(task)) === nameOf(chunk)) return true;
+  return false;
 }
 
 /** What a worker is told of the inputs of a task. */
 export function givenOf(task: ModelTask): ModelTask["given"] {
-  return task.inputs.map(({ run, node, attempt, isStored, holders, status, timesMade }) => ({
-    made: status === "completed" ? timesMade : timesMade + 1,
-    chunk: { run: run.number, node, attempt },
-    isStored,
-    at: holders.map(({ spec }) => spec.id),
+  return task.inputs.map((input) => ({
+    made: input.status === "completed" ? input.timesMade : input.timesMade + 1,
+    chunk: chunkOf(input),
+    isStored: input.isStored,
+    at: input.holders.map(({ spec }) => spec.id),
   }));
 }
 
@@ -106,6 +132,25 @@ export interface ModelResult {
   readonly resultBytes: number;
   /** When it was made, or last used. */
   readonly at: number;
+  /** The workers that keep it for whoever may use it again; undefined: it is stored with its task. */
+  readonly held: { readonly chunk: AttemptName; readonly holders: readonly ModelWorker[] } | undefined;
+}
+
+/** What workers keep is not replaced. The latest comes last. */
+export function remember(model: Model, recipe: string, result: ModelResult): void {
+  if (model.made.get(recipe)?.held) return;
+  model.made.delete(recipe);
+  model.made.set(recipe, result);
+}
+
+/** Of what workers keep for whoever may use it again, what is to go next. */
+export function nextToEvict({ made, settings, now }: Model): string | undefined {
+  const kept = [...made].filter(([, { held }]) => held);
+  const bytes = kept.reduce((sum, [, { resultBytes }]) => sum + resultBytes, 0);
+  const [oldest] = kept;
+  if (!oldest) return undefined;
+  const [recipe, { at }] = oldest;
+  return bytes > (settings.cacheBytes ?? 0) || now - at > REMEMBERED_MS ? recipe : undefined;
 }
 
 function noteTime({ times }: ModelRun, type: string, micros: number): void {
@@ -120,6 +165,8 @@ export function takeResult(model: Model, task: ModelTask, event: AttemptFinished
   task.timesMade++;
   if (!run.hasData || !worker) return;
   task.isStored = !event.held;
+  task.origin = undefined;
+  task.isFound = false;
   task.holders = event.held ? [worker] : [];
   const unchanged = unchangedInputs(task);
   for (const input of task.spec.meta ? [] : unchanged) {
@@ -129,8 +176,10 @@ export function takeResult(model: Model, task: ModelTask, event: AttemptFinished
   const recipe = recipeOf(task);
   const { publicId: taskId } = task;
   const { resultHash, resultBytes, startedAt } = event;
-  if (recipe && task.isStored && unchanged.length === task.inputs.length)
-    model.made.set(recipe, { taskId, resultHash, resultBytes, at: now });
+  const held = event.held ? { chunk: chunkOf(task), holders: [worker] } : undefined;
+  const isSmallEnough = !held || resultBytes <= (model.settings.cacheBytes ?? 0);
+  if (recipe && isSmallEnough && unchanged.length === task.inputs.length)
+    remember(model, recipe, { taskId, resultHash, resultBytes, at: now, held });
   if (startedAt >= 0) noteTime(run, task.spec.type, event.tookMicros ?? 1000 * Math.max(0, now - startedAt));
   worker.finishedAt = now;
 }

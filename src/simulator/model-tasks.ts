@@ -3,7 +3,7 @@ import { BUDGET_PARTS, Graph, type TaskSpec, taskSpecOf, type WireSpec } from ".
 import type { RunOutcome, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import { NO_RUN, type WorkerSpec } from "../placement/index.ts";
 import type { StatusName } from "../scheduler/index.ts";
-import type { GivenInput } from "./messages.ts";
+import type { AttemptName, GivenInput } from "./messages.ts";
 import type { ModelPace } from "./recalls.ts";
 import type { ModelSpeculation } from "./speculation.ts";
 
@@ -96,6 +96,9 @@ export interface ModelTask {
   /** Its result is with it, or on these workers: first where it was made. */
   isStored: boolean;
   holders: readonly ModelWorker[];
+  /** Where it was found, and not made: the attempt that made it. */
+  origin: AttemptName | undefined;
+  isFound: boolean;
   /** What its worker was told of its inputs. */
   given: readonly (GivenInput & { readonly made: number })[];
   /** How often it has completed. */
@@ -313,6 +316,8 @@ function blank(
     resultHash: undefined,
     isStored: false,
     holders: [],
+    origin: undefined,
+    isFound: false,
     given: [],
     timesMade: 0,
     isAhead: false,

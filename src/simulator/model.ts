@@ -1,5 +1,6 @@
 import type { RunOutcome, SchedulerConfig } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
+import type { AttemptName } from "./messages.ts";
 import type { ModelResult } from "./model-data.ts";
 import { isWaiting, type ModelRun, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { demand } from "./violation.ts";
@@ -64,6 +65,8 @@ export class Model {
   readonly costs: Map<string, { readonly at: number; readonly micros: number }[]> = new Map();
   /** Results that were made, by what they were made of. */
   readonly made: Map<string, ModelResult> = new Map();
+  /** Of those, what was evicted and not yet told. */
+  readonly evicted: AttemptName[] = [];
   /** How many tasks ended how, by zone. */
   readonly totals: Map<string, { completed: number; failed: number; cancelled: number }> = new Map();
   #sorted: readonly ModelWorker[] = [];

@@ -116,7 +116,12 @@ function randomConfig(random: Random): SchedulerConfig {
     keepLostWorkers: random.chance(0.5) ? random.int(0, 1) : DEFAULT_CONFIG.keepLostWorkers,
     keepEndedRuns: random.chance(0.3) ? random.int(0, 2) : 100,
     ...randomSpeculation(random.stream("speculation")),
+    ...randomCache(random.stream("cache")),
   };
+}
+
+function randomCache(random: Random): Pick<SchedulerConfig, "cacheBytes"> {
+  return random.chance(0.3) ? {} : { cacheBytes: random.pick([2 ** 15, 2 ** 21, 2 ** 26, 2 ** 30]) };
 }
 
 function randomSpeculation(random: Random): Pick<SchedulerConfig, "speculation"> {

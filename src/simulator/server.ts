@@ -7,6 +7,7 @@ import type { Host } from "./host.ts";
 import { LiveAttempts } from "./live-attempts.ts";
 import { type AttemptName, type Heartbeat, type MissingCopy, nameOf, type ServerDoor } from "./messages.ts";
 import type { Model } from "./model.ts";
+import { chunkOf, isToKeep } from "./model-data.ts";
 import { isPlaced } from "./model-tasks.ts";
 import type { Network } from "./network.ts";
 import type { SimWorker } from "./sim-worker.ts";
@@ -94,7 +95,7 @@ export class Server implements ServerDoor {
   }
 
   report(id: string, incarnation: number, report: Report, missing: readonly MissingCopy[] = []): void {
-    if (isCurrentIn(this.#model, report)) for (const copy of missing) this.#lostCopy(copy);
+    if (isCurrentIn(this.#model, report)) for (const copy of missing) this.#lostCopy(report, copy);
     const result: Attachment | undefined =
       report.kind === "AttemptFinished" ? { type: "result", result: `"${nameOf(report)}"` } : undefined;
     const onAnswer = (answer: Answer) => {
@@ -127,7 +128,8 @@ export class Server implements ServerDoor {
       if (event.kind === "TaskAssigned") this.#assign(event);
       else if (event.kind === "CancelSignalled") this.#signal(event);
       else if (event.kind === "TaskRecalled") this.#recall(event);
-      else if (event.kind === "ChunksFreed") this.#free(event);
+      else if (event.kind === "ChunksFreed") this.#free(this.#chunksOf(event));
+      else if (event.kind === "CacheEvicted") this.#free(this.#model.evicted.splice(0));
     }
   }
 
@@ -215,10 +217,12 @@ export class Server implements ServerDoor {
   }
 
   /** A copy of the current result is not where it should be. */
-  #lostCopy({ chunk: { run, node, attempt }, worker: id }: MissingCopy): void {
+  #lostCopy(of: AttemptName, { chunk, worker: id }: MissingCopy): void {
     const worker = this.#numberOf(id);
-    if (worker === -1 || this.#model.find({ run, node })?.attempt !== attempt) return;
-    this.#host.receive({ kind: "ChunkLost", run, node, worker });
+    const inputs = this.#model.find(of)?.inputs ?? [];
+    const input = inputs.find((one) => nameOf(chunkOf(one)) === nameOf(chunk));
+    if (worker === -1 || !input) return;
+    this.#host.receive({ kind: "ChunkLost", run: input.run.number, node: input.node, worker });
   }
 
   #withdraw({ run, nodes }: TasksWithdrawn): void {
@@ -228,11 +232,20 @@ export class Server implements ServerDoor {
     }
   }
 
-  /** All are told, though few have it. */
-  #free({ run, nodes }: ChunksFreed): void {
-    const chunks = nodes.map((node) => ({ run, node, attempt: this.#attempts.get(`${run}/${node}`) ?? 0 }));
-    for (const [id, { incarnation, open }] of this.#sessions)
-      if (open) this.#tell(id, (worker) => worker.free(incarnation, chunks));
+  #chunksOf({ run, nodes }: ChunksFreed): AttemptName[] {
+    return nodes.map((node) => {
+      const made = { run, node, attempt: this.#attempts.get(`${run}/${node}`) ?? 0 };
+      return this.#model.find({ run, node })?.origin ?? made;
+    });
+  }
+
+  /** All are told that keep it for nobody, though few have it. */
+  #free(chunks: readonly AttemptName[]): void {
+    for (const [id, { incarnation, open, number }] of this.#sessions) {
+      const worker = this.#model.workers[number];
+      const freed = chunks.filter((chunk) => worker && !isToKeep(this.#model, worker, chunk));
+      if (open) this.#tell(id, (told) => told.free(incarnation, freed));
+    }
   }
 
   #signal(name: AttemptName): void {

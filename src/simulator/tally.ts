@@ -130,6 +130,8 @@ export const BRANCHES = [
   "skipped on its worker",
   "run released",
   "result reused",
+  "kept result reused",
+  "kept result evicted",
   "failed: poison",
   "failed: corrupt",
   "recalled",

@@ -97,7 +97,7 @@ export class AttemptData {
   }
 
   #await(input: InputChunk, arrived: () => void, lost: (error: unknown) => void): void {
-    const { chunk, from = [], kind, bytes, sha256 } = input;
+    const { chunk, from = [], kind, bytes, sha256, token = this.#data.token } = input;
     const room = this.#makers.room();
     if (hasValue(input) || room.store.has(chunk)) {
       arrived();
@@ -110,12 +110,10 @@ export class AttemptData {
         ...(sha256 && { sha256 }),
       };
       this.#abort ??= new AbortController();
-      room.fetcher
-        .fetch({ chunk, token: this.#data.token, from, ...handle }, this.#abort.signal)
-        .then((landed) => {
-          if (landed) this.#note(chunk, landed);
-          arrived();
-        }, lost);
+      room.fetcher.fetch({ chunk, token, from, ...handle }, this.#abort.signal).then((landed) => {
+        if (landed) this.#note(chunk, landed);
+        arrived();
+      }, lost);
       return;
     }
     const isMade = this.#makers.follow(chunk, (isFinished) => {
