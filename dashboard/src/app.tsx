@@ -12,6 +12,8 @@ const Overview = lazy(async () => ({ default: (await import("./screens/overview/
 
 const Tasks = lazy(async () => ({ default: (await import("./screens/tasks/tasks.tsx")).Tasks }));
 const Task = lazy(async () => ({ default: (await import("./screens/task/task.tsx")).Task }));
+const Runs = lazy(async () => ({ default: (await import("./screens/runs/runs.tsx")).Runs }));
+const Run = lazy(async () => ({ default: (await import("./screens/run/run.tsx")).Run }));
 
 const client = new QueryClient({
   defaultOptions: {
@@ -42,6 +44,8 @@ export function App() {
                 <Route path="/" component={Overview} />
                 <Route path="/tasks" component={Tasks} />
                 <Route path="/tasks/:id">{({ id }) => <Task key={id} id={id} />}</Route>
+                <Route path="/runs" component={Runs} />
+                <Route path="/runs/:id">{({ id }) => <Run key={id} id={id} />}</Route>
                 <Route>
                   <p className="quiet">There is no such page.</p>
                 </Route>

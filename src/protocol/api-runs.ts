@@ -105,8 +105,18 @@ export const RunPlanAnswer = Type.Object(
   { title: "RunPlan" },
 );
 
+export type RunLine = Static<typeof RunLine>;
+export const RunLine = Type.Object(
+  { ...summary, counts: OrNull(CountsByStatus) },
+  {
+    title: "RunLine",
+    description:
+      "`counts` is null for runs that did not complete and ended long ago; the run itself has them.",
+  },
+);
+
 export type RunPage = Static<typeof RunPage>;
-export const RunPage = Type.Object({ runs: Type.Array(RunSummary), next: NextCursor });
+export const RunPage = Type.Object({ runs: Type.Array(RunLine), next: NextCursor });
 
 export type RunCancelled = Static<typeof RunCancelled>;
 export const RunCancelled = Type.Object({ cancelled: Type.Boolean(), run_id: Type.String() });

@@ -6,6 +6,7 @@ export * from "./api-admin.ts";
 export * from "./api-fleet.ts";
 export * from "./api-overview.ts";
 export * from "./api-parts.ts";
+export * from "./api-run-graph.ts";
 export * from "./api-runs.ts";
 export * from "./api-schedules.ts";
 export * from "./api-session.ts";

@@ -21,7 +21,11 @@ import type { LedgerStanding } from "./ledger-check.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
 import type { AttemptOutcome } from "./recent-attempts.ts";
+import type { RunGraphView } from "./run-graphs.ts";
+import type { RunNodesView } from "./run-nodes.ts";
 import type { Forecast } from "./run-plan.ts";
+
+export type { RunGraphView, RunNodesView };
 
 /**
  * What the service does for those who may ask, in the scheduler's own units; the routes turn it into HTTP, and
@@ -65,7 +69,11 @@ export interface Api {
   waitForRun(caller: Caller, id: string, waitMs: number, signal: AbortSignal): Promise<RunView | undefined>;
   /** What happened to its nodes, and when what remains should start and end. */
   runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined>;
-  runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>>;
+  /** What does not change about it; "gone": nobody knows its graph any more. */
+  runGraph(caller: Caller, id: string): Promise<RunGraphView | "gone" | undefined>;
+  /** Where its nodes stand; with the sequence of an event, those that changed after it. */
+  runNodes(caller: Caller, id: string, after: number | undefined): Promise<RunNodesView | "gone" | undefined>;
+  runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunLineView>>;
   cancelRun(caller: Caller, id: string): Promise<boolean>;
   nodeResult(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined>;
   /** Frees what workers keep of its results. False: there was nothing to release, or nothing that the caller may see. */
@@ -106,6 +114,8 @@ export type Reading = Pick<
   | "overview"
   | "run"
   | "runPlan"
+  | "runGraph"
+  | "runNodes"
   | "runs"
   | "workers"
   | "attempts"
@@ -365,6 +375,11 @@ export interface RunView extends RunRow {
   /** What its nodes handed to each other, while the run is remembered. */
   readonly data: DataBytes | undefined;
   readonly stuck: readonly StuckNodes[];
+}
+
+export interface RunLineView extends RunRow {
+  /** Undefined: they would have to be counted. */
+  readonly counts: Readonly<Record<RowStatus, number>> | undefined;
 }
 
 /** Ready nodes of one kind that no worker which is known could run. */

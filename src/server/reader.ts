@@ -22,6 +22,9 @@ import type {
   Page,
   QueuesView,
   Reading,
+  RunGraphView,
+  RunLineView,
+  RunNodesView,
   RunPlanView,
   RunView,
   StreamEvent,
@@ -40,6 +43,8 @@ import { Paced } from "./paced.ts";
 import { queuesOf } from "./queue-views.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import type { RecentAttempts } from "./recent-attempts.ts";
+import { RunGraphs } from "./run-graphs.ts";
+import { RunNodes } from "./run-nodes.ts";
 import { forecast, remainingOf } from "./run-plan.ts";
 import { SharedPlans } from "./shared-plans.ts";
 import { stuckNodes } from "./stuck-nodes.ts";
@@ -51,7 +56,10 @@ import { agentViews, limitsOf, metricsOf } from "./zone-views.ts";
 /** What answers come from: a state with its time, its rows, and what else is known beside the ledger. */
 export interface ReaderParts {
   readonly driver: Pick<Driver, "read" | "now">;
-  readonly store: Pick<ServiceStore, "backend" | "task" | "tasks" | "findTasks" | "run" | "runs" | "logs">;
+  readonly store: Pick<
+    ServiceStore,
+    "backend" | "task" | "tasks" | "findTasks" | "run" | "runs" | "logs" | "blockAt"
+  >;
   readonly workers: Pick<Gateway, "progressOf" | "isAway" | "chunksOf">;
   readonly stream: Pick<EventStream, "historyOf">;
   readonly assignments: Pick<LastAssignments, "of">;
@@ -73,6 +81,8 @@ export class Reader implements Reading {
   readonly #attempts: ReaderParts["attempts"];
   readonly #counted = new Paced<Census>();
   readonly #plans = new SharedPlans<RunPlanView>(() => performance.now());
+  readonly #graphs: RunGraphs;
+  readonly #nodes: RunNodes;
   readonly #lists: TaskLists;
   readonly #searches: TaskSearches;
 
@@ -84,6 +94,8 @@ export class Reader implements Reading {
     this.#assignments = assignments;
     this.#recent = recent;
     this.#attempts = attempts;
+    this.#graphs = new RunGraphs(driver, store);
+    this.#nodes = new RunNodes(driver, store, this.#graphs);
     this.#lists = new TaskLists(driver, store);
     this.#searches = new TaskSearches(driver, store, this.#lists);
   }
@@ -154,9 +166,13 @@ export class Reader implements Reading {
   }
 
   async runPlan(caller: Caller, id: string): Promise<RunPlanView | undefined> {
+    const row = await this.#visibleRun(caller, id);
+    return row && this.#plans.of(id, () => this.#planOf(row));
+  }
+
+  async #visibleRun(caller: Caller, id: string): Promise<RunRow | undefined> {
     const row = await this.#store.run(id);
-    if (!row || !isVisible(caller, row)) return undefined;
-    return this.#plans.of(id, () => this.#planOf(row));
+    return row && isVisible(caller, row) ? row : undefined;
   }
 
   async #planOf(row: RunRow): Promise<RunPlanView> {
@@ -170,10 +186,26 @@ export class Reader implements Reading {
     return { run: row, now, rows, forecast: remaining && (await forecast(remaining)) };
   }
 
-  async runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunRow>> {
+  async runGraph(caller: Caller, id: string): Promise<RunGraphView | "gone" | undefined> {
+    const row = await this.#visibleRun(caller, id);
+    return row && ((await this.#graphs.of(row)) ?? "gone");
+  }
+
+  async runNodes(
+    caller: Caller,
+    id: string,
+    after: number | undefined,
+  ): Promise<RunNodesView | "gone" | undefined> {
+    const row = await this.#visibleRun(caller, id);
+    return row && ((await this.#nodes.of(row, after)) ?? "gone");
+  }
+
+  async runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunLineView>> {
     const agent = caller.isZoneAdmin ? {} : { agent: caller.agent };
     const rows = await this.#store.runs({ zone: caller.zone, ...agent }, after, limit + 1);
-    const items = rows.slice(0, limit);
+    const items = await this.#look((state) =>
+      rows.slice(0, limit).map((row) => ({ ...row, counts: knownCounts(state.runById(row.id), row) })),
+    );
     return { items, next: rows.length > limit ? cursorOf(items.at(-1)) : undefined };
   }
 
@@ -250,6 +282,12 @@ export class Reader implements Reading {
 
 function noCounts(): Record<RowStatus, number> {
   return { queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+}
+
+/** As far as nothing has to be counted for it. */
+function knownCounts(run: Run | undefined, { outcome, nodes }: RunRow): RunLineView["counts"] {
+  if (run) return countsOf(run);
+  return outcome === "completed" ? { ...noCounts(), completed: nodes } : undefined;
 }
 
 function countsOf(run: Run): Record<RowStatus, number> {

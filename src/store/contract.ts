@@ -115,6 +115,8 @@ export interface ServiceStore extends Store, Leading {
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */
   isReachable(): Promise<boolean>;
+  /** The block that holds the event of that sequence; undefined: there is none, or no longer. */
+  blockAt(seq: number): Promise<Block | undefined>;
 
   /** One query for all of them. */
   keyed(keys: readonly IdempotencyKey[]): Promise<readonly KeyedTask[]>;

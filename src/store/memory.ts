@@ -108,6 +108,17 @@ export class MemoryStore implements ServiceStore {
     for (const block of this.#blocks) if (block.seq > after.seq) yield block;
   }
 
+  async blockAt(seq: number): Promise<Block | undefined> {
+    let [low, high] = [0, this.#blocks.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (headOf(this.#blocks[middle] as Block).seq < seq) low = middle + 1;
+      else high = middle;
+    }
+    const block = this.#blocks[low];
+    return block && block.seq <= seq ? block : undefined;
+  }
+
   async saveSnapshot(snapshot: SavedSnapshot): Promise<void> {
     this.#snapshot = snapshot;
   }

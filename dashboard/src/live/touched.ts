@@ -12,6 +12,8 @@ const TOUCHED_BY: Readonly<Record<string, "any" | "task" | "run">> = {
   history: "task",
   log: "task",
   run: "run",
+  "run-nodes": "run",
+  "run-node": "run",
 };
 
 /** What happened since it was asked last. */

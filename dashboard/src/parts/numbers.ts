@@ -9,3 +9,15 @@ export function countText(value: number): string {
 export function rateText(value: number): string {
   return value >= 100 ? countText(Math.round(value)) : value.toFixed(1);
 }
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/** 12.3 MiB. */
+export function bytesText(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}

@@ -3,6 +3,7 @@ import { invariant } from "../../core/index.ts";
 import { budgetOnWire, partOnWire, waitsWhenExhausted } from "../../graph/index.ts";
 import type {
   RunAnswer,
+  RunLine,
   RunPlanAnswer,
   RunSummary,
   TaskAnswer,
@@ -15,6 +16,7 @@ import type {
   BudgetView,
   Explanation,
   Recalled,
+  RunLineView,
   RunPlanView,
   RunView,
   SpeculationView,
@@ -117,6 +119,10 @@ export function runSummary(run: RunRow): RunSummary {
     submitted_at: instantText(run.submittedAt),
     completed_at: instantOrNull(run.endedAt),
   };
+}
+
+export function runLine(run: RunLineView): RunLine {
+  return { ...runSummary(run), counts: run.counts ? { ...run.counts } : null };
 }
 
 export function runAnswer(run: RunView): RunAnswer {

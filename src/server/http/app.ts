@@ -39,6 +39,7 @@ import {
   PREFIX,
   REQUEST_TIMEOUT_MS,
 } from "./route.ts";
+import { runGraphRoutes } from "./run-graph-routes.ts";
 import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -168,6 +169,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   cloneRoute(scope, edge);
   queueRoutes(scope, edge);
   runRoutes(scope, edge);
+  runGraphRoutes(scope, edge);
   resultRoutes(scope, edge);
   eventRoutes(scope, edge);
   scheduleRoutes(scope, edge);

@@ -2,7 +2,10 @@ import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
+import { taskIdOf } from "../../core/index.ts";
+import { TaskAnswer } from "../../protocol/api-schemas.ts";
 import type { NodeResult } from "../api.ts";
+import { sendTask } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { Problem } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
@@ -21,8 +24,28 @@ const Stored = Type.Object(
 );
 const Released = Type.Object({ released: Type.Boolean(), run_id: Type.String() });
 
-/** Results of the nodes of a run, of any size. */
+/** The nodes of a run: their tasks, and their results of any size. */
 export function resultRoutes(app: App, { api, closing }: Edge): void {
+  app.get(
+    "/runs/:id/nodes/:node",
+    {
+      config: { scopes: ["read"] },
+      schema: {
+        summary: "Get a node's task",
+        tags: ["runs"],
+        params: NodeName,
+        response: answers({ 200: TaskAnswer }),
+      },
+    },
+    async (request, reply) => {
+      const { id, node } = request.params;
+      const caller = callerOf(request);
+      const task = isName(id) && isName(node) ? await api.task(caller, taskIdOf(id, node)) : undefined;
+      if (!task) throw notFound("node");
+      return sendTask(reply, task);
+    },
+  );
+
   app.get(
     "/runs/:id/nodes/:node/result",
     {

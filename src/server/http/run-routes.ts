@@ -12,7 +12,7 @@ import {
 } from "../../protocol/api-schemas.ts";
 import { type GraphFile, readGraphFile } from "../../protocol/index.ts";
 import type { RunSubmission } from "../api.ts";
-import { runAnswer, runSummary, sendRunPlan } from "./answers.ts";
+import { runAnswer, runLine, sendRunPlan } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { unsupported } from "./body-parsers.ts";
 import { jsonReader } from "./json-body.ts";
@@ -77,7 +77,7 @@ export function runRoutes(app: App, { api, cursors, closing }: Edge): void {
       const { limit = 50, cursor } = request.query;
       const after = cursor === undefined ? undefined : cursors.open(cursor);
       const { items, next } = await api.runs(callerOf(request), after, limit);
-      return { runs: items.map(runSummary), next: next ? cursors.seal(next) : null };
+      return { runs: items.map(runLine), next: next ? cursors.seal(next) : null };
     },
   );
 

@@ -177,6 +177,11 @@ export class PostgresStore implements ServiceStore {
     }
   }
 
+  async blockAt(seq: number): Promise<Block | undefined> {
+    const [block] = await this.#reader.rows<Block>("block-at", [seq]);
+    return block && headOf(block).seq >= seq ? block : undefined;
+  }
+
   saveSnapshot(snapshot: SavedSnapshot): Promise<void> {
     return saveSnapshot(this.#reader, snapshot);
   }

@@ -1,4 +1,5 @@
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { quoted } from "../../parts/shell-word.ts";
 
 /** What submits a task like this one: for a shell that knows the key as ORRERY_API_KEY. */
 export function curlOf({ executor_id, task_type, payload, priority_tier, zone }: TaskAnswer): string {
@@ -12,9 +13,4 @@ export function curlOf({ executor_id, task_type, payload, priority_tier, zone }:
 export function cliOf({ executor_id, task_type, payload, priority_tier }: TaskAnswer): string {
   const options = ["--executor", quoted(executor_id), "--priority", priority_tier];
   return `orrery submit ${quoted(task_type)} ${options.join(" ")} --payload ${quoted(JSON.stringify(payload))} --server ${location.origin}`;
-}
-
-/** One word for a POSIX shell, whatever is in it. */
-function quoted(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

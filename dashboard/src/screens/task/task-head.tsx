@@ -36,7 +36,11 @@ export function TaskHead({ task }: { readonly task: TaskAnswer }) {
           {task.run_id !== null && (
             <>
               {" in the run "}
-              <Link href={`/tasks?filter=${encodeURIComponent(`run:${task.run_id}`)}`}>{task.run_id}</Link>
+              <Link
+                href={`/runs/${encodeURIComponent(task.run_id)}?node=${encodeURIComponent(task.node ?? "")}`}
+              >
+                {task.run_id}
+              </Link>
             </>
           )}
         </p>

@@ -1,0 +1,130 @@
+import { Link } from "wouter";
+import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { useWhy } from "../../api/queries.ts";
+import { useNode } from "../../api/run-queries.ts";
+import { bytesText } from "../../parts/numbers.ts";
+import { Status } from "../../parts/status.tsx";
+import { spanText } from "../../time/spans.ts";
+import { Time } from "../../time/time.tsx";
+import { Alternatives } from "./alternatives.tsx";
+import { type RunModel, ranMsOf, readyAtOf } from "./model.ts";
+import { NodeLinks } from "./node-links.tsx";
+import { estimateMsOf, typeOf } from "./shape.ts";
+import { isOver, statusOf } from "./standing.ts";
+
+interface NodePanelProps {
+  readonly model: RunModel;
+  readonly node: number;
+  readonly now: number;
+  readonly onSelect: (node: number | undefined) => void;
+}
+
+/** What is known of one node, and where to go on from it. */
+export function NodePanel({ model, node, now, onSelect }: NodePanelProps) {
+  const { run, shape, standing, submittedAt } = model;
+  const name = shape.ids[node] ?? "";
+  const { data: task } = useNode(run.id, name);
+  const status = statusOf(standing, node);
+  const instant = (at: number | undefined) =>
+    at === undefined || at < 0 ? null : new Date(submittedAt + at).toISOString();
+  const started = instant(standing.started[node]);
+  const ended = instant(standing.ended[node]);
+  const planned = instant(isOver(status) ? -1 : model.plannedStart[node]);
+  const ran = ranMsOf(model, node, now);
+  const readyAt = readyAtOf(model, node);
+  const waitedTo = [standing.started[node], standing.ended[node], now].find(
+    (at) => at !== undefined && at >= 0,
+  );
+  const error = standing.errors.get(node);
+  const added = standing.added.get(node);
+  const worker = standing.workers[standing.worker[node] ?? -1];
+  return (
+    <aside className="panel node-panel" aria-label="The selected node" data-node={name}>
+      <div className="panel-head">
+        <h2>{name}</h2>
+        <button type="button" className="icon-button" aria-label="Close" onClick={() => onSelect(undefined)}>
+          ✕
+        </button>
+      </div>
+      <p>
+        <Status name={status} />
+        {model.isCritical[node] === 1 && <span className="quiet"> · holds up the end</span>}
+      </p>
+      {error && (
+        <p className="failed task-error">
+          {error.code}: {error.message}
+        </p>
+      )}
+      {task && <FirstReason task={task} />}
+      <dl className="facts">
+        <Fact name="type">{typeOf(shape, node)}</Fact>
+        <Fact name="attempts">{String(standing.attempt[node] ?? 0)}</Fact>
+        {worker !== undefined && <Fact name="worker">{worker}</Fact>}
+        {readyAt !== undefined && waitedTo !== undefined && (
+          <Fact name="waited when ready">{spanText(Math.max(0, waitedTo - readyAt))}</Fact>
+        )}
+        {started !== null && (
+          <Fact name="started">
+            <Time at={started} />
+          </Fact>
+        )}
+        {ended !== null && (
+          <Fact name="ended">
+            <Time at={ended} />
+          </Fact>
+        )}
+        {started === null && planned !== null && (
+          <Fact name="planned start">
+            <Time at={planned} />
+          </Fact>
+        )}
+        <Fact name="estimate">{spanText(estimateMsOf(shape, node))}</Fact>
+        {ran !== undefined && <Fact name={isOver(status) ? "ran" : "runs since"}>{spanText(ran)}</Fact>}
+        {(standing.bytes[node] as number) > 0 && (
+          <Fact name="result">{bytesText(standing.bytes[node] as number)}</Fact>
+        )}
+      </dl>
+      {task?.speculation && <Alternatives speculation={task.speculation} />}
+      {added !== undefined && (
+        <p>
+          It added nodes: <Link href={`/runs/${added}`}>the run of these</Link>
+        </p>
+      )}
+      {task && (
+        <p>
+          <Link href={`/tasks/${task.id}`} data-link="task">
+            All about this task
+          </Link>
+        </p>
+      )}
+      <NodeLinks title="Needs" nodes={shape.needs[node] ?? []} model={model} onSelect={onSelect} />
+      <NodeLinks title="Needed by" nodes={shape.dependents[node] ?? []} model={model} onSelect={onSelect} />
+    </aside>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** Why it waits, or why it ran where it did, in one line. */
+function FirstReason({ task }: { readonly task: TaskAnswer }) {
+  const { data: why } = useWhy(task.id);
+  const [waiting] = why?.waiting ?? [];
+  if (waiting)
+    return (
+      <p data-fact="why">
+        <b>{waiting.code}</b> {waiting.text}
+      </p>
+    );
+  return why?.placed ? (
+    <p data-fact="why" className="quiet">
+      {why.placed.text}
+    </p>
+  ) : null;
+}
