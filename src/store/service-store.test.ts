@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { blockOn, endedAt, runOf, submitted, taskOf } from "../../tests/any-rows.ts";
 import { testDatabase } from "../../tests/postgres.ts";
+import { BlockWriter } from "../ledger/index.ts";
 import type { ServiceStore } from "./contract.ts";
 import { MemoryStore } from "./memory.ts";
 import { PostgresStore } from "./postgres/store.ts";
@@ -62,6 +63,23 @@ async function listed(store: ServiceStore, filter: TaskFilter, pageSize = 2): Pr
 }
 
 describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
+  test("the block of an event is found by the event's sequence", async () => {
+    await using store = await open();
+    const blocks = [3, 1, 2].map((count) => {
+      const writer = new BlockWriter();
+      for (let n = 0; n < count; n++) writer.add({ kind: "CancelRequested", run: n, node: -1 });
+      return writer;
+    });
+    let seq = 0;
+    for (const writer of blocks) {
+      const block = writer.seal(store.head, 1, 1000);
+      await store.commit(block, NO_CHANGES);
+      for (let n = 0; n < writer.count; n++) expect(await store.blockAt(++seq)).toEqual(block);
+    }
+    expect(await store.blockAt(0)).toBeUndefined();
+    expect(await store.blockAt(store.head.seq + 1)).toBeUndefined();
+  });
+
   test("a task can be read as it was submitted, and as it ended", async () => {
     await using store = await open();
     const task = taskOf("t1", {

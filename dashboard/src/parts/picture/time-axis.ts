@@ -53,7 +53,7 @@ const UNITS = [
 ] as const;
 
 /** As exact as the distance between marks asks for. */
-export function tickText(at: number, stepMs: number, mode: TimeMode, origin: number): string {
+function tickText(at: number, stepMs: number, mode: TimeMode, origin: number): string {
   if (mode !== "relative") return clockText(at, stepMs, mode === "utc");
   const since = at - origin;
   if (since === 0) return "0";

@@ -6,6 +6,7 @@ import { Agents } from "./agents.tsx";
 import { Classes } from "./classes.tsx";
 import { Fleet } from "./fleet.tsx";
 import { Latest } from "./latest.tsx";
+import { LatestRuns } from "./latest-runs.tsx";
 import { Ledger } from "./ledger.tsx";
 import { Reasons } from "./reasons.tsx";
 import { Throughput } from "./throughput.tsx";
@@ -27,6 +28,7 @@ export function Overview() {
         <Reasons waiting={data.waiting} />
         <Fleet overview={data} />
         <Agents agents={data.agents} />
+        <LatestRuns dataRuns={data.data_runs} />
         <Latest />
         <Ledger />
       </div>

@@ -68,7 +68,10 @@ export function GanttPicture({
       paintGantt(pen, at, palette, { model, rows, scale, top, now, mode, selected, hovered }),
     [model, rows, scale, top, now, mode, selected, hovered],
   );
-  useEffect(() => onPaint(paint, size), [onPaint, paint, size]);
+  useEffect(() => {
+    onPaint(paint, size);
+    return () => onPaint(paint, undefined);
+  }, [onPaint, paint, size]);
   const move = (byX: number, byY: number): boolean => {
     const next = pannedTime(scale, byX, limits);
     const isMoved = Math.abs(next.from - scale.from) > 1e-6;

@@ -40,7 +40,10 @@ export function GraphPicture({
     },
     [model, layout, view, selected, hovered],
   );
-  useEffect(() => onPaint(paint, size), [onPaint, paint, size]);
+  useEffect(() => {
+    onPaint(paint, size);
+    return () => onPaint(paint, undefined);
+  }, [onPaint, paint, size]);
   const move = (byX: number, byY: number): boolean => {
     if (!view || !size) return false;
     const next = panned(view, byX, byY, layout, size);

@@ -59,7 +59,7 @@ function KnownRun({ run }: { readonly run: RunAnswer }) {
       <RunHead
         run={run}
         parent={shape?.parent ?? null}
-        exports={model && <Exports model={model} now={now} pictures={pictures} />}
+        exports={model && <Exports model={model} layout={layout} now={now} pictures={pictures} />}
       />
       <RunFacts run={run} model={model} now={now} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
