@@ -1,3 +1,4 @@
+import { Heap } from "../core/index.ts";
 import {
   type CandidateRow,
   candidateTable,
@@ -241,18 +242,51 @@ export interface LineBefore {
 }
 
 export function lineBefore(state: State, tasks: Tasks, node: number, now: number, most: number): LineBefore {
-  const first: InLine[] = [];
+  const { first, count, workMs } = firstAhead(state, tasks, node, now, most);
+  return { first: first.map((one) => nextOf(state, one, tasks, node)), count, workMs };
+}
+
+/** Those tasks of no run that go before it: the first of them, in order, and how many tasks go before it in all. */
+export function singlesBefore(
+  state: State,
+  tasks: Tasks,
+  node: number,
+  now: number,
+  most: number,
+): { readonly first: readonly number[]; readonly singles: number; readonly count: number } {
+  const isSingle = ({ run }: InLine) => run === undefined;
+  const { first, counted, count } = firstAhead(state, tasks, node, now, most, isSingle);
+  return { first: first.map((one) => one.node), singles: counted, count };
+}
+
+/** The worst of the best so far stands on top of a heap: most of a long line needs only be compared with that one. */
+function firstAhead(
+  state: State,
+  tasks: Tasks,
+  node: number,
+  now: number,
+  most: number,
+  isMeant: (one: InLine) => boolean = () => true,
+): { first: InLine[]; counted: number; count: number; workMs: number } {
+  const isBehind = (a: InLine, b: InLine) => isAhead(state, b, a, now);
+  const best = new Heap<InLine>(isBehind);
+  let counted = 0;
   let count = 0;
   let workMs = 0;
   for (const { other, count: of } of allAhead(state, tasks, node, now)) {
     count += of;
     workMs += of * other.entry.estimateMs;
-    const place = first.findIndex((known) => isAhead(state, other, known, now));
-    if (place === -1 && first.length === most) continue;
-    first.splice(place === -1 ? first.length : place, 0, other);
-    first.length = Math.min(first.length, most);
+    if (!isMeant(other)) continue;
+    counted++;
+    if (best.size < most) best.push(other);
+    else if (isAhead(state, other, best.peek() as InLine, now)) {
+      best.pop();
+      best.push(other);
+    }
   }
-  return { first: first.map((one) => nextOf(state, one, tasks, node)), count, workMs };
+  const first: InLine[] = [];
+  for (let one = best.pop(); one; one = best.pop()) first.push(one);
+  return { first: first.reverse(), counted, count, workMs };
 }
 
 interface Ahead {

@@ -2,6 +2,7 @@ export type { RoomBarrier } from "./admission.ts";
 export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
+export type { Change } from "./changes.ts";
 export { chargeOf } from "./charges.ts";
 export { isHolding, type LettingGo } from "./chunk-owners.ts";
 export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
@@ -17,6 +18,16 @@ export {
   whyHere,
   whyNotYet,
 } from "./explain.ts";
+export {
+  asEstimated,
+  type Beginning,
+  type Ending,
+  type Endings,
+  type Happening,
+  Play,
+  type PlayedAttempt,
+  type PlayOptions,
+} from "./fork.ts";
 export { placeKey, zonedKey } from "./group.ts";
 export { linkRefusal, nodeAbove } from "./links.ts";
 export { type ReadyWork, readyWork } from "./ready-work.ts";
@@ -25,6 +36,7 @@ export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export { type Run, submittedTaskId } from "./run.ts";
 export { type DataBytes, Result } from "./run-data.ts";
 export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
+export { type Prospect, prospectOf, type Sooner } from "./sooner.ts";
 export { type Speculated, UNASSESSED_PERMILLE } from "./speculated.ts";
 export { stageAfter, tierAt } from "./standing.ts";
 export { State } from "./state.ts";

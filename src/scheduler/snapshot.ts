@@ -160,12 +160,19 @@ interface SpeculatedSnapshot {
   readonly outcome: Speculated["outcome"] | null;
 }
 
-export function takeSnapshot(state: State): Snapshot {
+/** What of a state is taken: all of it, or a part that can go on by itself. */
+export interface Taken {
+  readonly singles: Iterable<Single>;
+  readonly runs: readonly Run[];
+}
+
+export function takeSnapshot(state: State, taken: Taken = allOf(state)): Snapshot {
   const rates = state.rates.toSnapshot();
   const cache = state.cache.toSnapshot();
   const specs = new Map<TaskSpec, number>();
+  const runs = new Set(taken.runs.map(({ number }) => number));
   const singles: SingleSnapshot[] = [];
-  for (const single of state.singles.all.values()) singles.push(ofSingle(single, specs));
+  for (const single of taken.singles) singles.push(ofSingle(single, specs));
   return {
     ...(rates && { rates }),
     ...(cache.length > 0 && { cache }),
@@ -176,9 +183,9 @@ export function takeSnapshot(state: State): Snapshot {
     nextTask: state.nextTask,
     refused: state.refused,
     cursor: state.fleet.cursor?.number ?? -1,
-    endedRuns: [...state.endedRuns],
+    endedRuns: state.endedRuns.filter((number) => runs.has(number)),
     workers: state.fleet.workers.map(ofWorker),
-    runs: [...state.runs.values()].map(ofRun),
+    runs: taken.runs.map(ofRun),
     ...(specs.size > 0 && { specs: Array.from(specs.keys(), wireSpec) }),
     singles,
     shares: state.shares.toSnapshot(),
@@ -195,6 +202,10 @@ export function takeSnapshot(state: State): Snapshot {
     ...ofRecalls(state),
     totals: sortedByKey(state.totals).map(([zone, totals]) => [zone, { ...totals }] as const),
   };
+}
+
+function allOf({ singles, runs }: State): Taken {
+  return { singles: singles.all.values(), runs: [...runs.values()] };
 }
 
 type ChargeSnapshot = readonly [recharges: number, amounts: readonly number[], lacks: Charge["lacks"] | null];
