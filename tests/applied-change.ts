@@ -3,6 +3,7 @@
 import { wireSpec } from "../src/graph/index.ts";
 import type { LimitConfigured } from "../src/ledger/index.ts";
 import { NO_RUN, type TaskKey, taskKey, type WorkerSpec } from "../src/placement/index.ts";
+import { TIER_NAMES, type Tier } from "../src/queue/index.ts";
 import {
   asEstimated,
   type Change,
@@ -65,7 +66,8 @@ function stimuliOf(state: State, tasks: Tasks, node: number, change: Change): St
     case "priority":
     case "at-once": {
       const { id, spec, ...single } = state.singles.get(node);
-      const asked = change.kind === "priority" ? { ...spec, priority: change.to } : spec;
+      const asked =
+        change.kind === "priority" ? { ...spec, priority: TIER_NAMES.indexOf(change.to) as Tier } : spec;
       return [
         { kind: "CancelRequested", run: NO_RUN, node },
         {

@@ -133,7 +133,7 @@ describe("what would make a task start sooner:", () => {
       [{ kind: "agent-limit", agent: "ann", from: 2, to: 3 }, 1_002],
       [{ kind: "cancel", task: { id: "a", zone: "here", agent: "ann", node: undefined } }, 1_002],
       [{ kind: "cancel", task: { id: "b", zone: "here", agent: "ann", node: undefined } }, 1_002],
-      [{ kind: "priority", from: 2, to: 1 }, 3_002],
+      [{ kind: "priority", from: "normal", to: "high" }, 3_002],
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { type OrreryClient, OrreryError, type TaskAnswer, type WhyAnswer } from "../client/index.ts";
 import { alternativeIdOf, taskIdOf } from "../core/index.ts";
+import { formatMs } from "../words/index.ts";
 import { fieldLines, hangingLines } from "./layout.ts";
 import { type Palette, printLines, stdoutColumns, stdoutPalette } from "./output.ts";
 import { atService } from "./service.ts";
@@ -80,6 +81,7 @@ function explanationLines(
       : [`${title} does not run yet: it is ${shown(status)}.`, ...hangingLines("  ", primary, columns)];
   if (others.length > 0) lines.push("", "Then it would still wait for this:");
   for (const text of others) lines.push(...hangingLines("  - ", text, columns));
+  lines.push(...outlookLines(answer, columns));
   if (placed)
     lines.push(...(primary === undefined ? [] : [""]), ...hangingLines("", shown(placed.text), columns));
   if (placed?.runner_up) lines.push(`The runner-up was ${shown(placed.runner_up)}.`);
@@ -88,6 +90,23 @@ function explanationLines(
     lines.push(...hangingLines("", `It gets ${named}.`, columns));
   }
   return lines;
+}
+
+/** What holds it up in the end, when it should start, and what would make that sooner. */
+function outlookLines({ chain, forecast, sooner }: WhyAnswer, columns: number): string[] {
+  const lines: string[] = [];
+  if (chain.length > 1) {
+    const links = chain.map(({ node, status }) => `${shown(node)} (${shown(status)})`);
+    lines.push(...hangingLines("", `It hangs on ${links.join(", that on ")}.`, columns));
+  }
+  if (forecast) lines.push(`It should start in about ${formatMs(Math.round(forecast.starts_in * 1000))}.`);
+  if (sooner.length === 0) return lines.length === 0 ? [] : ["", ...lines];
+  lines.push(forecast ? "It would start sooner if" : "It would start if");
+  for (const { text, starts_in } of sooner)
+    lines.push(
+      ...hangingLines("  - ", `${shown(text)}: in ${formatMs(Math.round(starts_in * 1000))}`, columns),
+    );
+  return ["", ...lines];
 }
 
 /** Where it ran and for how long, and what went wrong; where it went first is said elsewhere. */

@@ -4,6 +4,7 @@
  */
 export * from "./api-admin.ts";
 export * from "./api-fleet.ts";
+export * from "./api-changes.ts";
 export * from "./api-overview.ts";
 export * from "./api-parts.ts";
 export * from "./api-run-graph.ts";

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { ChangeAnswer } from "./api-changes.ts";
 import {
   Amount,
   Count,
@@ -420,8 +421,26 @@ export const WhyAnswer = Type.Object({
         tasks_ahead: Count,
         slots: Type.Integer({ minimum: 0, description: "Of the workers that could run it." }),
       },
-      { description: "If everything takes as long as was estimated. Null: more than room is missing." },
+      {
+        description:
+          "If everything takes as long as was estimated. Null: as things stand it does not start, or nobody can say when.",
+      },
     ),
+  ),
+  chain: Type.Array(Type.Object({ node: Type.String(), status: Type.String() }), {
+    description: "What it hangs on, each on the next; the last is what holds it up.",
+  }),
+  sooner: Type.Array(
+    Type.Object({
+      change: ChangeAnswer,
+      text: Type.String({ description: "To follow: it would start sooner if." }),
+      starts_in: Type.Number({ minimum: 0, description: "Seconds." }),
+    }),
+    {
+      description:
+        "While it waits: changes that would make it start sooner, the best first. Each was tried on a copy of the state, " +
+        "with everything taking as long as was estimated.",
+    },
   ),
   candidates: Type.Array(
     Type.Object({

@@ -12,7 +12,7 @@ import {
   type Worker,
   type WorkerSpec,
 } from "../placement/index.ts";
-import type { Tier } from "../queue/index.ts";
+import { TIER_NAMES, type Tier } from "../queue/index.ts";
 import type { RoomBarrier } from "./admission.ts";
 import type { NextTask, WaitReason } from "./explain.ts";
 import { type Group, placeKey, zonedKey } from "./group.ts";
@@ -21,8 +21,10 @@ import { Status } from "./status.ts";
 import type { Stimulus } from "./step.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** Something that somebody could change so that a task starts sooner. */
-export type Change =
+/** What somebody could change so that a task starts sooner: one thing, or several where only all of them help. */
+export type Change = OneChange | { readonly kind: "together"; readonly changes: readonly OneChange[] };
+
+export type OneChange =
   | { readonly kind: "resume"; readonly executors: readonly string[] }
   | { readonly kind: "agent-limit"; readonly agent: string; readonly from: number; readonly to: number }
   | { readonly kind: "limit"; readonly limit: string; readonly from: number; readonly to: number }
@@ -41,10 +43,11 @@ export type Change =
       readonly adds: Lack;
     }
   /** Of the same task, cancelled and submitted again: what waits cannot be changed. */
-  | { readonly kind: "priority"; readonly from: Tier; readonly to: Tier }
+  | { readonly kind: "priority"; readonly from: TierName; readonly to: TierName }
   | { readonly kind: "at-once"; readonly dueAt: number }
-  | { readonly kind: "cancel"; readonly task: NextTask }
-  | { readonly kind: "together"; readonly changes: readonly Change[] };
+  | { readonly kind: "cancel"; readonly task: NextTask };
+
+type TierName = (typeof TIER_NAMES)[number];
 
 /** What a worker has too little of. */
 export interface Lack {
@@ -56,10 +59,15 @@ export interface Lack {
 
 /** A change, and what makes it. */
 export interface Trial {
-  readonly change: Change;
+  readonly change: OneChange;
   readonly stimuli: readonly Stimulus[];
   /** The task that then stands for the one that waits. */
   readonly key: TaskKey;
+}
+
+/** One trial, or several at once. */
+export interface Tried extends Omit<Trial, "change"> {
+  readonly change: Change;
 }
 
 /** Of each, the smallest change that helps is wanted: they stand in the order of their sizes. */
@@ -121,7 +129,7 @@ export function trialsFor(
 }
 
 /** What a change is about: several reasons may call for the same. */
-function subjectOf(change: Change): string {
+function subjectOf(change: OneChange): string {
   switch (change.kind) {
     case "limit":
     case "rate":
@@ -133,14 +141,14 @@ function subjectOf(change: Change): string {
   }
 }
 
-function sizeOf(change: Change): number {
+function sizeOf(change: OneChange): number {
   if (change.kind === "worker") return change.count;
-  if (change.kind === "priority") return change.from - change.to;
+  if (change.kind === "priority") return TIER_NAMES.length - TIER_NAMES.indexOf(change.to);
   return "to" in change ? change.to : 0;
 }
 
 /** All of these at once: where several things stand in the way, none of them helps alone. */
-export function together(trials: readonly Trial[]): Trial {
+export function together(trials: readonly Trial[]): Tried {
   return {
     change: { kind: "together", changes: trials.map(({ change }) => change) },
     stimuli: trials.flatMap(({ stimuli }) => stimuli),
@@ -280,16 +288,17 @@ const NO_WORKER: WorkerSpec = {
 };
 
 function priorityTrials(state: State, number: number): Trial[] {
-  const from = state.singles.get(number).spec.priority;
-  return ([3, 2, 1, 0] as const)
-    .filter((to) => to < from)
-    .flatMap((to) => againTrials(state, number, { kind: "priority", from, to }));
+  const { priority } = state.singles.get(number).spec;
+  const from = TIER_NAMES[priority];
+  return TIER_NAMES.slice(0, priority).flatMap((to) =>
+    againTrials(state, number, { kind: "priority", from, to }),
+  );
 }
 
 function againTrials(
   state: State,
   number: number,
-  change: Extract<Change, { kind: "priority" | "at-once" }>,
+  change: Extract<OneChange, { kind: "priority" | "at-once" }>,
 ): Trial[] {
   const single = state.singles.get(number);
   if (single.alternativeOf) return [];
@@ -299,7 +308,7 @@ function againTrials(
     id: `${id} again`,
     agent,
     zone,
-    spec: wireSpec(change.kind === "priority" ? { ...spec, priority: change.to } : spec),
+    spec: wireSpec(change.kind === "priority" ? { ...spec, priority: tierOf(change.to) } : spec),
     requestState,
     boostMicros,
     deadline,
@@ -309,6 +318,10 @@ function againTrials(
   };
   const stimuli = [{ kind: "CancelRequested", run: NO_RUN, node: number } as const, again];
   return [{ change, stimuli, key: taskKey(NO_RUN, state.nextTask) }];
+}
+
+function tierOf(name: TierName): Tier {
+  return TIER_NAMES.indexOf(name) as Tier;
 }
 
 /** How many of those that hold its workers are named. */

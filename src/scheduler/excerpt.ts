@@ -10,14 +10,17 @@ import type { Tasks } from "./tasks.ts";
 /** What of a state decides when a task starts. */
 export interface Excerpt {
   readonly snapshot: Snapshot;
+  /** Tasks and nodes in it. */
+  readonly size: number;
   /** Of those that go before the task: how many there are for each that was taken. 1: all were. */
   readonly sparse: number;
 }
 
-/** Tasks of no run, nodes, and workers that are taken at most. */
-const MOST_SINGLES = 500;
+/** Tasks of no run, nodes, and workers that are taken at most; and of a longer line, how many of those that wait in it. */
+const MOST_SINGLES = 400;
 const MOST_NODES = 1_000;
 const MOST_WORKERS = 500;
+const MOST_OF_LINE = 200;
 
 /**
  * A part of the state that is small enough to be played at once. Of a long line the first are taken; what stands behind the
@@ -29,18 +32,18 @@ export function excerptFor(state: State, tasks: Tasks, node: number, now: number
   const runs = [...state.runs.values()].filter((run) => run.outcome === undefined || run.data);
   const nodes = runs.reduce((sum, { graph }) => sum + graph.size, 0);
   if (nodes > MOST_NODES || fleet.workers.length > MOST_WORKERS) return undefined;
-  if (singles.all.size <= MOST_SINGLES)
-    return { snapshot: takeSnapshot(state, { singles: singles.all.values(), runs }), sparse: 1 };
+  const taking = (taken: readonly Single[], sparse: number): Excerpt => {
+    return { snapshot: takeSnapshot(state, { singles: taken, runs }), size: nodes + taken.length, sparse };
+  };
+  if (singles.all.size <= MOST_SINGLES) return taking([...singles.all.values()], 1);
   const status = tasks.statusOf(node);
   if (status !== Status.ready && !(status === Status.delayed && tasks.isOffered(node))) return undefined;
-  const line = singlesBefore(state, tasks, node, now, MOST_SINGLES);
+  const { first, singles: ahead } = singlesBefore(state, tasks, node, now, MOST_OF_LINE);
   const needed = neededSingles(state, taskKey(tasks.number, node));
   if (needed.size > MOST_SINGLES) return undefined;
-  const first = line.first.slice(0, MOST_SINGLES);
   for (const number of first) needed.add(number);
   const taken = Array.from(singles.all.values()).filter(({ number }) => needed.has(number));
-  const sparse = first.length === 0 ? 1 : line.singles / first.length;
-  return { snapshot: takeSnapshot(state, { singles: taken, runs }), sparse };
+  return taking(taken, first.length === 0 ? 1 : ahead / first.length);
 }
 
 /** The task, what is on workers, alternatives, and what something is kept for. */

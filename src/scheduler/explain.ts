@@ -246,17 +246,17 @@ export function lineBefore(state: State, tasks: Tasks, node: number, now: number
   return { first: first.map((one) => nextOf(state, one, tasks, node)), count, workMs };
 }
 
-/** Those tasks of no run that go before it: the first of them, in order, and how many tasks go before it in all. */
+/** Those tasks of no run that go before it: the first of them, in order, and how many there are. */
 export function singlesBefore(
   state: State,
   tasks: Tasks,
   node: number,
   now: number,
   most: number,
-): { readonly first: readonly number[]; readonly singles: number; readonly count: number } {
+): { readonly first: readonly number[]; readonly singles: number } {
   const isSingle = ({ run }: InLine) => run === undefined;
-  const { first, counted, count } = firstAhead(state, tasks, node, now, most, isSingle);
-  return { first: first.map((one) => one.node), singles: counted, count };
+  const { first, counted } = firstAhead(state, tasks, node, now, most, isSingle);
+  return { first: first.map((one) => one.node), singles: counted };
 }
 
 /** The worst of the best so far stands on top of a heap: most of a long line needs only be compared with that one. */

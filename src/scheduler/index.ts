@@ -2,7 +2,7 @@ export type { RoomBarrier } from "./admission.ts";
 export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
-export type { Change } from "./changes.ts";
+export type { Change, Lack, OneChange } from "./changes.ts";
 export { chargeOf } from "./charges.ts";
 export { isHolding, type LettingGo } from "./chunk-owners.ts";
 export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";

@@ -1,5 +1,13 @@
 import { nodeOfKey, runOfKey, type TaskKey, taskKey } from "../placement/index.ts";
-import { type Change, type Trial, type Trials, together, trialsFor } from "./changes.ts";
+import {
+  type Change,
+  type OneChange,
+  type Trial,
+  type Trials,
+  type Tried,
+  together,
+  trialsFor,
+} from "./changes.ts";
 import { isWaiting } from "./dispatch.ts";
 import { type Excerpt, excerptFor } from "./excerpt.ts";
 import { type WaitReason, whyNotYet } from "./explain.ts";
@@ -12,8 +20,10 @@ import type { Tasks } from "./tasks.ts";
 
 /** When a waiting task should start, and what would make that sooner. */
 export interface Prospect {
-  /** Undefined: not as things stand, or not within what was played. */
+  /** Undefined: later than what was played. */
   readonly startsAt: number | undefined;
+  /** As things stand it does not. */
+  readonly isNever: boolean;
   /** Those that it hangs on, each on the next; the last waits, or runs, by itself. Empty: it hangs on none. */
   readonly chain: readonly Link[];
   /** Why the last of these waits; empty where it runs. */
@@ -31,8 +41,10 @@ export interface Sooner {
   readonly startsAt: number;
 }
 
-/** Turns and attempts of all plays together: so many take a few hundredths of a second. */
-const MOST_PLAYED = 1_600;
+/** Turns and attempts of all plays together, with what it takes to begin them: so much takes about a hundredth of a second. */
+const MOST_PLAYED = 2_000;
+/** To bring so many tasks into a play takes as long as an attempt. */
+const TASKS_PER_ATTEMPT = 4;
 /** Of the play in which nothing is changed. */
 const MOST_UNCHANGED = 800;
 const MOST_LINKS = 20;
@@ -54,6 +66,7 @@ export function prospectOf(state: State, tasks: Tasks, node: number, now: number
   if (root !== node) trials.push(...trialsFor(state, tasks, node, whyNotYet(state, tasks, node, now), key));
   return {
     startsAt: unchanged.startsAt,
+    isNever: unchanged.startsAt === undefined && unchanged.isWhole,
     chain: run ? chain.map((link) => linkOf(run, link)) : [],
     because: chain.length > 0 ? because : [],
     sooner: tried(excerpt, now, unchanged, trials),
@@ -61,14 +74,13 @@ export function prospectOf(state: State, tasks: Tasks, node: number, now: number
 }
 
 function tried(excerpt: Excerpt, now: number, unchanged: Forecast, trials: readonly Trials[]): Sooner[] {
-  let left = MOST_PLAYED - unchanged.played;
+  let left = MOST_PLAYED - unchanged.work;
   // What has not started by the end of a play that was broken off starts later than that.
-  const before =
-    unchanged.startsAt ?? (unchanged.play.isOver ? Number.POSITIVE_INFINITY : unchanged.play.now);
-  const attempt = ({ change, stimuli, key }: Trial): Sooner | undefined => {
+  const before = unchanged.startsAt ?? (unchanged.isWhole ? Number.POSITIVE_INFINITY : unchanged.play.now);
+  const attempt = ({ change, stimuli, key }: Tried): Sooner | undefined => {
     if (left <= 0) return undefined;
     const forecast = new Forecast(excerpt, key, now, left, stimuli, before);
-    left -= forecast.played;
+    left -= forecast.work;
     const { startsAt } = forecast;
     return startsAt !== undefined && startsAt < before ? { change, startsAt } : undefined;
   };
@@ -78,7 +90,7 @@ function tried(excerpt: Excerpt, now: number, unchanged: Forecast, trials: reado
 }
 
 /** The smallest that helps, if one does. */
-function firstOf(sizes: Trials, attempt: (trial: Trial) => Sooner | undefined): Sooner[] {
+function firstOf(sizes: readonly Tried[], attempt: (trial: Tried) => Sooner | undefined): Sooner[] {
   for (const trial of sizes) {
     const helps = attempt(trial);
     if (helps) return [helps];
@@ -87,13 +99,13 @@ function firstOf(sizes: Trials, attempt: (trial: Trial) => Sooner | undefined): 
 }
 
 /** The smallest of each, and the largest. */
-function combined(trials: readonly Trials[]): Trial[] {
+function combined(trials: readonly Trials[]): Tried[] {
   const blocking = trials.filter(([first]) => first && isUnblocking(first.change));
   if (blocking.length < 2) return [];
   return [0, -1].map((size) => together(blocking.map((sizes) => sizes.at(size) as Trial)));
 }
 
-function isUnblocking({ kind }: Change): boolean {
+function isUnblocking({ kind }: OneChange): boolean {
   return kind !== "priority" && kind !== "cancel";
 }
 
@@ -101,15 +113,19 @@ function isUnblocking({ kind }: Change): boolean {
 class Forecast {
   readonly play: Play;
   readonly startsAt: number | undefined;
+  readonly #key: TaskKey;
+  readonly #began: number;
 
   constructor(
-    { snapshot, sparse }: Excerpt,
+    { snapshot, size, sparse }: Excerpt,
     key: TaskKey,
     now: number,
     most: number,
     stimuli: readonly Stimulus[] = [],
     before = Number.POSITIVE_INFINITY,
   ) {
+    this.#key = key;
+    this.#began = Math.ceil(size / TASKS_PER_ATTEMPT);
     const isEnough = (play: Play) =>
       play.now >= before || startIn(play, key) !== undefined || isGone(play, key);
     this.play = new Play(snapshot, now, {
@@ -125,8 +141,13 @@ class Forecast {
         : Math.round(now + (at - now) * (1 + (sparse - 1) * this.#passed(snapshot.singles.length)));
   }
 
-  get played(): number {
-    return this.play.work;
+  /** All was played that can happen to the task. */
+  get isWhole(): boolean {
+    return this.play.isOver || isGone(this.play, this.#key);
+  }
+
+  get work(): number {
+    return this.play.work + this.#began;
   }
 
   /** Which part of those that were taken has started before it. */

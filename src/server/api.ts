@@ -17,6 +17,7 @@ import type { Rate, RequestState } from "../queue/index.ts";
 import type { DataBytes, InputPlace, WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
 import type { TraceContext } from "../telemetry/index.ts";
+import type { ToldChange } from "../words/index.ts";
 import type { LedgerStanding } from "./ledger-check.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
@@ -309,11 +310,22 @@ export interface Explanation {
 export interface Outlook {
   /** Those of them that the caller may see. */
   readonly ahead: readonly { readonly id: string; readonly node: string | undefined }[];
-  /** Undefined: more than room is missing. */
+  /** Undefined: as things stand it does not start, or nobody can say when. */
   readonly forecast:
     | { readonly startsInMs: number; readonly ahead: number; readonly slots: number }
     | undefined;
   readonly candidates: readonly CandidateRow[];
+  /** What it hangs on, each on the next. */
+  readonly chain: readonly { readonly node: string; readonly status: string }[];
+  /** What would make it start sooner, the best first. */
+  readonly sooner: readonly SoonerView[];
+}
+
+export interface SoonerView {
+  readonly change: ToldChange;
+  /** To follow "it would start sooner if". */
+  readonly text: string;
+  readonly startsInMs: number;
 }
 
 export interface Metrics {

@@ -3,16 +3,7 @@ import type { Fact } from "../driver/index.ts";
 import type { TaskAssigned, TaskRecalled } from "../ledger/index.ts";
 import { REJECTIONS } from "../placement/index.ts";
 import { META_EXECUTOR } from "../protocol/index.ts";
-import {
-  isServing,
-  lineBefore,
-  roomFor,
-  type State,
-  type WaitReason,
-  whereInputsAre,
-  whyHere,
-  whyNotYet,
-} from "../scheduler/index.ts";
+import { type State, type WaitReason, whereInputsAre, whyNotYet } from "../scheduler/index.ts";
 import {
   describeInput,
   describeReason,
@@ -20,8 +11,9 @@ import {
   describeRejected,
   describeWait,
 } from "../words/index.ts";
-import type { Caller, Explanation, Outlook, Recalled, TaskView } from "./api.ts";
+import type { Caller, Explanation, Recalled, TaskView } from "./api.ts";
 import { isOpen, isVisible, locate, type Place } from "./live-task.ts";
+import { outlookOf } from "./outlook.ts";
 import { apart } from "./task-types.ts";
 
 interface LastAssignment {
@@ -74,31 +66,6 @@ export function explanationOf(
     inputs: place && inputsOf(state, place),
     outlook: place && waiting.length > 0 ? outlookOf(state, caller, place, waiting, now) : undefined,
   };
-}
-
-/** How many tasks and workers are told of. */
-const MOST_AHEAD = 10;
-const MOST_WORKERS = 100;
-/** What only room and time can mend. */
-const IN_LINE: readonly WaitReason["code"][] = ["Capacity", "Outranked", "Pending"];
-
-function outlookOf(
-  state: State,
-  caller: Caller,
-  { tasks, node, zone }: Place,
-  [primary]: readonly WaitReason[],
-  now: number,
-): Outlook {
-  const candidates = whyHere(state, tasks, node)
-    .filter(({ worker }) => isServing(state, worker, zone))
-    .sort((a, b) => (a.rank ?? Number.MAX_SAFE_INTEGER) - (b.rank ?? Number.MAX_SAFE_INTEGER))
-    .slice(0, MOST_WORKERS);
-  if (!primary || !IN_LINE.includes(primary.code)) return { ahead: [], forecast: undefined, candidates };
-  const line = lineBefore(state, tasks, node, now, MOST_AHEAD);
-  const { slots, leftMs } = roomFor(state, tasks, node, now);
-  const ahead = line.first.filter((one) => isVisible(caller, one));
-  const startsInMs = slots === 0 ? 0 : Math.round((leftMs + line.workMs) / slots);
-  return { ahead, forecast: { startsInMs, ahead: line.count, slots }, candidates };
 }
 
 /** What nobody can run because nobody knows it is the mistake that is made first, so it has words of its own. */

@@ -1,3 +1,4 @@
+export { describeChange, type OneToldChange, type ToldChange } from "./changes.ts";
 export {
   countOf,
   formatBytes,

@@ -24,6 +24,7 @@ import type {
   TaskView,
 } from "../api.ts";
 import { microsText } from "./amounts.ts";
+import { changeAnswer } from "./change-answers.ts";
 import { instantOrNull, instantText } from "./instants.ts";
 
 /** What the service knows, in the words of the wire. */
@@ -178,7 +179,7 @@ function textOrNull(text: string): string | null {
 }
 
 export function whyAnswer({ id, status, waiting, placed, inputs, outlook }: Explanation): WhyAnswer {
-  const { ahead = [], forecast, candidates = [] } = outlook ?? {};
+  const { ahead = [], forecast, candidates = [], chain = [], sooner = [] } = outlook ?? {};
   return {
     id,
     status,
@@ -199,6 +200,10 @@ export function whyAnswer({ id, status, waiting, placed, inputs, outlook }: Expl
     forecast: forecast
       ? { starts_in: forecast.startsInMs / 1000, tasks_ahead: forecast.ahead, slots: forecast.slots }
       : null,
+    chain: chain.map(({ node, status }) => ({ node, status })),
+    sooner: sooner.map(({ change, text, startsInMs }) => {
+      return { change: changeAnswer(change), text, starts_in: startsInMs / 1000 };
+    }),
     candidates: candidates.map((one) => ({
       worker_id: one.worker,
       rank: one.rank ?? null,
