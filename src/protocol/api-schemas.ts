@@ -3,8 +3,8 @@
  * TypeBox, which takes a quarter of a second, so whoever needs only their types enters through `index.ts`.
  */
 export * from "./api-admin.ts";
-export * from "./api-fleet.ts";
 export * from "./api-changes.ts";
+export * from "./api-fleet.ts";
 export * from "./api-overview.ts";
 export * from "./api-parts.ts";
 export * from "./api-run-graph.ts";

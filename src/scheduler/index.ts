@@ -20,13 +20,10 @@ export {
 } from "./explain.ts";
 export {
   asEstimated,
-  type Beginning,
-  type Ending,
   type Endings,
   type Happening,
   Play,
   type PlayedAttempt,
-  type PlayOptions,
 } from "./fork.ts";
 export { placeKey, zonedKey } from "./group.ts";
 export { linkRefusal, nodeAbove } from "./links.ts";

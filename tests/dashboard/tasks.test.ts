@@ -143,6 +143,35 @@ test("a task that waits says why, what goes first, and who could take it", async
   for (const one of [...running, first, id]) await service.post(`task/${one}/cancel`);
 });
 
+test("a task that waits says what would let it start, and a button does it once it was confirmed", async () => {
+  await service.post("pause", { executor: "default" });
+  const id = await submit("quick", { payload: { n: 1 } });
+  await using tab = await look(`/tasks/${id}`);
+  const { page } = tab;
+  const resume = page.locator(".sooner [data-change=resume]");
+  await resume.getByText("the executor default were resumed").waitFor();
+  await resume.getByRole("button", { name: "Resume" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("Resume the executor default?").waitFor();
+  expect((await service.get(`task/${id}`)).body.status).toBe("queued");
+  await dialog.getByRole("button", { name: "Resume" }).click();
+  await page.locator("h1 [data-status=completed]").waitFor();
+  await expect.poll(() => page.locator(".sooner").count()).toBe(0);
+  expect(tab.complaints).toEqual([]);
+});
+
+test("whoever may not change anything is told what would help without a button", async () => {
+  await service.put("limits/narrow", { concurrency: 0 });
+  const id = await submit("quick", { payload: { n: 1 }, limits: ["narrow"] });
+  const asked = { name: "ann", scopes: ["read"], zones: ["default"], agents: ["ann"] };
+  const { secret } = (await service.post("keys", asked)).body;
+  await using tab = await look(`/tasks/${id}`, { key: secret });
+  const limit = tab.page.locator(".sooner [data-change=limit]");
+  await limit.getByText("the limit narrow had room for 1 at once, not 0").waitFor();
+  expect(await limit.getByRole("button").count()).toBe(0);
+  await service.post(`task/${id}/cancel`);
+});
+
 test("a task that ran says where and why, what it got, gave and printed, and can be cloned", async () => {
   const id = await submit("quick", { payload: { n: 21 } });
   await ended(id);

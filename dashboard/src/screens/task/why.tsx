@@ -6,6 +6,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { spanText } from "../../time/spans.ts";
 import { Candidates } from "./candidates.tsx";
+import { SoonerList } from "./sooner.tsx";
 
 /** Why it does not run yet, and why it runs, or ran, where it does. */
 export function Why({ task }: { readonly task: TaskAnswer }) {
@@ -28,7 +29,8 @@ export function Why({ task }: { readonly task: TaskAnswer }) {
   );
 }
 
-function NotYet({ why: { waiting, ahead, forecast, candidates } }: { readonly why: WhyAnswer }) {
+function NotYet({ why }: { readonly why: WhyAnswer }) {
+  const { waiting, ahead, forecast, candidates, chain } = why;
   const [primary, ...others] = waiting;
   return (
     <Panel title="Why not yet">
@@ -44,13 +46,16 @@ function NotYet({ why: { waiting, ahead, forecast, candidates } }: { readonly wh
           ))}
         </ul>
       )}
+      {chain.length > 1 && <Chain chain={chain} />}
       {forecast !== null && (
         <p data-fact="forecast">
-          It should start in about <b>{spanText(forecast.starts_in * 1000)}</b>:{" "}
-          {countText(forecast.tasks_ahead)} tasks go first on {countText(forecast.slots)} slots, if everything
-          takes as long as was estimated.
+          It should start in about <b>{spanText(forecast.starts_in * 1000)}</b>
+          {forecast.tasks_ahead > 0 &&
+            `: ${countText(forecast.tasks_ahead)} ${forecast.tasks_ahead === 1 ? "task goes" : "tasks go"} first on ${countText(forecast.slots)} slots`}
+          , if everything takes as long as was estimated.
         </p>
       )}
+      <SoonerList why={why} />
       {ahead.length > 0 && (
         <>
           <h3>Goes before it</h3>
@@ -70,6 +75,22 @@ function NotYet({ why: { waiting, ahead, forecast, candidates } }: { readonly wh
         </>
       )}
     </Panel>
+  );
+}
+
+/** Where what it needs needs others: what holds it up in the end. */
+function Chain({ chain }: Pick<WhyAnswer, "chain">) {
+  return (
+    <p data-fact="chain">
+      It hangs on{" "}
+      {chain.map(({ node, status }, at) => (
+        <span key={node}>
+          {at > 0 && ", that on "}
+          <b>{node}</b> ({status})
+        </span>
+      ))}
+      .
+    </p>
   );
 }
 

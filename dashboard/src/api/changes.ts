@@ -1,0 +1,68 @@
+import type { AgentsAnswer, ChangeAnswer, LimitsAnswer } from "../../../src/protocol/api-schemas.ts";
+import { get, post, put } from "./request.ts";
+import { actOn } from "./task-actions.ts";
+
+export type OneChange = Exclude<ChangeAnswer, { kind: "together" }>;
+
+/** Whether a button can make the change; others are for whoever runs workers, or submits. */
+export function canMake(change: ChangeAnswer, isAdmin: boolean): boolean {
+  switch (change.kind) {
+    case "resume":
+    case "agent-limit":
+    case "limit":
+    case "rate":
+      return isAdmin;
+    case "cancel":
+      return true;
+    case "together":
+      return change.changes.every((one) => canMake(one, isAdmin));
+    case "worker":
+    case "priority":
+    case "at-once":
+      return false;
+  }
+}
+
+export async function make(change: ChangeAnswer): Promise<void> {
+  if (change.kind !== "together") return await makeOne(change);
+  for (const one of change.changes) await makeOne(one);
+}
+
+async function makeOne(change: OneChange): Promise<void> {
+  switch (change.kind) {
+    case "resume":
+      for (const executor of change.executors)
+        await post("/resume", { body: executor === "" ? {} : { executor } });
+      return;
+    case "agent-limit":
+      return await setAgentLimit(change.agent, change.to);
+    case "limit":
+      return await setLimit(change.limit, { concurrency: change.to });
+    case "rate":
+      return await setLimit(change.limit, { rate: { count: change.to, per_seconds: change.per_seconds } });
+    case "cancel":
+      await actOn("cancel", change.task_id);
+      return;
+    case "worker":
+    case "priority":
+    case "at-once":
+  }
+}
+
+/** What is set beside it stays as it is. */
+async function setAgentLimit(agent: string, to: number): Promise<void> {
+  const { agents } = await get<AgentsAnswer>("/agents");
+  const rate = agents.find((one) => one.agent === agent)?.rate ?? null;
+  await put(`/agents/${encodeURIComponent(agent)}`, {
+    body: { max_concurrent: to, ...(rate && { rate }) },
+  });
+}
+
+async function setLimit(
+  name: string,
+  change: { readonly concurrency: number } | { readonly rate: { count: number; per_seconds: number } },
+): Promise<void> {
+  const { limits } = await get<LimitsAnswer>("/limits");
+  const { concurrency = null, rate = null } = limits.find((one) => one.name === name) ?? {};
+  await put(`/limits/${encodeURIComponent(name)}`, { body: { concurrency, rate, ...change } });
+}

@@ -1,0 +1,135 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import type { ChangeAnswer, WhyAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { canMake, make } from "../../api/changes.ts";
+import { useMoment } from "../../api/moment.ts";
+import { useCaller } from "../../api/queries.ts";
+import { Dialog } from "../../parts/dialog.tsx";
+import { spanText } from "../../time/spans.ts";
+
+type Sooner = WhyAnswer["sooner"][number];
+
+/** What would make it start sooner, the best first, and what of that can be done here. */
+export function SoonerList({ why: { sooner, forecast } }: { readonly why: WhyAnswer }) {
+  const { data: caller } = useCaller();
+  const isNow = useMoment() === undefined;
+  const [chosen, setChosen] = useState<Sooner>();
+  if (sooner.length === 0) return null;
+  const isAdmin = caller?.scopes.includes("admin") ?? false;
+  return (
+    <>
+      <h3>It would start {forecast === null ? "" : "sooner "}if</h3>
+      <ul className="sooner">
+        {sooner.map((one) => (
+          <li key={one.text} data-change={one.change.kind}>
+            <span className="sooner-what">
+              {one.text}
+              {one.change.kind === "cancel" && (
+                <>
+                  {" "}
+                  <Link href={`/tasks/${one.change.task_id}`}>see it</Link>
+                </>
+              )}
+            </span>
+            <span className="sooner-when">{startText(one, forecast)}</span>
+            {isNow && canMake(one.change, isAdmin) && (
+              <button type="button" onClick={() => setChosen(one)}>
+                {BUTTONS[one.change.kind]}…
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {chosen && <ChangeDialog sooner={chosen} onClose={() => setChosen(undefined)} />}
+    </>
+  );
+}
+
+function startText({ starts_in }: Sooner, forecast: WhyAnswer["forecast"]): string {
+  const gained = forecast === null ? 0 : forecast.starts_in - starts_in;
+  const start = starts_in === 0 ? "at once" : `in ${spanText(starts_in * 1000)}`;
+  return gained > 0 ? `${start}, ${spanText(gained * 1000)} sooner` : start;
+}
+
+const BUTTONS: Readonly<Record<ChangeAnswer["kind"], string>> = {
+  resume: "Resume",
+  "agent-limit": "Raise",
+  limit: "Raise",
+  rate: "Raise",
+  cancel: "Cancel it",
+  together: "Do all",
+  worker: "",
+  priority: "",
+  "at-once": "",
+};
+
+interface ChangeDialogProps {
+  readonly sooner: Sooner;
+  readonly onClose: () => void;
+}
+
+/** Asks once, and says what it will do in full. */
+function ChangeDialog({ sooner: { change }, onClose }: ChangeDialogProps) {
+  const [problem, setProblem] = useState("");
+  const [isMaking, setMaking] = useState(false);
+  const act = async () => {
+    setMaking(true);
+    try {
+      await make(change);
+      onClose();
+    } catch (error) {
+      setProblem((error as Error).message);
+      setMaking(false);
+    }
+  };
+  return (
+    <Dialog title={BUTTONS[change.kind]} onClose={onClose}>
+      {doneTexts(change).map((text) => (
+        <p key={text}>{text}</p>
+      ))}
+      {problem !== "" && (
+        <p role="alert" className="problem">
+          {problem}
+        </p>
+      )}
+      <div className="buttons">
+        <button type="button" onClick={onClose}>
+          Leave it
+        </button>
+        <button
+          type="button"
+          className={change.kind === "cancel" ? "danger" : "primary"}
+          disabled={isMaking}
+          onClick={() => void act()}
+        >
+          {BUTTONS[change.kind]}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function doneTexts(change: ChangeAnswer): string[] {
+  switch (change.kind) {
+    case "resume":
+      return change.executors.map((name) =>
+        name === "" ? "Resume the whole zone?" : `Resume the executor ${name}?`,
+      );
+    case "agent-limit":
+      return [`Let the agent ${change.agent} run ${change.to} tasks at once, not ${change.from}?`];
+    case "limit":
+      return [`Let ${change.to} run at once under the limit ${change.limit}, not ${change.from}?`];
+    case "rate":
+      return [
+        `Let ${change.to} start every ${spanText(change.per_seconds * 1000)} under the limit ${change.limit}, not ${change.from}?`,
+      ];
+    case "cancel":
+      return [`Cancel ${change.node ?? `the task ${change.task_id}`}?`];
+    case "together":
+      return change.changes.flatMap(doneTexts);
+    case "worker":
+    case "priority":
+    case "at-once":
+      return [];
+  }
+}
