@@ -14,6 +14,8 @@ const Tasks = lazy(async () => ({ default: (await import("./screens/tasks/tasks.
 const Task = lazy(async () => ({ default: (await import("./screens/task/task.tsx")).Task }));
 const Runs = lazy(async () => ({ default: (await import("./screens/runs/runs.tsx")).Runs }));
 const Run = lazy(async () => ({ default: (await import("./screens/run/run.tsx")).Run }));
+const Workers = lazy(async () => ({ default: (await import("./screens/workers/workers.tsx")).Workers }));
+const Worker = lazy(async () => ({ default: (await import("./screens/workers/worker.tsx")).Worker }));
 
 const client = new QueryClient({
   defaultOptions: {
@@ -46,6 +48,8 @@ export function App() {
                 <Route path="/tasks/:id">{({ id }) => <Task key={id} id={id} />}</Route>
                 <Route path="/runs" component={Runs} />
                 <Route path="/runs/:id">{({ id }) => <Run key={id} id={id} />}</Route>
+                <Route path="/workers" component={Workers} />
+                <Route path="/workers/:id">{({ id }) => <Worker key={id} name={id} />}</Route>
                 <Route>
                   <p className="quiet">There is no such page.</p>
                 </Route>

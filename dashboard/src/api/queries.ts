@@ -18,7 +18,7 @@ interface Looked {
 }
 
 /** Looks at something; `live/touched.ts` says by its kind which events change it. */
-function useLook<Answer>(
+export function useLook<Answer>(
   kind: string,
   path: string,
   what: { readonly id?: string } = {},
@@ -44,6 +44,12 @@ export function useCaller(): UseQueryResult<WhoAnswer> {
     queryFn: ({ signal }) => get<WhoAnswer>("/whoami", { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** Whether whoever looks may do what needs this scope; false until that is known. */
+export function useMay(scope: "admin" | "operator"): boolean {
+  const { data: caller } = useCaller();
+  return caller?.scopes.includes(scope) ?? false;
 }
 
 /** What workers say between events, their progress and what they print, is asked for while they run. */
@@ -74,7 +80,6 @@ export function useLog(id: string, isRunning: boolean): UseQueryResult<LogAnswer
 
 /** The ledger spans all zones, so it is for operators. */
 export function useLedgerHead(): UseQueryResult<LedgerHeadAnswer> {
-  const { data: caller } = useCaller();
-  const enabled = caller?.scopes.includes("operator") ?? false;
+  const enabled = useMay("operator");
   return useLook<LedgerHeadAnswer>("ledger", "/ledger/head", {}, { everyMs: 1000, enabled });
 }

@@ -5,6 +5,10 @@ const TOUCHED_BY: Readonly<Record<string, "any" | "task" | "run">> = {
   overview: "any",
   tasks: "any",
   workers: "any",
+  attempts: "any",
+  queues: "any",
+  agents: "any",
+  limits: "any",
   runs: "any",
   // Why a task waits depends on all others.
   why: "any",

@@ -21,3 +21,8 @@ export function bytesText(bytes: number): string {
   }
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }
+
+/** Cores, of thousandths. */
+export function coresText(millicores: number): string {
+  return countText(Math.round(millicores / 10) / 100);
+}

@@ -3,4 +3,5 @@ export const SCREENS = [
   { path: "/", name: "Overview", key: "1" },
   { path: "/tasks", name: "Tasks", key: "2" },
   { path: "/runs", name: "Runs", key: "3" },
+  { path: "/workers", name: "Workers", key: "4" },
 ] as const;

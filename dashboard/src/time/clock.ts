@@ -11,7 +11,11 @@ export function useNow(): number {
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  timer ??= window.setInterval(tick, 1000);
+  if (timer === undefined) {
+    // Nobody has looked at it for a while.
+    now = Date.now();
+    timer = window.setInterval(tick, 1000);
+  }
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;

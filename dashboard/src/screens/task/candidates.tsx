@@ -1,17 +1,5 @@
 import type { WhyAnswer } from "../../../../src/protocol/api-schemas.ts";
-
-const WHY_NOT: Readonly<Record<string, string>> = {
-  executor: "does not serve the executor",
-  zone: "is not for this zone",
-  capability: "lacks a capability, or does not know the type",
-  unreachable: "is lost",
-  draining: "is draining",
-  overloaded: "is overloaded",
-  queue: "is full",
-  reserved: "is kept free for another task",
-  cpu: "has too little cpu",
-  memory: "has too little memory",
-};
+import { rejectionText } from "../../parts/rejections.ts";
 
 /** Each worker of the zone: what speaks against it, or where it stands among those that could. */
 export function Candidates({ candidates }: Pick<WhyAnswer, "candidates">) {
@@ -39,7 +27,7 @@ export function Candidates({ candidates }: Pick<WhyAnswer, "candidates">) {
                 {one.rejection === null ? (
                   `could take it, number ${one.rank}`
                 ) : (
-                  <span className="failed">✕ {WHY_NOT[one.rejection] ?? one.rejection}</span>
+                  <span className="failed">✕ {rejectionText(one.rejection)}</span>
                 )}
               </td>
               <td className="number">{one.held}</td>
