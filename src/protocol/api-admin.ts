@@ -85,7 +85,11 @@ export const AgentAnswer = Type.Object(
     agent: Type.String(),
     running_count: Count,
     max_concurrent: OrNull(Count),
+    own_max_concurrent: Type.Boolean({
+      description: "Whether it was set for this agent, rather than for its zone or for all.",
+    }),
     rate: OrNull(Rate),
+    own_rate: Type.Boolean({ description: "Whether it was set for this agent, rather than for all." }),
     credits: Amount,
     reserved_credits: Amount,
     cost: Amount,

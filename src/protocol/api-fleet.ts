@@ -67,6 +67,9 @@ export const QueuesAnswer = Type.Object(
         description: "What an agent without a limit of its own may run at once; null: any number.",
       }),
     ),
+    own_max_concurrent: Type.Boolean({
+      description: "Whether it was set for this zone, rather than for all.",
+    }),
     queues: Type.Array(
       Type.Object({
         executor: Type.String(),

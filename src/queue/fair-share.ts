@@ -43,6 +43,14 @@ export class FairShare {
     return ofZone === undefined ? this.#defaultMax : ofZone;
   }
 
+  hasOwn(key: string): boolean {
+    return this.#own.has(key);
+  }
+
+  isZoneSet(zone: string): boolean {
+    return this.#zones.has(zone);
+  }
+
   running(key: string): number {
     return this.#running.get(key) ?? 0;
   }

@@ -42,6 +42,10 @@ export class SubmitRates {
     return own === undefined ? this.#everyone : own;
   }
 
+  hasOwn(key: string): boolean {
+    return this.#own.has(key);
+  }
+
   /** The agents that have a rate of their own. */
   own(): Iterable<string> {
     return this.#own.keys();

@@ -23,8 +23,11 @@ export interface AgentCensus {
   readonly running: number;
   /** Null: no limit. */
   readonly max: number | null;
+  /** Whether that was set for this agent, rather than for its zone or for all. */
+  readonly hasOwnMax: boolean;
   /** How fast it may submit; null: no limit. */
   readonly rate: Rate | null;
+  readonly hasOwnRate: boolean;
   readonly creditsMicros: number;
   readonly reservedMicros: number;
   /** Within the window. */
@@ -69,7 +72,9 @@ export function agentCensus(state: State, zone: string, agent: string, now: numb
     agent,
     running: state.shares.running(key),
     max: state.shares.maxOf(zone, key),
+    hasOwnMax: state.shares.hasOwn(key),
     rate: state.rates.rateOf(key),
+    hasOwnRate: state.rates.hasOwn(key),
     creditsMicros: state.credits.balance(key),
     reservedMicros: state.credits.reserved(key),
     costMicros: state.costs.get(key)?.sum(now) ?? 0,

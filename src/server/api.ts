@@ -477,6 +477,8 @@ export interface QueuesView {
   readonly isPaused: boolean;
   /** Of an agent that has no limit of its own; null: any number. */
   readonly maxConcurrent: number | null;
+  /** Whether that was set for the zone, rather than for all. */
+  readonly hasOwnMax: boolean;
   readonly queues: readonly QueueView[];
 }
 
@@ -503,6 +505,9 @@ export interface AgentView {
   readonly running: number;
   readonly maxConcurrent: number | null;
   readonly rate: Rate | null;
+  /** Whether it was set for this agent, rather than for its zone or for all. */
+  readonly hasOwnMax: boolean;
+  readonly hasOwnRate: boolean;
   readonly creditsMicros: number;
   readonly reservedMicros: number;
   readonly costMicros: number;

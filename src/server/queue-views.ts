@@ -44,6 +44,7 @@ export function queuesOf(state: State, caller: Caller, now: number): QueuesView 
     zone,
     isPaused: state.paused.has(placeKey(zone, "")),
     maxConcurrent: state.shares.maxOf(zone, ""),
+    hasOwnMax: state.shares.isZoneSet(zone),
     queues: Array.from(sums, ([executor, sum]) => viewOf(state, zone, executor, sum, now)).sort((a, b) =>
       compareText(a.executor, b.executor),
     ),

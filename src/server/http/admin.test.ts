@@ -12,7 +12,8 @@ afterAll(async () => {
 describe("an admin", () => {
   test("sets an agent's limit and gives credits", async () => {
     const limited = await served.call("PUT", `${API}/agents/al%2Fice`, { max_concurrent: null });
-    expect(limited.body).toMatchObject({ agent: "al/ice", max_concurrent: null });
+    const own = { own_max_concurrent: true, own_rate: false };
+    expect(limited.body).toMatchObject({ agent: "al/ice", max_concurrent: null, ...own });
     await served.call("POST", `${API}/agents/bob/credits`, { amount: "0.1" });
     const { body } = await served.call("POST", `${API}/agents/bob/credits`, { amount: 0.2 });
     expect(body).toMatchObject({ agent: "bob", credits: "0.3", reserved_credits: "0" });

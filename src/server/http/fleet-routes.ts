@@ -65,11 +65,12 @@ export function fleetRoutes(app: App, { api }: Edge): void {
       },
     },
     async (request) => {
-      const { zone, isPaused, maxConcurrent, queues } = await api.queues(callerOf(request));
+      const { zone, isPaused, maxConcurrent, hasOwnMax, queues } = await api.queues(callerOf(request));
       return {
         zone,
         paused: isPaused,
         max_concurrent: maxConcurrent,
+        own_max_concurrent: hasOwnMax,
         queues: queues.map(({ executor, isPaused: paused, ready, running, oldestWaitMs, workers }) => {
           return { executor, paused, ready, running, oldest_wait: oldestWaitMs / 1000, workers };
         }),

@@ -101,7 +101,7 @@ test("a worker says what it runs, as far as that is visible, and what it cannot 
 test("queues say what waits, runs and is paused, to whom it concerns", async () => {
   await served.call("POST", `${API}/pause`, { executor: "held" });
   const { queues, ...zone } = await get("/queues");
-  expect(zone).toEqual({ zone: "default", paused: false, max_concurrent: 10 });
+  expect(zone).toEqual({ zone: "default", paused: false, max_concurrent: 10, own_max_concurrent: false });
   expect(queues).toMatchObject([
     { executor: "crunch", paused: false, ready: 1, running: 2, workers: 1 },
     { executor: "held", paused: true, ready: 0, running: 0, workers: 0 },
