@@ -14,7 +14,7 @@ export function xOf({ from, to, left, width }: TimeScale, at: number): number {
   return left + ((at - from) / (to - from)) * width;
 }
 
-function timeAt({ from, to, left, width }: TimeScale, x: number): number {
+export function timeAt({ from, to, left, width }: TimeScale, x: number): number {
   return from + ((x - left) / width) * (to - from);
 }
 
