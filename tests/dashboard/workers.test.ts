@@ -77,12 +77,13 @@ test("the task stream stands still when it is told to, shows more or less time, 
   const state = page.locator("[data-stream]");
   await page.getByRole("button", { name: "Pause" }).click();
   expect(await state.getAttribute("data-stream")).toBe("paused");
-  await page.getByRole("button", { name: "Show less time" }).click();
+  await page.getByRole("button", { name: "Zoom in" }).click();
   await expect.poll(() => state.textContent()).toContain("40.0 s");
   await page.locator("[data-picture=stream]").focus();
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("-");
   await expect.poll(() => state.textContent()).toContain("1 m 0 s");
+  expect(await state.getAttribute("data-stream")).toBe("paused");
   await page.keyboard.press(" ");
   await expect.poll(() => state.getAttribute("data-stream")).toBe("live");
   expect(tab.complaints).toEqual([]);

@@ -22,6 +22,8 @@ interface Stream {
   readonly now: number;
   readonly isPaused: boolean;
   readonly setPaused: (isPaused: boolean) => void;
+  /** The last minute, live. */
+  readonly showLatest: () => void;
   readonly zoom: (factor: number, x?: number) => void;
   readonly pan: (byX: number, byY: number) => boolean;
 }
@@ -52,6 +54,10 @@ export function useStreamView(attempts: Attempts, size: Size, rowsPx: number): S
     now,
     isPaused: until !== undefined,
     setPaused: useCallback((isPaused) => setUntil(isPaused ? now : undefined), [now]),
+    showLatest: () => {
+      setSpan(FIRST_SPAN_MS);
+      setUntil(undefined);
+    },
     zoom: (factor, x) =>
       show(zoomedTime(scale, factor, until === undefined ? left + width : (x ?? left + width / 2), limits)),
     pan: (byX, byY) => {

@@ -6,6 +6,7 @@ import { useKept } from "../../parts/kept.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Picture, type Size } from "../../parts/picture/picture.tsx";
 import { AXIS_PX } from "../../parts/picture/time-axis.ts";
+import { ZoomButtons, zoomKey } from "../../parts/picture/zoom-buttons.tsx";
 import { spanText } from "../../time/spans.ts";
 import { timeMode } from "../../time/time.tsx";
 import { attemptName, tookText } from "./attempt-words.ts";
@@ -25,7 +26,6 @@ interface TaskStreamProps {
 }
 
 const MOST_PX = 420;
-const ZOOM = 1.5;
 /** By how much arrows move it. */
 const PANS: Readonly<Record<string, readonly [x: number, y: number]>> = {
   ArrowLeft: [120, 0],
@@ -75,12 +75,10 @@ export function TaskStream({ attempts, workers, only }: TaskStreamProps) {
     if (isTable) setHovered(undefined);
   }, [isTable]);
   const onKeyDown = (event: KeyboardEvent) => {
-    const factor = { "+": ZOOM, "-": 1 / ZOOM }[event.key];
     const [byX = 0, byY = 0] = PANS[event.key] ?? [];
-    if (factor !== undefined) stream.zoom(factor);
-    else if (byX !== 0 || byY !== 0) stream.pan(byX, byY);
+    if (byX !== 0 || byY !== 0) stream.pan(byX, byY);
     else if (event.key === " ") stream.setPaused(!stream.isPaused);
-    else return;
+    else if (!zoomKey(event.key, { onZoom: stream.zoom, onFit: stream.showLatest })) return;
     event.preventDefault();
   };
   const at = (x: number, y: number) => attemptAt(rows, view, x, y);
@@ -102,12 +100,7 @@ export function TaskStream({ attempts, workers, only }: TaskStreamProps) {
           <button type="button" onClick={() => stream.setPaused(!stream.isPaused)}>
             {stream.isPaused ? "Go on" : "Pause"}
           </button>
-          <button type="button" aria-label="Show more time" onClick={() => stream.zoom(1 / ZOOM)}>
-            −
-          </button>
-          <button type="button" aria-label="Show less time" onClick={() => stream.zoom(ZOOM)}>
-            +
-          </button>
+          <ZoomButtons onZoom={stream.zoom} onFit={stream.showLatest} />
           <button type="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
             Table
           </button>
