@@ -37,6 +37,10 @@ export function post<Answer>(path: string, asked: Asked = {}): Promise<Answer> {
   return ask<Answer>("POST", path, asked);
 }
 
+export function put<Answer>(path: string, asked: Asked = {}): Promise<Answer> {
+  return ask<Answer>("PUT", path, asked);
+}
+
 /** Opens what does not end by itself. */
 export async function open(path: string, headers: Record<string, string>, signal: AbortSignal) {
   return answered(
