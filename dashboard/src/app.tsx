@@ -15,6 +15,7 @@ const Task = lazy(async () => ({ default: (await import("./screens/task/task.tsx
 const Runs = lazy(async () => ({ default: (await import("./screens/runs/runs.tsx")).Runs }));
 const Run = lazy(async () => ({ default: (await import("./screens/run/run.tsx")).Run }));
 const Workers = lazy(async () => ({ default: (await import("./screens/workers/workers.tsx")).Workers }));
+const Queues = lazy(async () => ({ default: (await import("./screens/queues/queues.tsx")).Queues }));
 const Worker = lazy(async () => ({ default: (await import("./screens/workers/worker.tsx")).Worker }));
 
 const client = new QueryClient({
@@ -48,6 +49,7 @@ export function App() {
                 <Route path="/tasks/:id">{({ id }) => <Task key={id} id={id} />}</Route>
                 <Route path="/runs" component={Runs} />
                 <Route path="/runs/:id">{({ id }) => <Run key={id} id={id} />}</Route>
+                <Route path="/queues" component={Queues} />
                 <Route path="/workers" component={Workers} />
                 <Route path="/workers/:id">{({ id }) => <Worker key={id} name={id} />}</Route>
                 <Route>

@@ -52,9 +52,9 @@ async function makeOne(change: OneChange): Promise<void> {
 /** What is set beside it stays as it is. */
 async function setAgentLimit(agent: string, to: number): Promise<void> {
   const { agents } = await get<AgentsAnswer>("/agents");
-  const rate = agents.find((one) => one.agent === agent)?.rate ?? null;
+  const known = agents.find((one) => one.agent === agent);
   await put(`/agents/${encodeURIComponent(agent)}`, {
-    body: { max_concurrent: to, ...(rate && { rate }) },
+    body: { max_concurrent: to, ...(known?.own_rate && { rate: known.rate }) },
   });
 }
 

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { LiveBadge } from "./live-badge.tsx";
 import { Menu } from "./menu.tsx";
@@ -11,13 +12,18 @@ export function Header({
   readonly onKeys: () => void;
 }) {
   const [location] = useLocation();
+  const nav = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where one is changes what is to be seen
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [location]);
   return (
     <header className="header">
       <Link href="/" className="brand" aria-label="Orrery, to the overview">
         <img src="/icon.svg" alt="" width="22" height="22" />
         <span className="brand-name">Orrery</span>
       </Link>
-      <nav aria-label="Screens">
+      <nav aria-label="Screens" ref={nav}>
         {SCREENS.map(({ path, name }) => (
           <Link key={path} href={path} aria-current={isHere(location, path) ? "page" : undefined}>
             {name}

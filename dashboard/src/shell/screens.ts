@@ -4,4 +4,5 @@ export const SCREENS = [
   { path: "/tasks", name: "Tasks", key: "2" },
   { path: "/runs", name: "Runs", key: "3" },
   { path: "/workers", name: "Workers", key: "4" },
+  { path: "/queues", name: "Queues", key: "5" },
 ] as const;

@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import type { OverviewAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { tasksWith } from "../../parts/filter-link.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -15,7 +16,7 @@ export function Agents({ agents }: Pick<OverviewAnswer, "agents">) {
             {agents.map(({ agent, running_count, max_concurrent }) => (
               <tr key={agent}>
                 <th scope="row">
-                  <Link href={`/tasks?filter=${encodeURIComponent(`agent:${agent}`)}`}>{agent}</Link>
+                  <Link href={tasksWith("agent", agent)}>{agent}</Link>
                 </th>
                 <td className="number">
                   {countText(running_count)}{" "}
