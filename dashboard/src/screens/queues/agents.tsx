@@ -4,6 +4,7 @@ import type { AgentAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { tasksWith } from "../../parts/filter-link.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { ACTIONS, numbers, TableHead } from "../../parts/table-head.tsx";
 import { AgentForm } from "./agent-form.tsx";
 import { CreditsForm } from "./credits-form.tsx";
 import { rateLimitText } from "./limit-words.ts";
@@ -28,27 +29,17 @@ export function Agents({ agents, mayEdit }: AgentsProps) {
       ) : (
         <div className="scroll">
           <table className="data queue-table">
-            <thead>
-              <tr>
-                <th scope="col">agent</th>
-                <th scope="col">runs</th>
-                <th scope="col">submits</th>
-                <th scope="col" className="number">
-                  credits
-                </th>
-                <th scope="col" className="number">
-                  reserved
-                </th>
-                <th scope="col" className="number">
-                  cost lately
-                </th>
-                {mayEdit && (
-                  <th scope="col">
-                    <span className="visually-hidden">actions</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "agent",
+                "runs",
+                "submits",
+                numbers("credits"),
+                numbers("reserved"),
+                numbers("cost lately"),
+                ...(mayEdit ? [ACTIONS] : []),
+              ]}
+            />
             <tbody>
               {agents.slice(0, MOST_ROWS).map((one) => (
                 <Fragment key={one.agent}>

@@ -3,6 +3,7 @@ import type { QueuesAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { tasksWith } from "../../parts/filter-link.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { ACTIONS, numbers, TableHead } from "../../parts/table-head.tsx";
 import { spanText } from "../../time/spans.ts";
 import { PauseButton } from "./pause-button.tsx";
 import { QueueState } from "./queue-state.tsx";
@@ -21,29 +22,17 @@ export function Executors({ answer: { zone, paused, queues }, mayEdit }: Executo
       ) : (
         <div className="scroll">
           <table className="data queue-table">
-            <thead>
-              <tr>
-                <th scope="col">executor</th>
-                <th scope="col">state</th>
-                <th scope="col" className="number">
-                  ready
-                </th>
-                <th scope="col" className="number">
-                  oldest waits
-                </th>
-                <th scope="col" className="number">
-                  running
-                </th>
-                <th scope="col" className="number">
-                  workers
-                </th>
-                {mayEdit && (
-                  <th scope="col">
-                    <span className="visually-hidden">actions</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                "executor",
+                "state",
+                numbers("ready"),
+                numbers("oldest waits"),
+                numbers("running"),
+                numbers("workers"),
+                ...(mayEdit ? [ACTIONS] : []),
+              ]}
+            />
             <tbody>
               {queues.map((queue) => (
                 <tr key={queue.executor} data-executor={queue.executor}>

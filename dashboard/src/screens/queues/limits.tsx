@@ -2,6 +2,7 @@ import { Fragment, useState } from "react";
 import type { LimitAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { ACTIONS, TableHead } from "../../parts/table-head.tsx";
 import { LimitForm } from "./limit-form.tsx";
 import { rateLimitText } from "./limit-words.ts";
 import { ShareBar } from "./share-bar.tsx";
@@ -35,18 +36,7 @@ export function Limits({ limits, mayEdit }: LimitsProps) {
       ) : (
         <div className="scroll">
           <table className="data queue-table">
-            <thead>
-              <tr>
-                <th scope="col">limit</th>
-                <th scope="col">runs</th>
-                <th scope="col">starts</th>
-                {mayEdit && (
-                  <th scope="col">
-                    <span className="visually-hidden">actions</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
+            <TableHead columns={["limit", "runs", "starts", ...(mayEdit ? [ACTIONS] : [])]} />
             <tbody>
               {limits.map((limit) => (
                 <Fragment key={limit.name}>

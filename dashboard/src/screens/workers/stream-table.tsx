@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { Attempt } from "../../api/attempts.ts";
 import { countText } from "../../parts/numbers.ts";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { Time } from "../../time/time.tsx";
 import { attemptName, tookText } from "./attempt-words.ts";
 
@@ -17,23 +18,9 @@ export function StreamTable({ attempts, now }: StreamTableProps) {
   return (
     <div className="scroll stream-table">
       <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">task</th>
-            <th scope="col">worker</th>
-            <th scope="col" className="number">
-              slot
-            </th>
-            <th scope="col">how</th>
-            <th scope="col">given</th>
-            <th scope="col" className="number">
-              took
-            </th>
-            <th scope="col" className="number">
-              brought
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={["task", "worker", numbers("slot"), "how", "given", numbers("took"), numbers("brought")]}
+        />
         <tbody>
           {latest.map((attempt) => (
             <tr key={attempt.key} data-attempt={attempt.key}>

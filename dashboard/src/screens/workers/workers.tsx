@@ -3,6 +3,7 @@ import { useAttempts, useWorkers } from "../../api/fleet-queries.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Problem } from "../../parts/problem.tsx";
+import { ACTIONS, numbers, TableHead } from "../../parts/table-head.tsx";
 import { useTitle } from "../../shell/title.ts";
 import { TaskStream } from "./task-stream.tsx";
 import { WorkerRow } from "./worker-row.tsx";
@@ -35,29 +36,19 @@ export function Workers() {
         ) : (
           <div className="scroll">
             <table className="data worker-table">
-              <thead>
-                <tr>
-                  <th scope="col">worker</th>
-                  <th scope="col">status</th>
-                  <th scope="col">slots</th>
-                  <th scope="col" className="number">
-                    cores free
-                  </th>
-                  <th scope="col" className="number">
-                    memory free
-                  </th>
-                  <th scope="col">runs</th>
-                  <th scope="col" title="Of what is ready and meant for it, by the first reason">
-                    cannot take
-                  </th>
-                  <th scope="col" className="number">
-                    results held
-                  </th>
-                  <th scope="col">
-                    <span className="visually-hidden">actions</span>
-                  </th>
-                </tr>
-              </thead>
+              <TableHead
+                columns={[
+                  "worker",
+                  "status",
+                  "slots",
+                  numbers("cores free"),
+                  numbers("memory free"),
+                  "runs",
+                  { name: "cannot take", title: "Of what is ready and meant for it, by the first reason" },
+                  numbers("results held"),
+                  ACTIONS,
+                ]}
+              />
               <tbody>
                 {workers.slice(0, MOST_ROWS).map((worker) => (
                   <WorkerRow key={worker.id} worker={worker} />
