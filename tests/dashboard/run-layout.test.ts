@@ -59,7 +59,7 @@ test("every edge leads to the right, also where it passes others, and no two nod
       const layout = layOut(shape);
       for (let edge = 0; 2 * edge < shape.edges.length; edge++) {
         const [from, to] = [shape.edges[2 * edge] as number, shape.edges[2 * edge + 1] as number];
-        const bends = (layout.bends[edge] ?? []).filter((_, at) => at % 2 === 0);
+        const bends = (layout.bends.get(edge) ?? []).filter((_, at) => at % 2 === 0);
         const way = [layout.x[from] as number, ...bends, layout.x[to] as number];
         for (let at = 1; at < way.length; at++)
           expect(way[at]).toBeGreaterThanOrEqual((way[at - 1] as number) + NODE_WIDTH);

@@ -78,6 +78,7 @@ function drawOn(element: HTMLCanvasElement, size: Size, paint: Paint): void {
   context.fillStyle = palette.surface;
   context.fillRect(0, 0, size.width, size.height);
   paint(new CanvasPen(context), size, palette);
+  element.dataset["frames"] = String(Number(element.dataset["frames"] ?? 0) + 1);
 }
 
 /** Counts how often the colours changed. */

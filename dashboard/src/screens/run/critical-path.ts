@@ -21,8 +21,8 @@ export function criticalPath(shape: RunShape, standing: Standing): number[] {
   const remaining = remainingPath(shape, isOpen);
   const [first] = remaining;
   const path: number[] = [];
-  let node = first === undefined ? latest(shape.ids.keys()) : latest(shape.needs[first] ?? []);
-  for (; node !== undefined; node = latest(shape.needs[node] ?? [])) path.push(node);
+  let node = first === undefined ? latest(shape.ids.keys()) : latest(shape.needs.of(first));
+  for (; node !== undefined; node = latest(shape.needs.of(node))) path.push(node);
   return [...path.reverse(), ...remaining];
 }
 
@@ -33,7 +33,7 @@ function remainingPath(shape: RunShape, isOpen: (node: number) => boolean): numb
   for (const node of fromTheEnd(shape)) {
     if (!isOpen(node)) continue;
     let longest = 0;
-    for (const dependent of shape.dependents[node] ?? []) {
+    for (const dependent of shape.dependents.of(node)) {
       if ((behindMs[dependent] as number) <= longest) continue;
       longest = behindMs[dependent] as number;
       next[node] = dependent;
@@ -50,10 +50,10 @@ function remainingPath(shape: RunShape, isOpen: (node: number) => boolean): numb
 
 /** Each node behind all that need it. */
 function fromTheEnd({ size, needs, dependents }: RunShape): number[] {
-  const open = Uint32Array.from(dependents, (list) => list.length);
+  const open = Uint32Array.from({ length: size }, (_, node) => dependents.of(node).length);
   const order: number[] = [];
   for (let node = 0; node < size; node++) if (open[node] === 0) order.push(node);
   for (let at = 0; at < order.length; at++)
-    for (const need of needs[order[at] as number] ?? []) if (--(open[need] as number) === 0) order.push(need);
+    for (const need of needs.of(order[at] as number)) if (--(open[need] as number) === 0) order.push(need);
   return order;
 }

@@ -50,35 +50,31 @@ function paintEdges(
   seen: readonly number[],
   size: Size,
 ): void {
-  const { shape, nextCritical } = scene.model;
-  const isSeen = new Uint8Array(shape.size);
-  for (const node of seen) isSeen[node] = 1;
-  const found: number[] = [];
-  const critical: number[] = [];
-  const { edges } = shape;
-  const touched = seen.length * 4 < shape.size ? edgesOf(scene.model, seen) : undefined;
-  const count = touched?.length ?? edges.length / 2;
-  for (let place = 0; place < count; place++) {
-    const edge = touched?.[place] ?? place;
-    const [from, to] = [edges[2 * edge] as number, edges[2 * edge + 1] as number];
-    if (!isSeen[from] && !isSeen[to]) continue;
-    if (nextCritical[from] === to) critical.push(edge);
-    else found.push(edge);
-  }
-  const step = Math.ceil(found.length / MOST_EDGES);
-  const drawn = step > 1 ? found.filter((edge) => edge % step === 0) : found;
-  const isFar = scene.view.scale < NEAR / 3;
-  strokeEdges(pen, scene, drawn, size, isFar, {
-    colour: palette["line-strong"],
-    opacity: isFar ? 0.25 : 0.55,
-  });
-  strokeEdges(pen, scene, critical, size, isFar, { colour: palette["dispatch-bar"], width: isFar ? 1.5 : 2 });
+  const { model, view } = scene;
+  const drawn = seen.length * 4 < model.shape.size ? edgesOf(model, seen) : everyEdge(model);
+  const step = Math.ceil(drawn.length / MOST_EDGES);
+  const some = step > 1 ? drawn.filter((edge) => edge % step === 0) : drawn;
+  const isFar = view.scale < NEAR / 3;
+  const faint = { colour: palette["line-strong"], opacity: isFar ? 0.25 : 0.55 };
+  strokeEdges(pen, scene, some, size, isFar, faint);
+  const strong = { colour: palette["dispatch-bar"], width: isFar ? 1.5 : 2 };
+  strokeEdges(pen, scene, model.criticalEdges, size, isFar, strong);
+}
+
+/** Of a large graph no more than are drawn. */
+function everyEdge({ shape }: RunModel): number[] {
+  const count = shape.edges.length / 2;
+  const step = Math.max(1, Math.ceil(count / MOST_EDGES));
+  return Array.from({ length: Math.ceil(count / step) }, (_, at) => at * step);
 }
 
 /** The edges of some nodes. */
 function edgesOf({ shape }: RunModel, nodes: readonly number[]): number[] {
   const found = new Set<number>();
-  for (const node of nodes) for (const edge of shape.edgesOf[node] ?? []) found.add(edge);
+  for (const node of nodes) {
+    for (const edge of shape.edgesTo.of(node)) found.add(edge);
+    for (const edge of shape.edgesFrom.of(node)) found.add(edge);
+  }
   return [...found];
 }
 
@@ -96,7 +92,7 @@ function strokeEdges(
     const [from, to] = [model.shape.edges[2 * edge] as number, model.shape.edges[2 * edge + 1] as number];
     let x = view.x + ((layout.x[from] as number) + NODE_WIDTH) * view.scale;
     let y = view.y + ((layout.y[from] as number) + NODE_HEIGHT / 2) * view.scale;
-    const bends = layout.bends[edge] ?? [];
+    const bends = layout.bends.get(edge) ?? [];
     for (let at = 0; at <= bends.length; at += 2) {
       const isLast = at === bends.length;
       const nextX = view.x + (isLast ? (layout.x[to] as number) : (bends[at] as number)) * view.scale;
@@ -126,18 +122,14 @@ function paintBoxes(
   const boxes = NODE_STATUSES.map((): number[] => []);
   const outlined: number[] = [];
   const failed = NODE_STATUSES.indexOf("failed");
+  const [width, height] = [NODE_WIDTH * view.scale, NODE_HEIGHT * view.scale];
   for (const node of seen) {
     const status = model.standing.status[node] as number;
     const least = status === failed ? 4 : 1;
-    const [width, height] = [NODE_WIDTH * view.scale, Math.max(least, NODE_HEIGHT * view.scale)];
-    const box = [
-      view.x + (layout.x[node] as number) * view.scale,
-      view.y + (layout.y[node] as number) * view.scale,
-      Math.max(least, width),
-      height,
-    ];
-    boxes[status]?.push(...box);
-    if (model.isCritical[node]) outlined.push(...box);
+    const x = view.x + (layout.x[node] as number) * view.scale;
+    const y = view.y + (layout.y[node] as number) * view.scale;
+    boxes[status]?.push(x, y, Math.max(least, width), Math.max(least, height));
+    if (model.isCritical[node]) outlined.push(x, y, Math.max(least, width), Math.max(least, height));
   }
   for (const [at, status] of NODE_STATUSES.entries())
     if ((boxes[at] as number[]).length > 0)
@@ -191,7 +183,7 @@ function paintMarks(pen: Pen, palette: Palette, scene: GraphScene): void {
   const everywhere = { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY };
   for (const node of new Set([selected, hovered])) {
     if (node === undefined || node >= model.shape.size) continue;
-    const edges = (model.shape.edgesOf[node] ?? []).slice(0, MOST_EDGES);
+    const edges = edgesOf(model, [node]).slice(0, MOST_EDGES);
     strokeEdges(pen, scene, edges, everywhere, scene.view.scale < NEAR / 3, {
       colour: palette.accent,
       width: 1.5,

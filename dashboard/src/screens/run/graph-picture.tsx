@@ -94,8 +94,8 @@ function neighbour(
 ): number | undefined {
   if (!key.startsWith("Arrow")) return undefined;
   if (selected === undefined) return columns[0]?.nodes[0];
-  if (key === "ArrowRight") return shape.dependents[selected]?.[0] ?? selected;
-  if (key === "ArrowLeft") return shape.needs[selected]?.[0] ?? selected;
+  if (key === "ArrowRight") return shape.dependents.of(selected)[0] ?? selected;
+  if (key === "ArrowLeft") return shape.needs.of(selected)[0] ?? selected;
   const column = columns.find(({ nodes }) => nodes.includes(selected))?.nodes ?? [];
   return column[column.indexOf(selected) + (key === "ArrowDown" ? 1 : -1)] ?? selected;
 }

@@ -29,8 +29,8 @@ export interface Layout {
   /** The left upper corner of each node. */
   readonly x: Float64Array;
   readonly y: Float64Array;
-  /** For each edge where it is between its ends, as x and y in turn; empty for most. */
-  readonly bends: readonly (readonly number[])[];
+  /** For edges that pass columns, where they do, as x and y in turn. */
+  readonly bends: ReadonlyMap<number, readonly number[]>;
   /** Nodes from top to bottom, by column from left to right: what is looked at is found by these. */
   readonly columns: readonly Column[];
   readonly width: number;
@@ -57,15 +57,15 @@ interface Items {
   readonly layer: readonly number[];
   readonly before: readonly (readonly number[])[];
   readonly after: readonly (readonly number[])[];
-  /** For each edge the items that it passes. */
-  readonly passing: readonly (readonly number[])[];
+  /** By edge, the items that it passes, if there are any. */
+  readonly passing: ReadonlyMap<number, readonly number[]>;
 }
 
 function itemsOf({ size, edges }: GraphShape): Items {
   const layer = layersOf(size, edges);
   const before: number[][] = Array.from({ length: size }, () => []);
   const after: number[][] = Array.from({ length: size }, () => []);
-  const passing: number[][] = [];
+  const passing = new Map<number, number[]>();
   const link = (from: number, to: number) => {
     (after[from] as number[]).push(to);
     (before[to] as number[]).push(from);
@@ -84,7 +84,7 @@ function itemsOf({ size, edges }: GraphShape): Items {
       last = item;
     }
     link(last, to);
-    passing.push(between);
+    if (between.length > 0) passing.set(at / 2, between);
   }
   return { nodes: size, layer, before, after, passing };
 }
@@ -257,7 +257,12 @@ function placed(
   return {
     x: x.slice(0, size),
     y: lowered.slice(0, size).map((at) => at - NODE_HEIGHT / 2),
-    bends: passing.map((items) => items.flatMap((item) => [x[item] as number, lowered[item] as number])),
+    bends: new Map(
+      Array.from(passing, ([edge, items]) => [
+        edge,
+        items.flatMap((item) => [x[item] as number, lowered[item] as number]),
+      ]),
+    ),
     columns: stacks.map(({ items }, column) => ({
       x: columnX[column] as number,
       nodes: items.filter((item) => item < size),

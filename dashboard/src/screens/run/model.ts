@@ -12,8 +12,8 @@ export interface RunModel {
   /** Bits by node. */
   readonly isCritical: Uint8Array;
   readonly criticalPath: readonly number[];
-  /** By node, which one follows it on the critical path; -1: none. */
-  readonly nextCritical: Int32Array;
+  /** The edges between these. */
+  readonly criticalEdges: readonly number[];
   /** When what remains should start and end; -1: nobody says. */
   readonly plannedStart: Float64Array;
   readonly plannedEnd: Float64Array;
@@ -28,11 +28,11 @@ export function modelOf(
 ): RunModel {
   const path = criticalPath(shape, standing);
   const isCritical = new Uint8Array(shape.size);
-  const nextCritical = new Int32Array(shape.size).fill(-1);
-  for (const [at, node] of path.entries()) {
-    isCritical[node] = 1;
-    nextCritical[node] = path[at + 1] ?? -1;
-  }
+  for (const node of path) isCritical[node] = 1;
+  const criticalEdges = path.slice(1).flatMap((node, at) => {
+    const edge = shape.edgesTo.of(node).find((one) => shape.edges[2 * one] === path[at]);
+    return edge === undefined ? [] : [edge];
+  });
   const submittedAt = Date.parse(run.submitted_at);
   const plannedStart = new Float64Array(shape.size).fill(-1);
   const plannedEnd = new Float64Array(shape.size).fill(-1);
@@ -50,7 +50,7 @@ export function modelOf(
     submittedAt,
     isCritical,
     criticalPath: path,
-    nextCritical,
+    criticalEdges,
     plannedStart,
     plannedEnd,
     expectedEnd:
@@ -73,7 +73,7 @@ export function lastMomentOf(
 /** When all that it needs had ended; undefined: that is not so, or not known. */
 export function readyAtOf({ shape, standing }: RunModel, node: number): number | undefined {
   let at = 0;
-  for (const need of shape.needs[node] ?? []) {
+  for (const need of shape.needs.of(node)) {
     const ended = standing.ended[need] as number;
     if (ended < 0 || statusOf(standing, need) !== "completed") return undefined;
     at = Math.max(at, ended);

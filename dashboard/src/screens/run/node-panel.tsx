@@ -97,8 +97,8 @@ export function NodePanel({ model, node, now, onSelect }: NodePanelProps) {
           </Link>
         </p>
       )}
-      <NodeLinks title="Needs" nodes={shape.needs[node] ?? []} model={model} onSelect={onSelect} />
-      <NodeLinks title="Needed by" nodes={shape.dependents[node] ?? []} model={model} onSelect={onSelect} />
+      <NodeLinks title="Needs" nodes={[...shape.needs.of(node)]} model={model} onSelect={onSelect} />
+      <NodeLinks title="Needed by" nodes={[...shape.dependents.of(node)]} model={model} onSelect={onSelect} />
     </aside>
   );
 }

@@ -50,7 +50,7 @@ export function* nodeRecords(model: RunModel): Generator<NodeRecord> {
       result_bytes: standing.bytes[node] as number,
       error_code: error?.code ?? null,
       error_message: error?.message ?? null,
-      needs: (shape.needs[node] ?? []).map((need) => shape.ids[need] as string),
+      needs: Array.from(shape.needs.of(node), (need) => shape.ids[need] as string),
     };
   }
 }

@@ -1,4 +1,5 @@
 import type { RunGraphAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { Lists } from "./lists.ts";
 
 /** What does not change about a run, by node. */
 export interface RunShape extends Pick<RunGraphAnswer, "kinds" | "edges" | "handed" | "parent"> {
@@ -6,24 +7,36 @@ export interface RunShape extends Pick<RunGraphAnswer, "kinds" | "edges" | "hand
   readonly ids: readonly string[];
   readonly kind: readonly number[];
   /** By node, what it needs, and what needs it. */
-  readonly needs: readonly (readonly number[])[];
-  readonly dependents: readonly (readonly number[])[];
-  /** By node, the edges that lead to it or away. */
-  readonly edgesOf: readonly (readonly number[])[];
+  readonly needs: Lists;
+  readonly dependents: Lists;
+  /** By node, the edges that lead to it, and those that lead away. */
+  readonly edgesTo: Lists;
+  readonly edgesFrom: Lists;
 }
 
 export function shapeFrom({ nodes, kinds, kind, edges, handed, parent }: RunGraphAnswer): RunShape {
-  const needs: number[][] = nodes.map(() => []);
-  const dependents: number[][] = nodes.map(() => []);
-  const edgesOf: number[][] = nodes.map(() => []);
+  const from: number[] = [];
+  const to: number[] = [];
+  const numbers: number[] = [];
   for (let at = 0; at < edges.length; at += 2) {
-    const [from, to] = [edges[at] as number, edges[at + 1] as number];
-    needs[to]?.push(from);
-    dependents[from]?.push(to);
-    edgesOf[from]?.push(at / 2);
-    edgesOf[to]?.push(at / 2);
+    from.push(edges[at] as number);
+    to.push(edges[at + 1] as number);
+    numbers.push(at / 2);
   }
-  return { size: nodes.length, ids: nodes, kinds, kind, edges, handed, parent, needs, dependents, edgesOf };
+  const size = nodes.length;
+  return {
+    size,
+    ids: nodes,
+    kinds,
+    kind,
+    edges,
+    handed,
+    parent,
+    needs: new Lists(size, to, from),
+    dependents: new Lists(size, from, to),
+    edgesTo: new Lists(size, to, numbers),
+    edgesFrom: new Lists(size, from, numbers),
+  };
 }
 
 export function typeOf({ kinds, kind }: RunShape, node: number): string {
