@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: ["core", "ledger", "graph"],
   sources: ["core", "graph", "plan", "protocol"],
   words: ["graph", "ledger", "placement", "scheduler"],
+  history: ["core", "graph", "ledger", "placement", "scheduler", "words"],
   webhooks: ["core", "store"],
   config: ["plan", "protocol", "webhooks"],
   server: [
@@ -40,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "cluster",
     "protocol",
     "words",
+    "history",
     "webhooks",
   ],
   simulator: ["core", "ledger", "queue", "graph", "placement", "scheduler", "store", "driver"],

@@ -3,9 +3,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { TraceEvent } from "../src/cli/chrome-trace.ts";
 import type { Sample } from "../src/cli/top-view.ts";
 import { OrreryClient } from "../src/client/index.ts";
+import type { TraceEvent } from "../src/history/index.ts";
 import { directoryWith, type Started, startOrrery } from "./cli.ts";
 import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
 

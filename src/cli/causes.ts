@@ -1,8 +1,8 @@
+import { outcomeOf } from "../history/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import type { Recorded, Run } from "../scheduler/index.ts";
 import { type AttemptOutcome, describeEnd, describeNoWinner } from "../words/index.ts";
-import { outcomeOf } from "./history.ts";
 
 export interface Failure {
   readonly seq: number;

@@ -1,9 +1,9 @@
 import { speculationTag, taskSpecOf } from "../graph/index.ts";
+import { type Attempt, completions, type History, packLanes, type RunStory } from "../history/index.ts";
 import type { RunOutcome } from "../ledger/index.ts";
 import { closest } from "../protocol/index.ts";
 import type { AttemptOutcome } from "../words/index.ts";
 import { NotFoundError } from "./errors.ts";
-import { type Attempt, completions, type History, packLanes, type RunStory } from "./history.ts";
 import { neutralise } from "./terminal-text.ts";
 
 /** Times are milliseconds of the ledger's clock. */

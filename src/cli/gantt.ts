@@ -38,7 +38,7 @@ export function ganttCommand(): Command {
         throw new UsageError(
           `${path} is an id, no ledger; fetch one: orrery ledger server.jsonl && orrery gantt server.jsonl --run ${path}`,
         );
-      const { readHistory } = await import("./history.ts");
+      const { readHistory } = await import("./ledger-history.ts");
       const { chartOf } = await import("./gantt-rows.ts");
       const { drawChart } = await import("./gantt-chart.ts");
       const { printJson, printLines, stdoutColumns, stdoutPalette } = await import("./output.ts");

@@ -1,15 +1,12 @@
 import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
-import { formatTime } from "../words/index.ts";
-import { type TraceEvent, traceEvents } from "./chrome-trace.ts";
+import { chromeTrace, type History } from "../history/index.ts";
 import { UsageError } from "./errors.ts";
-import { type History, readHistory } from "./history.ts";
+import { readHistory } from "./ledger-history.ts";
 import { openLedger } from "./ledger-reading.ts";
 import { write } from "./output.ts";
 import { writeRecordArray } from "./records.ts";
-
-const CHUNK_LENGTH = 65_536;
 
 export async function writeTrace(
   path: string,
@@ -27,17 +24,7 @@ export async function writeTrace(
 }
 
 async function writeChromeTrace(history: History, stream: Writable): Promise<void> {
-  const otherData = JSON.stringify({ start: formatTime(history.firstAt) });
-  let chunk = `{"displayTimeUnit":"ms","otherData":${otherData},"traceEvents":[`;
-  let before = "\n";
-  for (const event of traceEvents(history) as Iterable<TraceEvent>) {
-    chunk += before + JSON.stringify(event);
-    before = ",\n";
-    if (chunk.length < CHUNK_LENGTH) continue;
-    await write(stream, chunk);
-    chunk = "";
-  }
-  await write(stream, `${chunk}\n]}\n`);
+  for (const piece of chromeTrace(history)) await write(stream, piece);
 }
 
 async function into(out: string | undefined, fill: (stream: Writable) => Promise<void>): Promise<void> {

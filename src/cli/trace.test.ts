@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { runCommand } from "../../tests/command-run.ts";
 import { tellStory, writeLedger } from "../../tests/story-ledger.ts";
-import type { TraceEvent } from "./chrome-trace.ts";
+import type { TraceEvent } from "../history/index.ts";
 import { traceCommand } from "./trace.ts";
 
 let directory: string;

@@ -1,4 +1,5 @@
 import { speculationTag } from "../graph/index.ts";
+import { outcomeOf } from "../history/index.ts";
 import type { LedgerEvent, TaskAssigned, VoteTaken } from "../ledger/index.ts";
 import { nodeOfKey, runOfKey } from "../placement/index.ts";
 import {
@@ -14,7 +15,6 @@ import {
 import { type Assignment, assignmentOf } from "./assignment.ts";
 import { Causes } from "./causes.ts";
 import type { EarlierAttempt, Explanation, Happening } from "./explanation.ts";
-import { outcomeOf } from "./history.ts";
 
 /** A node of a run, or an alternative of one, which is a task of no run. */
 interface Watched {

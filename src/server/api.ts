@@ -1,4 +1,5 @@
 import type { BudgetPart, Priority, SpeculationCause, TaskBudget } from "../graph/index.ts";
+import type { History } from "../history/index.ts";
 import type { TaskRecalled, VoteTaken } from "../ledger/index.ts";
 import type { CandidateRow, Rejection } from "../placement/index.ts";
 import type {
@@ -74,6 +75,8 @@ export interface Api {
   runGraph(caller: Caller, id: string): Promise<RunGraphView | "gone" | undefined>;
   /** Where its nodes stand; with the sequence of an event, those that changed after it. */
   runNodes(caller: Caller, id: string, after: number | undefined): Promise<RunNodesView | "gone" | undefined>;
+  /** What the ledger says of its attempts, however long ago. */
+  runHistory(caller: Caller, id: string, signal: AbortSignal): Promise<History | undefined>;
   runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunLineView>>;
   cancelRun(caller: Caller, id: string): Promise<boolean>;
   nodeResult(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined>;

@@ -1,4 +1,5 @@
 import type { Attachment, Driver, Fact } from "../driver/index.ts";
+import type { History } from "../history/index.ts";
 import { newId, type ServiceStore } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 import type {
@@ -30,6 +31,7 @@ import { Reader } from "./reader.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import type { RecentAttempts } from "./recent-attempts.ts";
 import { refusal, refusalOf } from "./refusals.ts";
+import { RunEvents } from "./run-events.ts";
 import { agentConfigured, requeueOf, runStimulus } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
 import type { Traces } from "./traces.ts";
@@ -56,6 +58,7 @@ export class Service extends Reader implements Api {
   readonly #webhooks: ServiceOptions["webhooks"];
   readonly #traces: Traces;
   readonly #ended = new EndedTasks();
+  readonly #runEvents: RunEvents;
   readonly #results: NodeResults;
   readonly #ledgerCheck: LedgerCheck;
   readonly #submissions: Submissions;
@@ -68,6 +71,7 @@ export class Service extends Reader implements Api {
     this.#stream = stream;
     this.#webhooks = webhooks;
     this.#traces = traces;
+    this.#runEvents = new RunEvents(driver, store);
     this.#results = new NodeResults(driver, store, data);
     this.#ledgerCheck = new LedgerCheck(store);
     this.#submissions = new Submissions(driver, traces, (caller, id) => this.task(caller, id));
@@ -158,6 +162,11 @@ export class Service extends Reader implements Api {
       const run = await this.run(caller, id);
       return { found: run, isOpen: run?.outcome === "" };
     });
+  }
+
+  async runHistory(caller: Caller, id: string, signal: AbortSignal): Promise<History | undefined> {
+    const row = await this.#store.run(id);
+    return row && isVisible(caller, row) ? this.#runEvents.history(row, signal) : undefined;
   }
 
   async cancelRun(caller: Caller, id: string): Promise<boolean> {

@@ -198,6 +198,11 @@ test("a run is taken away as files that need nothing else, and that no spreadshe
     { node: "=1+1", state: "completed" },
     { node: 'b "<&>"', state: "failed", needs: ["=1+1"], error_message: "it went wrong" },
   ]);
+  const { traceEvents } = JSON.parse((await taken("Trace (for Perfetto)")).text);
+  expect(traceEvents.filter(({ ph }: { ph: string }) => ph === "X")).toMatchObject([
+    { name: "=1+1", cat: "finished" },
+    { name: 'b "<&>"', cat: "failed" },
+  ]);
   for (const name of ["Graph (SVG)", "Gantt (SVG)"]) {
     const { text } = await taken(name);
     expect(text).toContain("b &#34;&#60;&#38;&#62;&#34;");

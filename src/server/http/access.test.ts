@@ -46,6 +46,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/runs/{id}/graph/nodes`]: ["read"],
   [`GET ${API}/runs/{id}/graph/forecast`]: ["read"],
   [`GET ${API}/runs/{id}/nodes/{node}`]: ["read"],
+  [`GET ${API}/runs/{id}/trace`]: ["read"],
   [`GET ${API}/events`]: ["read"],
   [`GET ${API}/workers`]: ["read"],
   [`GET ${API}/attempts`]: ["read"],

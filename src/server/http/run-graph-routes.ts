@@ -1,6 +1,8 @@
+import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
 import { taskSpecOf } from "../../graph/index.ts";
+import { chromeTrace } from "../../history/index.ts";
 import {
   NODE_STATUSES,
   RunForecastAnswer,
@@ -11,7 +13,8 @@ import type { RunGraphView, RunNodesView, RunPlanView } from "../api.ts";
 import { callerOf } from "./auth.ts";
 import { instantOrNull, instantText } from "./instants.ts";
 import { Problem } from "./problems.ts";
-import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
+import { type App, answers, type Edge, isName, notFound, PathId, REQUEST_TIMEOUT_MS } from "./route.ts";
+import { signalOf } from "./signal.ts";
 
 const RunId = PathId("id", "A run's id.");
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -20,9 +23,19 @@ const read = { config: { scopes: ["read"] } } as const;
 /** Errors and skipped nodes that are told of; all are among the tasks. */
 const LISTED = 100;
 const MESSAGE_CHARS = 500;
+/** All that happened while the run went on is read for it. */
+const TRACE_WITHIN_MS = 4 * REQUEST_TIMEOUT_MS;
+const Trace = Type.Object(
+  {
+    displayTimeUnit: Type.String(),
+    otherData: Type.Object({ start: Type.String() }),
+    traceEvents: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { title: "Trace" },
+);
 
 /** A run by columns, for pictures of it. */
-export function runGraphRoutes(app: App, { api, cursors }: Edge): void {
+export function runGraphRoutes(app: App, { api, cursors, closing }: Edge): void {
   app.get(
     "/runs/:id/graph",
     {
@@ -97,6 +110,30 @@ export function runGraphRoutes(app: App, { api, cursors }: Edge): void {
       return send(reply, forecastAnswer(plan, graph));
     },
   );
+
+  app.get(
+    "/runs/:id/trace",
+    {
+      config: { scopes: ["read"], answerWithinMs: TRACE_WITHIN_MS },
+      schema: {
+        summary: "Get what ran when as a trace",
+        description:
+          "Of all attempts of a run, from the ledger: Chrome's trace events, which Perfetto (ui.perfetto.dev) opens.",
+        tags,
+        params: RunId,
+        response: answers({ 200: Trace }),
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const signal = signalOf(reply.raw, closing);
+      const history = isName(id) ? await api.runHistory(callerOf(request), id, signal) : undefined;
+      if (!history) throw notFound("run");
+      // Nobody waits for it any more.
+      if (signal.aborted) return reply;
+      return sendPieces(reply, chromeTrace(history));
+    },
+  );
 }
 
 function gone(): Problem {
@@ -106,6 +143,10 @@ function gone(): Problem {
 /** Written at once: to check each of some hundred thousand numbers again would take longer than all the rest. */
 function send(reply: FastifyReply, answer: unknown): FastifyReply {
   return reply.type(JSON_TYPE).send(JSON.stringify(answer));
+}
+
+function sendPieces(reply: FastifyReply, pieces: Iterable<string>): FastifyReply {
+  return reply.type(JSON_TYPE).send(Readable.from(pieces));
 }
 
 function graphAnswer({ run, graph, parent }: RunGraphView): RunGraphAnswer {

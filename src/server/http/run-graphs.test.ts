@@ -15,6 +15,9 @@ const get = (path: string, headers = {}) => served.call("GET", `${API}${path}`, 
 const submit = async (nodes: object): Promise<string> =>
   (await served.call("POST", `${API}/runs`, { graph: { nodes } })).body.id;
 
+/** A run that was traced while the scheduler remembered it. */
+const traced = { id: "", events: [] as unknown[] };
+
 /** By node: its status, and whether it has a start and an end. */
 // biome-ignore lint/suspicious/noExplicitAny: an answer of the API
 function told({ nodes, statuses, status, started, ended }: any): unknown[] {
@@ -86,6 +89,13 @@ test("a graph is told by columns, and then only of the nodes that changed", asyn
     [2, "completed", true, true],
   ]);
   expect(last.next).toBeNull();
+  const { traceEvents } = (await get(`/runs/${id}/trace`)).body;
+  Object.assign(traced, { id, events: traceEvents });
+  expect(traceEvents.filter(({ ph }: { ph: string }) => ph === "X")).toMatchObject([
+    { name: "a", cat: "finished", args: { attempt: 1, worker: first.workers[0] } },
+    { name: "b", cat: "finished" },
+    { name: "c", cat: "finished" },
+  ]);
   expect((await get(`/runs/${id}/nodes/b`)).body).toMatchObject({ node: "b", status: "completed" });
   expect((await get(`/runs/${id}/nodes/z`)).status).toBe(404);
 });
@@ -103,6 +113,8 @@ test("runs that the scheduler has forgotten are told from the ledger and from th
   expect(told(forgotten)).toEqual(told(known));
   expect(forgotten.next).toBeNull();
   expect((await get(`/runs/${id}/graph/forecast`)).body).toMatchObject({ nodes: [], expected_end: null });
+  expect(served.service.driver.state.runById(traced.id)).toBeUndefined();
+  expect((await get(`/runs/${traced.id}/trace`)).body.traceEvents).toEqual(traced.events);
 });
 
 test("[Q-15] of runs of another zone, or of another agent, nothing is told", async () => {
@@ -110,7 +122,7 @@ test("[Q-15] of runs of another zone, or of another agent, nothing is told", asy
   const elsewhere = bearer(await served.secretOf({ zones: ["elsewhere"] }));
   const another = bearer(await served.secretOf({ zones: ["default"], agents: ["bob"] }));
   for (const headers of [elsewhere, another])
-    for (const path of ["graph", "graph/nodes", "graph/forecast", "nodes/a"])
+    for (const path of ["graph", "graph/nodes", "graph/forecast", "nodes/a", "trace"])
       expect((await get(`/runs/${id}/${path}`, headers)).status, path).toBe(404);
   // A place in the ledger, of which a caller may know nothing, is no place that it could read.
   const { body } = await get(`/runs/${id}/graph/nodes`);

@@ -1,4 +1,6 @@
-import { type RefObject, useRef } from "react";
+import { type RefObject, useRef, useState } from "react";
+import { open } from "../../api/request.ts";
+import { runPath } from "../../api/run-queries.ts";
 import { paletteOf } from "../../parts/picture/palette.ts";
 import type { Paint, Size } from "../../parts/picture/picture.tsx";
 import { save } from "../../parts/save.ts";
@@ -22,9 +24,12 @@ interface ExportsProps {
   readonly pictures: RefObject<Pictures>;
 }
 
+const LONGEST_MS = 180_000;
+
 /** The run as files. */
 export function Exports({ model, layout, now, pictures }: ExportsProps) {
   const menu = useRef<HTMLDetailsElement>(null);
+  const [problem, setProblem] = useState("");
   const { run } = model;
   const name = `${run.name.replace(/[^\w.-]+/g, "-").slice(0, 60)}-${run.id.slice(-8)}`;
   const palette = () => paletteOf(document.documentElement);
@@ -34,10 +39,11 @@ export function Exports({ model, layout, now, pictures }: ExportsProps) {
     if (which === "gantt") return wholeGantt(model, now, timeMode.get(), palette());
     return layout ? wholeGraph(model, layout, palette()) : "";
   };
-  const files: readonly (readonly [string, () => void])[] = [
+  const files: readonly (readonly [string, () => void | Promise<void>])[] = [
     ["Report (HTML)", () => save(`${name}.html`, "text/html", report())],
     ["Nodes (CSV)", () => save(`${name}.csv`, "text/csv", csvOf(nodeRecords(model)))],
     ["Nodes (NDJSON)", () => save(`${name}.ndjson`, "application/x-ndjson", ndjsonOf(nodeRecords(model)))],
+    ["Trace (for Perfetto)", () => saveFrom(`${runPath(run.id)}/trace`, `${name}.trace.json`)],
     ["Graph (SVG)", () => save(`${name}-graph.svg`, "image/svg+xml", picture("graph"))],
     ["Gantt (SVG)", () => save(`${name}-gantt.svg`, "image/svg+xml", picture("gantt"))],
   ];
@@ -49,20 +55,34 @@ export function Exports({ model, layout, now, pictures }: ExportsProps) {
       graph: layout && wholeGraph(model, layout, palette()),
       gantt: wholeGantt(model, now, timeMode.get(), palette()),
     });
-  const take = (make: () => void) => {
-    make();
-    menu.current?.removeAttribute("open");
+  const take = async (make: () => void | Promise<void>) => {
+    setProblem("");
+    try {
+      await make();
+      menu.current?.removeAttribute("open");
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
   };
   return (
     <details className="menu" ref={menu}>
       <summary className="button">Export</summary>
       <div className="menu-body exports">
         {files.map(([title, make]) => (
-          <button key={title} type="button" onClick={() => take(make)}>
+          <button key={title} type="button" onClick={() => void take(make)}>
             {title}
           </button>
         ))}
+        <p role="alert" className="problem">
+          {problem}
+        </p>
       </div>
     </details>
   );
+}
+
+/** What only the server has. */
+async function saveFrom(path: string, name: string): Promise<void> {
+  const answer = await open(path, {}, AbortSignal.timeout(LONGEST_MS));
+  save(name, "application/json", await answer.blob());
 }

@@ -8,6 +8,7 @@
 
 import { taskIdOf } from "../core/index.ts";
 import { speculationTag } from "../graph/index.ts";
+import { formatTime } from "../words/index.ts";
 import {
   type Attempt,
   type History,
@@ -32,11 +33,27 @@ export interface TraceEvent {
 }
 
 const SCHEDULER = 0;
+const CHUNK_CHARS = 65_536;
+
+/** The whole file, in pieces. */
+export function* chromeTrace(history: History): Generator<string> {
+  const otherData = JSON.stringify({ start: formatTime(history.firstAt) });
+  let chunk = `{"displayTimeUnit":"ms","otherData":${otherData},"traceEvents":[`;
+  let before = "\n";
+  for (const event of traceEvents(history)) {
+    chunk += before + JSON.stringify(event);
+    before = ",\n";
+    if (chunk.length < CHUNK_CHARS) continue;
+    yield chunk;
+    chunk = "";
+  }
+  yield `${chunk}\n]}\n`;
+}
 
 /** What has a slice, and its place: the number of its thread, and the lane that this is of its worker's. */
 type Threads = ReadonlyMap<Attempt | TransferStory, { readonly tid: number; readonly lane: number }>;
 
-export function* traceEvents(history: History): Generator<TraceEvent> {
+function* traceEvents(history: History): Generator<TraceEvent> {
   const threads = threadsOf(history);
   const at = (ms: number): number => Math.round((ms - history.firstAt) * 1_000);
   yield* metadata(history, threads);

@@ -8,11 +8,8 @@
 import type { WireGraph } from "../graph/index.ts";
 import type { Report, RunOutcome, TaskAssigned, Transfer } from "../ledger/index.ts";
 import { NO_RUN, type Reason, type TaskKey, taskKey } from "../placement/index.ts";
-import { eventsOf, type Recorded } from "../scheduler/index.ts";
+import type { Recorded } from "../scheduler/index.ts";
 import type { AttemptOutcome } from "../words/index.ts";
-import { replaying, soundBlocks } from "./ledger-reading.ts";
-
-/** `open`: it has not ended where the ledger ends. */
 
 export interface Attempt {
   readonly run: number;
@@ -86,7 +83,7 @@ export class History {
   /** In the order in which they were assigned. */
   readonly attempts: Attempt[] = [];
   readonly marks: Mark[] = [];
-  firstAt = 0;
+  firstAt = -1;
   lastAt = 0;
   /** By the numbers of the tasks of no run. */
   readonly #alternatives = new Map<number, Pick<Attempt, "run" | "node" | "alternative">>();
@@ -98,8 +95,13 @@ export class History {
   readonly #workerNumbers = new Map<string, number>();
   readonly #open = new Map<number, Set<Attempt>>();
 
-  take({ event, seq, now }: Recorded): void {
-    if (seq === 1) this.firstAt = now;
+  /** Workers that were there before what is told of, in the order of their numbers. */
+  constructor(workers: readonly string[] = []) {
+    for (const id of workers) this.#workerNumbers.set(id, this.workers.push(id) - 1);
+  }
+
+  take({ event, seq, now }: Pick<Recorded, "event" | "seq" | "now">): void {
+    if (this.firstAt === -1) this.firstAt = now;
     this.lastAt = now;
     switch (event.kind) {
       case "RunSubmitted": {
@@ -278,17 +280,6 @@ export function outcomeOf({ kind, startedAt }: Pick<Report, "kind" | "startedAt"
     case "AttemptCancelled":
       return "cancelled";
   }
-}
-
-export async function readHistory(path: string): Promise<History> {
-  const history = new History();
-  for await (const block of soundBlocks(path)) {
-    replaying(path, block, () => {
-      for (const recorded of eventsOf(block)) history.take(recorded);
-    });
-  }
-  history.close();
-  return history;
 }
 
 /** When each node of a run completed: with an attempt, or with the vote on its alternatives. */
