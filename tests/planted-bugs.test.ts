@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GRAPH_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { DATA_BUGS } from "./planted-bugs-data.ts";
+import { REASON_BUGS } from "./planted-bugs-reasons.ts";
 import { RECALL_BUGS } from "./planted-bugs-recalls.ts";
 import { SERVICE_BUGS } from "./planted-bugs-service.ts";
 import { SPECULATION_BUGS } from "./planted-bugs-speculation.ts";
@@ -47,7 +48,7 @@ test("[P-18] the copy without a bug holds every invariant", { timeout: TIMEOUT_M
 
 describe("[P-18] the simulator finds that", () => {
   test.concurrent.each(
-    [...GRAPH_BUGS, ...SERVICE_BUGS, ...SPECULATION_BUGS, ...DATA_BUGS, ...RECALL_BUGS]
+    [...GRAPH_BUGS, ...SERVICE_BUGS, ...SPECULATION_BUGS, ...DATA_BUGS, ...RECALL_BUGS, ...REASON_BUGS]
       .filter((_, at) => IS_LONG || at % 2 === 0)
       .map((bug) => [bug.name, bug] as const),
   )("%s", { timeout: TIMEOUT_MS }, async (name, bug) => {

@@ -52,7 +52,9 @@ export function candidateTable(
   const others = workers.filter((worker) => worker !== returnedBy && rejections.get(worker) === undefined);
   if (returnedBy && others.length > 0 && rejections.get(returnedBy) === undefined)
     rejections.set(returnedBy, "returned");
-  for (const [worker, rejection] of near ? rejections : [])
+  // Where nobody has room, it waits until somebody has.
+  const hasTaker = workers.some((worker) => rejections.get(worker) === undefined);
+  for (const [worker, rejection] of near && hasTaker ? rejections : [])
     if (
       rejection === "queue" &&
       worker !== returnedBy &&

@@ -45,10 +45,13 @@ export type WaitReason =
   | { readonly code: "Held"; readonly by: "person" | "draining" | "paused" }
   | { readonly code: "NotDue"; readonly dueAt: number; readonly attempt: number }
   | { readonly code: "Dependencies"; readonly open: readonly OpenDependency[]; readonly total: number }
-  | { readonly code: "Admission"; readonly barriers: readonly Barrier[] }
+  | { readonly code: "Admission"; readonly barriers: readonly LimitingBarrier[] }
   | { readonly code: "Capacity"; readonly rejected: Counts; readonly reservedWorker: string | undefined }
   | { readonly code: "Outranked"; readonly ahead: number; readonly next: NextTask }
   | { readonly code: "Pending" };
+
+/** One that lasts until others end, or time passes. */
+export type LimitingBarrier = Exclude<Barrier, { readonly by: "pause" }>;
 
 export type Counts = Readonly<Partial<Record<Rejection, number>>>;
 
@@ -100,7 +103,7 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
   const open = openDependencies(run, node);
   if (open.length > 0)
     reasons.push({ code: "Dependencies", open: open.slice(0, LISTED), total: open.length });
-  const limiting = stopped.filter(({ by }) => by !== "pause");
+  const limiting = stopped.filter((barrier): barrier is LimitingBarrier => barrier.by !== "pause");
   if (limiting.length > 0) reasons.push({ code: "Admission", barriers: limiting });
   const rejections = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   if (rejections === serving.length && able.length > 0) {

@@ -7,12 +7,12 @@ import { checkDuties, checkWake } from "./duties.ts";
 import { checkAnswer, type ExpectedReply, expectationOf, expectedReply } from "./expectation.ts";
 import { takeFact } from "./facts.ts";
 import { LedgerCheck } from "./ledger-check.ts";
-import { checkReasons } from "./liveness.ts";
 import { Model } from "./model.ts";
 import { followersOf } from "./model-data.ts";
 import { aboutTask, describeTask } from "./model-tasks.ts";
 import { Noticer } from "./noticer.ts";
 import type { Random } from "./random.ts";
+import { checkReasons } from "./reasons.ts";
 import { checkRecalls, checkRecallWake, expectedRecalls } from "./recalls.ts";
 import { RowModel } from "./row-model.ts";
 import type { Disk } from "./sim-store.ts";
@@ -35,11 +35,13 @@ export class Checker {
   /** The task of each key that was ever taken. */
   readonly keys: Map<string, string> = new Map();
   readonly #noticer: Noticer;
+  readonly #tally: Tally;
   turns = 0;
 
   constructor(random: Random, tally: Tally) {
     this.ledger = new LedgerCheck(random, tally);
     this.#noticer = new Noticer(this.model, tally);
+    this.#tally = tally;
   }
 
   /** What must be answered to each stimulus, and when the next turn is wanted at the latest. */
@@ -64,7 +66,7 @@ export class Checker {
     checkWake(this.model, turn.now, wakeAt);
     checkRecallWake(this.model, turn.now, wakeAt);
     compareStates(this.model, state);
-    if (this.turns++ % TURNS_PER_QUESTION === 0) checkReasons(this.model, state, turn.now);
+    if (this.turns++ % TURNS_PER_QUESTION === 0) checkReasons(this.model, state, turn.now, this.#tally);
     if (block) {
       this.rows.check(turn.rows);
       this.ledger.follow(block, state);

@@ -232,6 +232,7 @@ function register(model: Model, spec: WorkerSpec): void {
       standing: "open",
       registeredSeq: 0,
       lostSeq: 0,
+      hasLeft: false,
       isForgotten: false,
       freeCpu: 0,
       freeMemory: 0,
@@ -246,6 +247,7 @@ function register(model: Model, spec: WorkerSpec): void {
   }
   worker.spec = spec;
   worker.standing = "open";
+  worker.hasLeft = false;
   worker.registeredSeq = model.seq;
   worker.freeCpu = spec.cpuMillicores;
   worker.freeMemory = spec.memoryBytes;
@@ -290,6 +292,7 @@ function lose(model: Model, worker: ModelWorker, code: EventOf<"WorkerLost">["co
   }
   if (worker.standing !== "unreachable") worker.lostSeq = model.seq;
   worker.standing = "unreachable";
+  if (code === "left") worker.hasLeft = true;
   worker.reservedFor = undefined;
 }
 

@@ -128,11 +128,16 @@ export function rateFreeAt(model: Model, task: ModelTask, now: number): number {
   for (const name of task.spec.limits) {
     const limit = model.limits.get(ofZone(task.zone, name));
     if (!limit || limit.rateCount === null || hasRate(limit, now)) continue;
-    const perMs = BigInt(limit.rateCount);
-    const excess = owedAt(limit, now) - (perMs - 1n) * BigInt(limit.periodMs);
-    latest = Math.max(latest, now + Number((excess + perMs - 1n) / perMs));
+    latest = Math.max(latest, rateOpensAt(limit, now));
   }
   return latest;
+}
+
+/** When a rate that is used up has room again. */
+export function rateOpensAt(limit: ModelLimit, now: number): number {
+  const perMs = BigInt(limit.rateCount ?? 0);
+  const excess = owedAt(limit, now) - (perMs - 1n) * BigInt(limit.periodMs);
+  return now + Number((excess + perMs - 1n) / perMs);
 }
 
 /** What was used of the old rate stays used, in starts, rounded up to a part, but never more than the new one holds. */

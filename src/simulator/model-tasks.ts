@@ -116,6 +116,8 @@ export interface ModelWorker {
   standing: "open" | "overloaded" | "draining" | "unreachable";
   registeredSeq: number;
   lostSeq: number;
+  /** It said good-bye. */
+  hasLeft: boolean;
   /** Lost so long ago that it is as if it had never been; under its name comes a new one. */
   isForgotten: boolean;
   freeCpu: number;

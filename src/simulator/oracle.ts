@@ -88,7 +88,7 @@ export function checkAssignment(model: Model, task: ModelTask, event: TaskAssign
 }
 
 /** A worker that has inputs of the task may queue it, where any other could take it. */
-function obstaclesFor(model: Model, task: ModelTask): (Obstacle | "forgotten" | undefined)[] {
+export function obstaclesFor(model: Model, task: ModelTask): (Obstacle | "forgotten" | undefined)[] {
   const obstacles = model.workers.map((worker) =>
     worker.isForgotten ? "forgotten" : obstacleOf(model, worker, task),
   );

@@ -2,6 +2,10 @@ import type { Model } from "./model.ts";
 import { isDemoted } from "./model-admission.ts";
 import { classOf, isDue, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
 
+/** By what nodes of a run go before each other, in this order. */
+const PRECEDENCES = ["starved", "critical-path", "priority", "risk", "holds-up", "age", "submitted"] as const;
+export type Precedence = (typeof PRECEDENCES)[number];
+
 /** Tasks of one run, or one of no run. */
 interface RunOfTasks {
   readonly tasks: readonly ModelTask[];
@@ -73,6 +77,25 @@ export class Ranking {
     });
   }
 
+  /** Of these, tasks of no run, and of each run and kind the first: run by run, as they stand among each other now. */
+  inLine(tasks: readonly ModelTask[]): ModelTask[] {
+    const runs = this.#byRun(tasks).sort((a, b) => this.#compare(a.as, b.as));
+    const isBefore = (a: ModelTask, b: ModelTask) => this.goesBeforeInRun(a, b);
+    return runs.flatMap((run) =>
+      this.#firsts(run.tasks, ({ laneKey }) => laneKey, isBefore).sort((a, b) => this.#withinRun(a, b)),
+    );
+  }
+
+  goesBeforeInRun(a: ModelTask, b: ModelTask): boolean {
+    return this.#withinRun(a, b) < 0;
+  }
+
+  /** The first in which two of a run differ. */
+  whatParts(a: ModelTask, b: ModelTask): Precedence {
+    const [ofA, ofB] = [this.#marks(a), this.#marks(b)];
+    return PRECEDENCES[ofA.findIndex((mark, at) => mark !== ofB[at])] as Precedence;
+  }
+
   /** All of these, each as it goes first when those before it are gone. */
   sequence(tasks: readonly ModelTask[]): ModelTask[] {
     const left = new Set(tasks);
@@ -124,8 +147,8 @@ export class Ranking {
   }
 
   /** G-04: starving, critical, priority, risk, work that hangs on it, age, place in the graph. */
-  #withinRun(a: ModelTask, b: ModelTask): number {
-    const marks = (task: ModelTask) => [
+  #marks(task: ModelTask): number[] {
+    return [
       this.#isStarving(task) ? 0 : 1,
       this.isCritical(task) ? 0 : 1,
       this.#tierOf(task),
@@ -134,7 +157,10 @@ export class Ranking {
       task.readyAt,
       task.node,
     ];
-    const [ofA, ofB] = [marks(a), marks(b)];
+  }
+
+  #withinRun(a: ModelTask, b: ModelTask): number {
+    const [ofA, ofB] = [this.#marks(a), this.#marks(b)];
     const at = ofA.findIndex((mark, index) => mark !== ofB[index]);
     return at === -1 ? 0 : (ofA[at] as number) - (ofB[at] as number);
   }

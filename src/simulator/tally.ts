@@ -1,3 +1,5 @@
+import type { ReasonHappening } from "./reasons.ts";
+
 /** What must have happened in a large batch of seeds, or the batch has tested less than it claims. */
 export const FAULTS = [
   "worker crashed",
@@ -141,7 +143,43 @@ export const BRANCHES = [
   "recalled from a worker that is lost",
 ] as const;
 
-export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number];
+/** Every true reason for a wait, and all that speaks against workers: a new one does not compile until it is named here. */
+export const REASONS = Object.keys({
+  "why: Unsatisfiable": true,
+  "why: Unsatisfiable, exceeds a limit": true,
+  "why: Held, person": true,
+  "why: Held, paused": true,
+  "why: Held, draining": true,
+  "why: NotDue": true,
+  "why: Dependencies": true,
+  "why: Admission, fair-share": true,
+  "why: Admission, concurrency": true,
+  "why: Admission, rate": true,
+  "why: Admission, kept for another": true,
+  "why: Capacity": true,
+  "why: Capacity, a worker is kept free": true,
+  "why: Outranked": true,
+  "why: Outranked, starved": true,
+  "why: Outranked, critical-path": true,
+  "why: Outranked, priority": true,
+  "why: Outranked, risk": true,
+  "why: Outranked, holds-up": true,
+  "why: Outranked, age": true,
+  "why: Outranked, submitted": true,
+  "why not there: executor": true,
+  "why not there: zone": true,
+  "why not there: capability": true,
+  "why not there: unreachable": true,
+  "why not there: draining": true,
+  "why not there: overloaded": true,
+  "why not there: queue": true,
+  "why not there: reserved": true,
+  "why not there: cpu": true,
+  "why not there: memory": true,
+  "why not there: returned": true,
+} satisfies Record<ReasonHappening, true>) as ReasonHappening[];
+
+export type Happening = (typeof FAULTS)[number] | (typeof BRANCHES)[number] | ReasonHappening;
 
 export class Tally {
   readonly counts: Map<Happening, number> = new Map();
@@ -160,7 +198,7 @@ export class Tally {
 
   /** What never happened. */
   missing(): Happening[] {
-    return [...FAULTS, ...BRANCHES].filter((happening) => this.of(happening) === 0);
+    return [...FAULTS, ...BRANCHES, ...REASONS].filter((happening) => this.of(happening) === 0);
   }
 
   get faults(): number {

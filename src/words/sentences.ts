@@ -253,8 +253,6 @@ function describeBarrier(
   now: number,
 ): string {
   switch (barrier.by) {
-    case "pause":
-      return HELD_WORDS.paused;
     case "fair-share":
       return `Its agent already runs ${barrier.running} of ${barrier.max} tasks.`;
     case "concurrency":
