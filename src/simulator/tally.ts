@@ -144,7 +144,7 @@ export const BRANCHES = [
 ] as const;
 
 /** Every true reason for a wait, and all that speaks against workers: a new one does not compile until it is named here. */
-export const REASONS = Object.keys({
+const REASONS = Object.keys({
   "why: Unsatisfiable": true,
   "why: Unsatisfiable, exceeds a limit": true,
   "why: Held, person": true,
