@@ -10,8 +10,7 @@ import {
   taskKey,
 } from "../placement/index.ts";
 import { type InputPlace, type State, type Tasks, whereInputsAre, whyHere } from "../scheduler/index.ts";
-import type { Decider } from "../words/index.ts";
-import { decide, decideFor } from "./decider.ts";
+import { type Decider, decide, decideFor } from "../words/index.ts";
 
 /** Why a task was given to a worker. */
 export interface Assignment {

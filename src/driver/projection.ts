@@ -138,6 +138,13 @@ export class Projection implements Recorder {
   }
 
   take(): RowChanges {
+    const changes = this.takeSoFar();
+    this.#endings.clear();
+    return changes;
+  }
+
+  /** What changed since it was last taken, in the middle of a turn. */
+  takeSoFar(): RowChanges {
     const changes: RowChanges = {
       submitted: [...this.#submitted.values()],
       alternatives: this.#alternatives,
@@ -156,7 +163,6 @@ export class Projection implements Recorder {
     this.#keys = [];
     this.#runs = new Map();
     this.#runsEnded = new Map();
-    this.#endings.clear();
     return changes;
   }
 

@@ -14,15 +14,15 @@ import { State } from "./state.ts";
 import { step } from "./step.ts";
 
 /** An event with its place in the ledger. */
-export interface Recorded {
+export interface Recorded<Of = Block> {
   readonly seq: number;
   readonly now: number;
-  readonly block: Block;
+  readonly block: Of;
   readonly event: LedgerEvent;
 }
 
 /** The events of a block that the chain has accepted. */
-export function eventsOf(block: Block): Recorded[] {
+export function eventsOf<Of extends Pick<Block, "seq" | "now" | "line">>(block: Of): Recorded<Of>[] {
   const { events } = JSON.parse(block.line) as { events: unknown[] };
   return events.map((wire, at) => ({ seq: block.seq + at, now: block.now, block, event: decodeEvent(wire) }));
 }

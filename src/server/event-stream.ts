@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { Fact } from "../driver/index.ts";
-import { budgetOnWire, partOnWire, speculationTag } from "../graph/index.ts";
 import type { LedgerEvent, RunSubmitted } from "../ledger/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { Caller, EventsFrom, StreamEvent } from "./api.ts";
+import { streamEvent } from "./stream-event.ts";
 import type { StreamIds } from "./stream-ids.ts";
 
 /** What is kept of messages and lists of nodes at most, in characters. */
@@ -68,7 +68,7 @@ export class EventStream {
       }
       after = seen.seq;
       if (isVisible(caller, seen)) {
-        seen.told ??= this.#eventOf(seen);
+        seen.told ??= streamEvent(this.#ids, this.#state, seen);
         yield seen.told;
       }
       looked += 1;
@@ -81,7 +81,7 @@ export class EventStream {
     return this.#kept
       .filter(({ about }) => about?.task?.id === taskId)
       .map((seen) => {
-        seen.told ??= this.#eventOf(seen);
+        seen.told ??= streamEvent(this.#ids, this.#state, seen);
         return seen.told;
       });
   }
@@ -93,7 +93,7 @@ export class EventStream {
 
   /** A graph may be larger than everything else that is kept, and nobody is told more of it than its size. */
   #withoutGraph(fact: Fact, event: RunSubmitted): Seen {
-    return { ...fact, event: { ...event, graph: NO_GRAPH }, told: this.#eventOf(fact) };
+    return { ...fact, event: { ...event, graph: NO_GRAPH }, told: streamEvent(this.#ids, this.#state, fact) };
   }
 
   /** The oldest ones. */
@@ -133,18 +133,6 @@ export class EventStream {
     });
   }
 
-  #eventOf(fact: Fact): StreamEvent {
-    const { seq, now, event, about } = fact;
-    return {
-      id: this.#ids.idOf(seq),
-      kind: event.kind,
-      at: now,
-      taskId: about?.task?.id,
-      runId: about?.runId,
-      data: { ...nodeOf(fact), ...dataOf(this.#state, event) },
-    };
-  }
-
   #missed(seq: number): StreamEvent {
     const data = { message: "events between the last one that you saw and the next one are no longer kept" };
     return {
@@ -169,59 +157,4 @@ function charsIn(event: LedgerEvent): number {
 
 function isVisible({ zone, agent, isZoneAdmin }: Caller, { about }: Seen): boolean {
   return about !== undefined && about.zone === zone && (isZoneAdmin || about.agent === agent);
-}
-
-function nodeOf({ about }: Fact): { readonly node?: string; readonly alternative?: string } {
-  const { node, alternative } = about?.task ?? {};
-  if (node === undefined) return {};
-  return alternative ? { node, alternative: alternative.tag } : { node };
-}
-
-/** What of an event is for its task's owner: names in place of numbers, and nothing about other zones. */
-function dataOf(state: State, event: LedgerEvent): Readonly<Record<string, unknown>> {
-  switch (event.kind) {
-    case "TaskAssigned":
-      return { attempt: event.attempt, worker: state.worker(event.worker).id, reason: event.reason };
-    case "TaskRecalled": {
-      const [worker, idle] = [state.worker(event.worker).id, state.worker(event.idle).id];
-      return { attempt: event.attempt, worker, idle, wait_micros: event.waitMicros };
-    }
-    case "AttemptStarted":
-      return { attempt: event.attempt, started_at: event.startedAt };
-    case "AttemptFinished":
-      return { attempt: event.attempt, result_bytes: event.resultBytes };
-    case "AttemptFailed":
-      return { attempt: event.attempt, code: event.code, message: event.message };
-    case "AttemptTimedOut":
-    case "AttemptLost":
-    case "AttemptCancelled":
-    case "CancelSignalled":
-      return { attempt: event.attempt };
-    case "ReportRefused":
-      return { attempt: event.attempt, report: event.report, code: event.code };
-    case "TaskBudgetExhausted":
-      return { attempt: event.attempt, part: partOnWire(event.part) };
-    case "TaskRecharged":
-      return { attempt: event.attempt, amounts: budgetOnWire(event.amounts) };
-    case "TaskSpeculated":
-      return { alternatives: event.count, because: event.because };
-    case "VoteTaken":
-      return {
-        winner: event.winner === -1 ? null : speculationTag(event.winner),
-        decided_by: event.by,
-        scores: event.scores,
-      };
-    case "TaskRetried":
-      return { due_at: event.dueAt };
-    case "TaskFailed":
-      return { code: event.code };
-    case "TasksSkipped":
-      return { nodes: event.nodes.map((node) => state.runs.get(event.run)?.graph.idOf(node)) };
-    case "RunSubmitted":
-      return { name: event.name, nodes: event.graph.ids.length };
-    case "RunEnded":
-      return { outcome: event.outcome };
-    default:
-      return {};
-  }
 }

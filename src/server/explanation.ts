@@ -30,7 +30,11 @@ export class LastAssignments {
     this.#byTask = new RecentMap(remembered);
   }
 
-  follow(facts: readonly Fact[]): void {
+  follow(
+    facts: readonly (Pick<Fact, "event"> & {
+      readonly about: { readonly task: { readonly id: string } | undefined } | undefined;
+    })[],
+  ): void {
     for (const { event, about } of facts) {
       if (about?.task === undefined) continue;
       const before = this.#byTask.get(about.task.id);

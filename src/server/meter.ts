@@ -16,10 +16,13 @@ const RESULTS = {
   AttemptCancelled: "cancelled",
 } as const;
 
+/** Who is told how much happens. */
+type Followed = Pick<RecentActivity, "tick" | "note" | "waited">;
+
 /** Also times what happens: after its end a task of no run has left the state, so it is looked at before. */
 export class MeteredProjection extends Projection {
   readonly #instruments: Instruments | undefined;
-  readonly #recent: RecentActivity;
+  readonly #recent: Followed;
   /** Whether something was noted in this turn. */
   #hasBegun = false;
 
@@ -28,7 +31,7 @@ export class MeteredProjection extends Projection {
     onPayload: (id: string, payload: string) => void,
     onResult: (id: string, result: string) => void,
     instruments: Instruments | undefined,
-    recent: RecentActivity,
+    recent: Followed,
   ) {
     super(store, onPayload, onResult);
     this.#instruments = instruments;

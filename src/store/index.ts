@@ -46,6 +46,7 @@ export {
   type Usage,
   waitedMs,
 } from "./rows.ts";
+export { VersionedRows } from "./versioned-rows.ts";
 export type {
   Delivery,
   DeliveryProgress,

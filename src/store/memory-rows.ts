@@ -1,6 +1,7 @@
 import { compareText, invariant } from "../core/index.ts";
 import { type StoredPayload, StoreError } from "./contract.ts";
 import { NewestFirst } from "./newest-first.ts";
+import { fits, isAsked, lineOf, matches, type RowParts, rowOf } from "./row-parts.ts";
 import {
   type AlternativeTask,
   type FoundTasks,
@@ -13,14 +14,12 @@ import {
   type Retention,
   type RowChanges,
   type RunRow,
-  type SubmittedTask,
   type TaskFilter,
   type TaskLine,
   type TaskProgress,
   type TaskRow,
   type TaskSearch,
   type Usage,
-  waitedMs,
 } from "./rows.ts";
 
 /** How many tasks that ended are kept, and how many runs; the oldest are forgotten first. */
@@ -29,8 +28,7 @@ const KEPT_ENDED = 10_000;
 const KEPT_ENDS = 100_000;
 
 /** In parts, as they are written; a row is put together where one is asked for. */
-interface KeptTask {
-  readonly task: SubmittedTask;
+interface KeptTask extends RowParts {
   progress: TaskProgress;
   usage: Usage | undefined;
   /** Of its idempotency key; undefined: it has none. */
@@ -106,7 +104,7 @@ export class MemoryRows {
     for (const id of (run?.taskOrder ?? this.#taskOrder).idsAfter(after)) {
       if (found.length === limit) break;
       const kept = among?.has(id) === false ? undefined : this.#tasks.get(id);
-      if (kept && matches(kept, filter)) found.push(lineOf(rowOf(kept)));
+      if (kept && matches(kept, filter)) found.push(lineOf(kept));
     }
     return found;
   }
@@ -124,7 +122,7 @@ export class MemoryRows {
       looked = kept;
       if (!matches(kept, search) || !fits(kept, search)) continue;
       fitting += 1;
-      if (lines.length < limit) lines.push(lineOf(rowOf(kept)));
+      if (lines.length < limit) lines.push(lineOf(kept));
     }
     const lookedTo =
       looked && count === look ? { submittedSeq: looked.task.submittedSeq, id: looked.task.id } : undefined;
@@ -336,47 +334,4 @@ function textOf({ zone, agent, key }: IdempotencyKey): string {
 
 function isEndedUntil(endedAt: number, time: number): boolean {
   return endedAt >= 0 && endedAt <= time;
-}
-
-function isAsked<T>(asked: T | undefined, found: T): boolean {
-  return asked === undefined || asked === found;
-}
-
-function matches({ task, progress }: KeptTask, filter: TaskFilter): boolean {
-  const { zone, agent, statuses, executor, type, runId } = filter;
-  return (
-    task.zone === zone &&
-    isAsked(agent, task.agent) &&
-    (statuses === undefined || statuses.includes(progress.status)) &&
-    isAsked(executor, task.executor) &&
-    isAsked(type, task.type) &&
-    isAsked(runId, task.run?.id)
-  );
-}
-
-function rowOf({ task, progress, usage }: KeptTask): TaskRow {
-  const row = { ...task, ...progress };
-  return usage ? { ...row, used: usage.used, recharged: usage.recharged } : row;
-}
-
-function fits({ task, progress }: KeptTask, { priorityClass, waitedMs: asked, now }: TaskSearch): boolean {
-  const { enqueuedAt, runAt } = task;
-  const { startedAt, endedAt } = progress;
-  const waited = waitedMs({ enqueuedAt, runAt, startedAt, endedAt }, now);
-  return (
-    isAsked(priorityClass, task.priorityClass) &&
-    waited >= (asked?.min ?? Number.NEGATIVE_INFINITY) &&
-    waited <= (asked?.max ?? Number.POSITIVE_INFINITY)
-  );
-}
-
-function lineOf({
-  payload: _payload,
-  result: _result,
-  settings: _settings,
-  used: _used,
-  recharged: _recharged,
-  ...line
-}: TaskRow): TaskLine {
-  return line;
 }

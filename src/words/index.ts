@@ -1,4 +1,5 @@
 export { describeChange, type OneToldChange, type ToldChange } from "./changes.ts";
+export { decide, decideFor } from "./decider.ts";
 export {
   countOf,
   formatBytes,

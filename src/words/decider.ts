@@ -1,6 +1,6 @@
 import type { TaskAssigned } from "../ledger/index.ts";
 import type { CandidateRow, PlacementConfig } from "../placement/index.ts";
-import type { Criterion, Decider } from "../words/index.ts";
+import type { Criterion, Decider } from "./sentences.ts";
 
 /**
  * What set the first candidate apart from the second: the first criterion of the strategy in which they

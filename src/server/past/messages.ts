@@ -1,0 +1,22 @@
+import type { BlockLine } from "./chronicle.ts";
+import type { Questions } from "./questions.ts";
+
+export interface ThreadSettings {
+  readonly backend: string;
+  readonly streamSecret: string;
+}
+
+/** What the server says to the thread. Blocks come in order; each batch is answered by how far it has come. */
+export type ToThread =
+  | { readonly type: "blocks"; readonly blocks: readonly BlockLine[] }
+  | {
+      readonly type: "ask";
+      readonly id: number;
+      readonly question: keyof Questions;
+      readonly args: readonly unknown[];
+    };
+
+export type FromThread =
+  | { readonly type: "fed"; readonly seq: number }
+  | { readonly type: "answer"; readonly id: number; readonly answer: unknown }
+  | { readonly type: "failed"; readonly id: number; readonly error: string };

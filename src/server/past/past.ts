@@ -1,0 +1,139 @@
+import type { Driver } from "../../driver/index.ts";
+import { stateHash } from "../../scheduler/index.ts";
+import type { ServiceStore } from "../../store/index.ts";
+import type { Caller, Reading } from "../api.ts";
+import { Feeder } from "./feeder.ts";
+import { PastError } from "./past-error.ts";
+import type { EntryQuery, EntryView, Instant, Moments, PlacementView } from "./questions.ts";
+import { readingAt } from "./reading-at.ts";
+import { PastThread } from "./thread.ts";
+
+export interface PastOptions {
+  readonly driver: Pick<Driver, "read">;
+  readonly store: Pick<ServiceStore, "head" | "blocks" | "backend" | "task" | "logs">;
+  readonly streamSecret: string;
+}
+
+/** Whether the state that the ledger makes is the one that the scheduler has. */
+export interface ReplayStanding {
+  /** After which event they were compared. */
+  readonly seq: number;
+  readonly isEqual: boolean;
+}
+
+interface Opened {
+  readonly thread: PastThread;
+  readonly feeder: Feeder;
+}
+
+/** Who asks is told to come again if the replay takes longer. */
+const PATIENCE_MS = 1_000;
+const IDLE_MS = 5 * 60_000;
+/** Of a larger state no hash is taken: nothing else happens meanwhile. */
+const HASHED_TASKS = 20_000;
+
+/**
+ * All that was, from the ledger alone. It is replayed in a thread of its own from when somebody first asks until nobody has for a
+ * while, and fed with what is committed since.
+ */
+export class Past implements AsyncDisposable {
+  readonly #options: PastOptions;
+  #opened: Opened | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  /** A ledger that was too long stays so. */
+  #tooLong: PastError | undefined;
+  #replayed: ReplayStanding | undefined;
+
+  constructor(options: PastOptions) {
+    this.#options = options;
+  }
+
+  /** What could be seen after an event. */
+  async at(seq: number): Promise<Reading> {
+    const thread = await this.#reach(seq);
+    return readingAt(seq, thread, this.#options.store);
+  }
+
+  /** By default up to the last event. */
+  async moments(from: number, to: number | undefined, buckets: number): Promise<Moments> {
+    const { seq } = this.#options.store.head;
+    const thread = await this.#reach(seq);
+    return await thread.ask("moments", from, to ?? seq, buckets);
+  }
+
+  async lastAt(time: number): Promise<Instant> {
+    const thread = await this.#reach(this.#options.store.head.seq);
+    const seq = await thread.ask("lastAt", time);
+    return { seq, now: await thread.ask("time", seq) };
+  }
+
+  async entries(query: EntryQuery): Promise<EntryView[]> {
+    const thread = await this.#reach(this.#options.store.head.seq);
+    return await thread.ask("entries", query);
+  }
+
+  /** By default of the last attempt before an event, or of all. */
+  async placement(
+    caller: Caller,
+    id: string,
+    at: number | undefined,
+    attempt: number | undefined,
+  ): Promise<PlacementView | undefined> {
+    const seq = at ?? this.#options.store.head.seq;
+    const thread = await this.#reach(seq);
+    return await thread.ask("placement", seq, caller, id, attempt);
+  }
+
+  /** What the last comparison found; undefined: there was none. */
+  get replayed(): ReplayStanding | undefined {
+    return this.#replayed;
+  }
+
+  /** Compares the two; undefined where the state is too large for that. */
+  async compare(): Promise<ReplayStanding | undefined> {
+    const live = await this.#options.driver.read((state) => {
+      let size = state.singles.all.size;
+      for (const run of state.runs.values()) size += run.graph.size;
+      return size <= HASHED_TASKS ? { seq: state.seq, hash: stateHash(state) } : undefined;
+    });
+    if (!live) return undefined;
+    const thread = await this.#reach(live.seq);
+    this.#replayed = { seq: live.seq, isEqual: (await thread.ask("hash", live.seq)) === live.hash };
+    return this.#replayed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#idle);
+    const { thread } = this.#opened ?? {};
+    this.#opened = undefined;
+    await thread?.close();
+  }
+
+  /** The thread, once it has come to an event. */
+  async #reach(seq: number): Promise<PastThread> {
+    const { head } = this.#options.store;
+    if (seq > head.seq) throw new PastError("not-yet", `the ledger ends at event ${head.seq}`);
+    if (this.#tooLong) throw this.#tooLong;
+    const { thread, feeder } = this.#open();
+    let isThere: boolean;
+    try {
+      isThere = await feeder.reaches(seq, PATIENCE_MS);
+    } catch (error) {
+      if (error instanceof PastError && error.code === "too-long") this.#tooLong = error;
+      throw error;
+    }
+    if (isThere) return thread;
+    const words = `the ledger is being replayed: event ${feeder.seq} of ${head.seq}`;
+    throw new PastError("building", words, feeder.seq / head.seq);
+  }
+
+  #open(): Opened {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this[Symbol.asyncDispose](), IDLE_MS).unref();
+    if (this.#opened && !this.#opened.thread.end) return this.#opened;
+    const { store, streamSecret } = this.#options;
+    const thread = new PastThread({ backend: store.backend, streamSecret });
+    this.#opened = { thread, feeder: new Feeder(store, (blocks) => thread.feed(blocks)) };
+    return this.#opened;
+  }
+}

@@ -1,0 +1,57 @@
+import type { ServiceStore, TaskRow } from "../../store/index.ts";
+import type { Reading, TaskView } from "../api.ts";
+import type { Read } from "./questions.ts";
+import type { PastThread } from "./thread.ts";
+
+/**
+ * What could be seen after an event. Payloads, settings, results and logs are not in the ledger: they come from what is stored
+ * now.
+ */
+export function readingAt(
+  at: number,
+  thread: PastThread,
+  store: Pick<ServiceStore, "task" | "logs">,
+): Reading {
+  const read = (method: keyof Reading, args: readonly unknown[], brought?: Read["brought"]) =>
+    thread.ask("read", { at, method, args, brought });
+  const as =
+    <Method extends keyof Reading>(method: Method) =>
+    (...args: Parameters<Reading[Method]>) =>
+      read(method, args) as ReturnType<Reading[Method]>;
+  return {
+    async task(caller, id) {
+      const today = await store.task(id);
+      const brought = today && { id, settings: today.settings };
+      const view = (await read("task", [caller, id], brought)) as TaskView | undefined;
+      return view && withContent(view, today);
+    },
+    async log(caller, id, afterLine, limit) {
+      if ((await read("task", [caller, id])) === undefined) return undefined;
+      const now = await thread.ask("time", at);
+      return (await store.logs(id, afterLine, limit)).filter((line) => line.at <= now);
+    },
+    tasks: as("tasks"),
+    countTasks: as("countTasks"),
+    history: as("history"),
+    why: as("why"),
+    metrics: as("metrics"),
+    overview: as("overview"),
+    run: as("run"),
+    runPlan: as("runPlan"),
+    runs: as("runs"),
+    workers: as("workers"),
+    agents: as("agents"),
+    limits: as("limits"),
+  };
+}
+
+/** What was submitted stays; a result is the one of then if its hash is. */
+function withContent(view: TaskView, today: TaskRow | undefined): TaskView {
+  const isSameResult = view.resultHash !== "" && today?.resultHash === view.resultHash;
+  return {
+    ...view,
+    payload: today?.payload ?? "null",
+    settings: today?.settings ?? view.settings,
+    result: isSameResult && view.status === "completed" ? today.result : undefined,
+  };
+}
