@@ -59,6 +59,7 @@ export async function serve(
     schedules: service.schedules,
     keys,
     webhooks: service.webhooks,
+    past: service.past,
     version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
     cluster: aloneOn(store),

@@ -8,6 +8,7 @@ import { EventStream } from "../src/server/event-stream.ts";
 import { LastAssignments } from "../src/server/explanation.ts";
 import { Reader } from "../src/server/reader.ts";
 import { RecentActivity } from "../src/server/recent-activity.ts";
+import { RecentAttempts } from "../src/server/recent-attempts.ts";
 import { StreamIds } from "../src/server/stream-ids.ts";
 import { simulate } from "../src/simulator/index.ts";
 import { MemoryStore } from "../src/store/index.ts";
@@ -39,6 +40,7 @@ export async function readerUpTo(blocks: readonly Block[], at: number): Promise<
   const projection = new Projection(store);
   const stream = new EventStream(new StreamIds(SECRET), 0, state, 1_000_000);
   const assignments = new LastAssignments(1_000_000);
+  const attempts = new RecentAttempts(state, 1_000_000);
   let head: Head = GENESIS;
   for (const block of blocks) {
     const writer = new BlockWriter();
@@ -54,6 +56,7 @@ export async function readerUpTo(blocks: readonly Block[], at: number): Promise<
     await store.commit(part, projection.take());
     const facts = projection.takeFacts();
     assignments.follow(facts);
+    attempts.follow(facts);
     stream.publish(facts);
   }
   return new Reader({
@@ -63,5 +66,6 @@ export async function readerUpTo(blocks: readonly Block[], at: number): Promise<
     stream,
     assignments,
     recent: new RecentActivity(),
+    attempts,
   });
 }

@@ -1,4 +1,4 @@
-export { aboutTask, inputsOf } from "./about.ts";
+export { aboutOf, aboutTask, inputsOf } from "./about.ts";
 export type {
   About,
   AboutAlternative,

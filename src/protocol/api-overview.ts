@@ -62,6 +62,21 @@ export const OverviewAnswer = Type.Object(
   { title: "Overview" },
 );
 
+/** Whether the ledger makes the state that the scheduler has. */
+const ReplayStanding = Type.Object(
+  {
+    seq: Type.Integer({ minimum: 0, description: "After which event they were compared." }),
+    equal: Type.Boolean(),
+  },
+  { description: "Whether the state by replay is the one that the scheduler has; null: not compared yet." },
+);
+
+export type ReplayAnswer = Static<typeof ReplayAnswer>;
+export const ReplayAnswer = Type.Object(
+  { replay: OrNull(ReplayStanding) },
+  { title: "Replay", description: "Null: the state is too large to be compared while the server works." },
+);
+
 export type LedgerHeadAnswer = Static<typeof LedgerHeadAnswer>;
 export const LedgerHeadAnswer = Type.Object(
   {
@@ -78,6 +93,7 @@ export const LedgerHeadAnswer = Type.Object(
         { description: "The first event that is not as it was written." },
       ),
     ),
+    replay: OrNull(ReplayStanding),
   },
   { title: "LedgerHead" },
 );

@@ -83,6 +83,9 @@ export const ProblemDocument = Type.Object(
     detail: Type.String(),
     code: Type.String({ description: "Stable; for programs.", examples: ["invalid"] }),
     errors: Type.Optional(Type.Array(ErrorItem)),
+    progress: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 1, description: "How far what has to be waited for has come." }),
+    ),
     request_id: Type.String({ description: "As in X-Request-Id and in the server's log." }),
   },
   { title: "Problem", description: "What went wrong, as RFC 9457 has it." },

@@ -7,6 +7,7 @@ export * from "./api-changes.ts";
 export * from "./api-fleet.ts";
 export * from "./api-overview.ts";
 export * from "./api-parts.ts";
+export * from "./api-past.ts";
 export * from "./api-run-graph.ts";
 export * from "./api-runs.ts";
 export * from "./api-schedules.ts";

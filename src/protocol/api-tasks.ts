@@ -353,6 +353,19 @@ export const Cancelled = Type.Object(
   { title: "Cancelled" },
 );
 
+/** A worker as one that might take a task. */
+export type Candidate = Static<typeof Candidate>;
+export const Candidate = Type.Object({
+  worker_id: Type.String(),
+  rank: OrNull(Type.Integer({ minimum: 1, description: "1 is the best; null: it could not take it." })),
+  rejection: OrNull(Type.String({ description: "Why it could not take it." })),
+  held: Type.Integer({ minimum: 0, description: "Tasks that it has." }),
+  free_cpu: Type.Number({ description: "Cores." }),
+  free_memory: Type.Integer({ description: "Bytes." }),
+  executed_before: Type.Boolean({ description: "It has completed tasks of this type." }),
+  score: Type.Number(),
+});
+
 export type WhyAnswer = Static<typeof WhyAnswer>;
 export const WhyAnswer = Type.Object({
   id: Uuid,
@@ -442,19 +455,9 @@ export const WhyAnswer = Type.Object({
         "with everything taking as long as was estimated.",
     },
   ),
-  candidates: Type.Array(
-    Type.Object({
-      worker_id: Type.String(),
-      rank: OrNull(Type.Integer({ minimum: 1, description: "1 would get it; null: it could not." })),
-      rejection: OrNull(Type.String({ description: "Why it could not take it." })),
-      held: Type.Integer({ minimum: 0, description: "Tasks that it has." }),
-      free_cpu: Type.Number({ description: "Cores." }),
-      free_memory: Type.Integer({ description: "Bytes." }),
-      executed_before: Type.Boolean({ description: "It has completed tasks of this type." }),
-      score: Type.Number(),
-    }),
-    { description: "While it waits: the workers that serve its zone, as they are now." },
-  ),
+  candidates: Type.Array(Candidate, {
+    description: "While it waits: the workers that serve its zone, as they are now.",
+  }),
 });
 
 export type LogAnswer = Static<typeof LogAnswer>;

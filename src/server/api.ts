@@ -106,27 +106,28 @@ export interface Api {
 }
 
 /** What can be looked at, now or as it was. */
-export type Reading = Pick<
-  Api,
-  | "task"
-  | "tasks"
-  | "countTasks"
-  | "history"
-  | "why"
-  | "log"
-  | "metrics"
-  | "overview"
-  | "run"
-  | "runPlan"
-  | "runGraph"
-  | "runNodes"
-  | "runs"
-  | "workers"
-  | "attempts"
-  | "queues"
-  | "agents"
-  | "limits"
->;
+export const READINGS = [
+  "task",
+  "tasks",
+  "countTasks",
+  "history",
+  "why",
+  "log",
+  "metrics",
+  "overview",
+  "run",
+  "runPlan",
+  "runGraph",
+  "runNodes",
+  "runs",
+  "workers",
+  "attempts",
+  "queues",
+  "agents",
+  "limits",
+] as const satisfies readonly (keyof Api)[];
+
+export type Reading = Pick<Api, (typeof READINGS)[number]>;
 
 /** Where the result of a node is. */
 export type NodeResult =

@@ -14,6 +14,7 @@ import { Gateway } from "./gateway.ts";
 import type { Instruments } from "./http/metrics.ts";
 import { Intake } from "./intake.ts";
 import { MeteredProjection } from "./meter.ts";
+import { Past } from "./past/past.ts";
 import { Payloads } from "./payloads.ts";
 import { RecentActivity } from "./recent-activity.ts";
 import { RecentAttempts } from "./recent-attempts.ts";
@@ -83,6 +84,7 @@ export interface OpenService extends AsyncDisposable {
   readonly driver: Driver;
   readonly webhooks: Webhooks;
   readonly schedules: Schedules;
+  readonly past: Past;
 }
 
 const PRUNE_EVERY_MS = 60_000;
@@ -186,6 +188,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   }, PRUNE_EVERY_MS);
   const schedules = await Schedules.open({ store: store.schedules, driver, api: service, warn });
   const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);
+  const past = new Past({ driver, store, streamSecret: secret });
   const intake = store.inbox && new Intake({ inbox: store.inbox, driver, warn, onCounted: onInbox });
   return {
     api: service,
@@ -193,8 +196,10 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     driver,
     webhooks,
     schedules,
+    past,
     async [Symbol.asyncDispose]() {
       clearInterval(pruning);
+      await past[Symbol.asyncDispose]();
       await schedules[Symbol.asyncDispose]();
       await intake?.[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();

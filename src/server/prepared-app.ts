@@ -3,7 +3,7 @@ import { type AppOptions, buildApp } from "./http/app.ts";
 import type { App } from "./http/route.ts";
 import type { OpenService } from "./open-service.ts";
 
-type Parts = Pick<OpenService, "api" | "gateway" | "schedules" | "webhooks">;
+type Parts = Pick<OpenService, "api" | "gateway" | "schedules" | "webhooks" | "past">;
 
 /**
  * Routes that are made before there is a service to answer from. They take longer to make than everything else does
@@ -21,6 +21,7 @@ export class PreparedApp {
       gateway: later(() => service()?.gateway),
       schedules: later(() => service()?.schedules),
       webhooks: later(() => service()?.webhooks),
+      past: later(() => service()?.past),
     });
   }
 

@@ -122,7 +122,7 @@ async function serve(
     status: () => (terms as Terms).status(),
     stepDown: () => (terms as Terms).stepDown(),
   };
-  const common: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks"> = {
+  const common: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks" | "past"> = {
     keys,
     instruments,
     version,

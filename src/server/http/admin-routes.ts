@@ -19,6 +19,7 @@ import { microsText, parseMicros } from "./amounts.ts";
 import { callerOf } from "./auth.ts";
 import { emptyIfMissing } from "./body-parsers.ts";
 import { workerAnswer } from "./fleet-routes.ts";
+import { MomentQuery, readingOf } from "./moments.ts";
 import { invalid, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
 
@@ -27,14 +28,23 @@ const admin = { config: { scopes: ["admin"] } } as const;
 const tags = ["administration"];
 
 /** What a zone's admins set, and what there is to see of it. */
-export function adminRoutes(app: App, { api }: Edge): void {
+export function adminRoutes(app: App, edge: Edge): void {
+  const { api } = edge;
   app.get(
     "/workers",
     {
       ...read,
-      schema: { summary: "List the zone's workers", tags, response: answers({ 200: WorkersAnswer }) },
+      schema: {
+        summary: "List the zone's workers",
+        tags,
+        querystring: MomentQuery,
+        response: answers({ 200: WorkersAnswer }),
+      },
     },
-    async (request) => ({ workers: (await api.workers(callerOf(request))).map(workerAnswer) }),
+    async (request) => {
+      const reading = await readingOf(edge, request);
+      return { workers: (await reading.workers(callerOf(request))).map(workerAnswer) };
+    },
   );
 
   app.post(
@@ -99,19 +109,28 @@ export function adminRoutes(app: App, { api }: Edge): void {
     },
   );
 
-  agentRoutes(app, api);
-  limitRoutes(app, api);
+  agentRoutes(app, edge);
+  limitRoutes(app, edge);
 }
 
-function agentRoutes(app: App, api: Edge["api"]): void {
+function agentRoutes(app: App, edge: Edge): void {
+  const { api } = edge;
   const Agent = PathId("agent", "An agent's name.");
   app.get(
     "/agents",
     {
       ...read,
-      schema: { summary: "List the agents that are known", tags, response: answers({ 200: AgentsAnswer }) },
+      schema: {
+        summary: "List the agents that are known",
+        tags,
+        querystring: MomentQuery,
+        response: answers({ 200: AgentsAnswer }),
+      },
     },
-    async (request) => ({ agents: (await api.agents(callerOf(request))).map(agentAnswer) }),
+    async (request) => {
+      const reading = await readingOf(edge, request);
+      return { agents: (await reading.agents(callerOf(request))).map(agentAnswer) };
+    },
   );
 
   app.put(
@@ -161,14 +180,23 @@ function agentRoutes(app: App, api: Edge["api"]): void {
   );
 }
 
-function limitRoutes(app: App, api: Edge["api"]): void {
+function limitRoutes(app: App, edge: Edge): void {
+  const { api } = edge;
   app.get(
     "/limits",
     {
       ...read,
-      schema: { summary: "List the limits that tasks name", tags, response: answers({ 200: LimitsAnswer }) },
+      schema: {
+        summary: "List the limits that tasks name",
+        tags,
+        querystring: MomentQuery,
+        response: answers({ 200: LimitsAnswer }),
+      },
     },
-    async (request) => ({ limits: (await api.limits(callerOf(request))).map(limitAnswer) }),
+    async (request) => {
+      const reading = await readingOf(edge, request);
+      return { limits: (await reading.limits(callerOf(request))).map(limitAnswer) };
+    },
   );
 
   app.put(

@@ -1,7 +1,9 @@
 import type { FastifyReply } from "fastify";
 import { invariant } from "../../core/index.ts";
 import { budgetOnWire, partOnWire, waitsWhenExhausted } from "../../graph/index.ts";
+import type { CandidateRow } from "../../placement/index.ts";
 import type {
+  Candidate,
   RunAnswer,
   RunLine,
   RunPlanAnswer,
@@ -204,16 +206,20 @@ export function whyAnswer({ id, status, waiting, placed, inputs, outlook }: Expl
     sooner: sooner.map(({ change, text, startsInMs }) => {
       return { change: changeAnswer(change), text, starts_in: startsInMs / 1000 };
     }),
-    candidates: candidates.map((one) => ({
-      worker_id: one.worker,
-      rank: one.rank ?? null,
-      rejection: one.rejection ?? null,
-      held: one.queueDepth,
-      free_cpu: one.freeCpu / 1000,
-      free_memory: one.freeMemory,
-      executed_before: one.executedBefore,
-      score: one.score,
-    })),
+    candidates: candidates.map(candidateAnswer),
+  };
+}
+
+export function candidateAnswer(row: CandidateRow): Candidate {
+  return {
+    worker_id: row.worker,
+    rank: row.rank ?? null,
+    rejection: row.rejection ?? null,
+    held: row.queueDepth,
+    free_cpu: row.freeCpu / 1000,
+    free_memory: row.freeMemory,
+    executed_before: row.executedBefore,
+    score: row.score,
   };
 }
 

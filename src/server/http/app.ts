@@ -8,6 +8,7 @@ import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
 import { type Log, makeLog } from "../log.ts";
+import type { Past } from "../past/past.ts";
 import type { Schedules } from "../schedules/schedules.ts";
 import { adminRoutes } from "./admin-routes.ts";
 import { demandScope, identify } from "./auth.ts";
@@ -26,8 +27,10 @@ import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
 import { Instruments } from "./metrics.ts";
+import { useMoments } from "./moments.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { docsRoutes, useOpenApi } from "./openapi.ts";
+import { pastRoutes } from "./past-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { resultRoutes } from "./result-routes.ts";
 import {
@@ -60,6 +63,7 @@ export interface AppOptions {
   readonly schedules: Schedules;
   readonly keys: Keys;
   readonly webhooks: Webhooks;
+  readonly past: Past;
   readonly health: Health;
   readonly cluster: ClusterControl;
   readonly version: string;
@@ -72,7 +76,7 @@ export interface AppOptions {
 
 /** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
 export function buildApp(options: AppOptions): App {
-  const { api, gateway, schedules, keys, webhooks, health, cluster } = options;
+  const { api, gateway, schedules, keys, webhooks, past, health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
   const cursors = new Cursors(keys.derive("cursors"));
   const edge: Edge = {
@@ -81,6 +85,7 @@ export function buildApp(options: AppOptions): App {
     schedules,
     keys,
     webhooks,
+    past,
     health,
     cluster,
     instruments,
@@ -102,7 +107,9 @@ export function buildApp(options: AppOptions): App {
 }
 
 /** What a server answers by itself, whoever leads: how it is, and how the others are. */
-export function buildLocalApp(options: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks">): App {
+export function buildLocalApp(
+  options: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks" | "past">,
+): App {
   const { health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
   app.register(async (scope) => healthRoutes(scope, { health, instruments, closing }));
@@ -162,6 +169,7 @@ function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log" | "a
 }
 
 function apiRoutes(scope: App, edge: Edge): void {
+  useMoments(scope);
   submitRoutes(scope, edge);
   taskRoutes(scope, edge);
   taskListRoute(scope, edge);
@@ -179,6 +187,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   sessionRoutes(scope, edge);
   webhookRoutes(scope, edge);
   ledgerRoutes(scope, edge);
+  pastRoutes(scope, edge);
   clusterRoutes(scope, edge);
 }
 

@@ -120,6 +120,7 @@ test("a server that is not ready says so, and why", async () => {
     gateway: served.service.gateway,
     webhooks: served.service.webhooks,
     schedules: served.service.schedules,
+    past: served.service.past,
     keys: served.keys,
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },

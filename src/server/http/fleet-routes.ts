@@ -3,6 +3,7 @@ import { AttemptsAnswer, QueuesAnswer, type WorkerAnswer } from "../../protocol/
 import type { AttemptsView, WorkerView } from "../api.ts";
 import { callerOf } from "./auth.ts";
 import { instantText } from "./instants.ts";
+import { Moment, MomentQuery, readingOf } from "./moments.ts";
 import { type App, answers, type Edge } from "./route.ts";
 
 const read = { config: { scopes: ["read"] } } as const;
@@ -11,7 +12,7 @@ const MAX_ATTEMPTS = 20_000;
 const DEFAULT_ATTEMPTS = 5_000;
 
 /** What workers do and what waits for them, for those who look. */
-export function fleetRoutes(app: App, { api }: Edge): void {
+export function fleetRoutes(app: App, edge: Edge): void {
   app.get(
     "/attempts",
     {
@@ -24,6 +25,7 @@ export function fleetRoutes(app: App, { api }: Edge): void {
         tags: ["administration"],
         querystring: Type.Object(
           {
+            ...Moment,
             since: Type.Optional(
               Type.Integer({
                 minimum: 0,
@@ -50,7 +52,8 @@ export function fleetRoutes(app: App, { api }: Edge): void {
     },
     async (request) => {
       const { since, limit = DEFAULT_ATTEMPTS } = request.query;
-      return attemptsAnswer(await api.attempts(callerOf(request), since, limit));
+      const reading = await readingOf(edge, request);
+      return attemptsAnswer(await reading.attempts(callerOf(request), since, limit));
     },
   );
 
@@ -61,11 +64,13 @@ export function fleetRoutes(app: App, { api }: Edge): void {
       schema: {
         summary: "What waits and runs, by executor, and what is paused",
         tags: ["administration"],
+        querystring: MomentQuery,
         response: answers({ 200: QueuesAnswer }),
       },
     },
     async (request) => {
-      const { zone, isPaused, maxConcurrent, hasOwnMax, queues } = await api.queues(callerOf(request));
+      const reading = await readingOf(edge, request);
+      const { zone, isPaused, maxConcurrent, hasOwnMax, queues } = await reading.queues(callerOf(request));
       return {
         zone,
         paused: isPaused,

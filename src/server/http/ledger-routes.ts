@@ -7,7 +7,7 @@ import { type App, answers, type Edge } from "./route.ts";
 const LIMIT_MS = 3_600_000;
 
 /** The ledger spans all zones, so it is for operators. */
-export function ledgerRoutes(app: App, { api }: Edge): void {
+export function ledgerRoutes(app: App, { api, past }: Edge): void {
   app.get(
     "/ledger/head",
     {
@@ -21,7 +21,13 @@ export function ledgerRoutes(app: App, { api }: Edge): void {
     },
     async () => {
       const { head, verifiedTo, damage } = await api.ledgerStanding();
-      return { ...head, verified_to: verifiedTo, damage: damage ? { ...damage } : null };
+      const { replayed } = past;
+      return {
+        ...head,
+        verified_to: verifiedTo,
+        damage: damage ? { ...damage } : null,
+        replay: replayed ? { seq: replayed.seq, equal: replayed.isEqual } : null,
+      };
     },
   );
 

@@ -1,6 +1,7 @@
 import type { ErrorItem, ProblemDocument } from "../../protocol/api-schemas.ts";
 import { StoreError } from "../../store/index.ts";
 import type { Refusal, RefusalCode, RegistrationRefusal } from "../api.ts";
+import { PastError } from "../past/past-error.ts";
 
 /** Every way in which a request can fail: one code, one status, one title. */
 const PROBLEMS = {
@@ -26,6 +27,7 @@ const PROBLEMS = {
   "worker-taken": [409, "Another worker has this id"],
   "too-many-webhooks": [409, "The zone has as many webhooks as it may"],
   "webhook-disabled": [409, "The webhook is disabled"],
+  "past-fixed": [409, "The past cannot be changed"],
   "session-ended": [409, "The worker's session is not the current one"],
   "result-gone": [410, "The result is not kept any more"],
   "too-large": [413, "The request is too large"],
@@ -43,6 +45,9 @@ const PROBLEMS = {
   backlog: [503, "Too much is waiting"],
   backpressure: [503, "The workers are full"],
   "no-leader": [503, "No server leads"],
+  "past-building": [503, "The past is being replayed"],
+  "past-too-long": [503, "The past is too long to be looked at here"],
+  "past-failed": [503, "The past cannot be replayed"],
   timeout: [503, "It took too long"],
   unavailable: [503, "The service is not available"],
 } as const satisfies Record<string, readonly [status: number, title: string]> &
@@ -53,6 +58,8 @@ export type ProblemCode = keyof typeof PROBLEMS;
 interface ProblemExtras {
   readonly errors?: readonly ErrorItem[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** From 0 to 1: what has to be waited for. */
+  readonly progress?: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -63,6 +70,7 @@ export class Problem extends Error {
   readonly statusCode: number;
   readonly errors: readonly ErrorItem[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly progress: number | undefined;
 
   constructor(code: ProblemCode, detail: string, extras: ProblemExtras = {}) {
     super(detail, { cause: extras.cause });
@@ -70,6 +78,7 @@ export class Problem extends Error {
     this.statusCode = PROBLEMS[code][0];
     this.errors = extras.errors;
     this.headers = extras.headers ?? {};
+    this.progress = extras.progress;
   }
 }
 
@@ -82,6 +91,7 @@ export function documentOf(problem: Problem, requestId: string): ProblemDocument
     detail: problem.message,
     code: problem.code,
     ...(problem.errors ? { errors: [...problem.errors] } : {}),
+    ...(problem.progress === undefined ? {} : { progress: problem.progress }),
     request_id: requestId,
   };
 }
@@ -115,6 +125,19 @@ export function retryAfter(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
+function problemOfPast({ code, message, progress }: PastError): Problem {
+  switch (code) {
+    case "not-yet":
+      return invalid([{ in: "query", pointer: "/at", detail: `lies ahead: ${message}` }]);
+    case "building":
+      return new Problem("past-building", message, { headers: { "retry-after": "1" }, progress });
+    case "too-long":
+      return new Problem("past-too-long", `${message}; orrery replay --at looks at it from a file`);
+    case "failed":
+      return new Problem("past-failed", `${message}; it is begun anew when it is asked for again`);
+  }
+}
+
 /** What the framework itself refuses, by its codes. */
 const FRAMEWORK: ReadonlyMap<string, readonly [ProblemCode, string]> = new Map([
   ["FST_ERR_CTP_INVALID_MEDIA_TYPE", ["unsupported-media-type", "send application/json"]],
@@ -135,6 +158,7 @@ export function problemOf(error: unknown): Problem {
       cause: error,
     });
   }
+  if (error instanceof PastError) return problemOfPast(error);
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   const known = typeof code === "string" ? FRAMEWORK.get(code) : undefined;
   if (known) return new Problem(known[0], known[1]);

@@ -9,9 +9,10 @@ import { CLASS_NAMES, classify, REQUEST_STATES, type Tier } from "../../queue/in
 import type { Overview } from "../api.ts";
 import { callerOf } from "./auth.ts";
 import { instantText } from "./instants.ts";
+import { MomentQuery, readingOf } from "./moments.ts";
 import { type App, answers, type Edge } from "./route.ts";
 
-export function queueRoutes(app: App, { api }: Edge): void {
+export function queueRoutes(app: App, edge: Edge): void {
   app.get(
     "/metrics",
     {
@@ -19,11 +20,12 @@ export function queueRoutes(app: App, { api }: Edge): void {
       schema: {
         summary: "How the queue of the zone is",
         tags: ["queue"],
+        querystring: MomentQuery,
         response: answers({ 200: QueueMetrics }),
       },
     },
     async (request) => {
-      const metrics = await api.metrics(callerOf(request));
+      const metrics = await (await readingOf(edge, request)).metrics(callerOf(request));
       const shares = Object.entries(metrics.fairShare).map(([agent, { running, max, available }]) => [
         agent,
         { running_count: running, max_concurrent: max, available_slots: available },
@@ -54,10 +56,11 @@ export function queueRoutes(app: App, { api }: Edge): void {
         summary: "The zone at a glance",
         description: "What `orrery top` shows. It costs the same however much waits.",
         tags: ["queue"],
+        querystring: MomentQuery,
         response: answers({ 200: OverviewAnswer }),
       },
     },
-    async (request) => overviewAnswer(await api.overview(callerOf(request))),
+    async (request) => overviewAnswer(await (await readingOf(edge, request)).overview(callerOf(request))),
   );
 
   app.post(

@@ -7,6 +7,7 @@ import type { Leadership, Member } from "../../store/index.ts";
 import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
+import type { Past } from "../past/past.ts";
 import type { Schedules } from "../schedules/schedules.ts";
 import type { Cursors } from "./cursor.ts";
 import type { Instruments } from "./metrics.ts";
@@ -28,6 +29,7 @@ export interface Edge {
   readonly schedules: Schedules;
   readonly keys: Keys;
   readonly webhooks: Webhooks;
+  readonly past: Past;
   readonly cursors: Cursors;
   readonly instruments: Instruments;
   readonly health: Health;

@@ -16,6 +16,7 @@ import { runAnswer, runLine, sendRunPlan } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { unsupported } from "./body-parsers.ts";
 import { jsonReader } from "./json-body.ts";
+import { Moment, MomentQuery, readingOf } from "./moments.ts";
 import { invalid, Problem, problemOfRefusal } from "./problems.ts";
 import {
   type App,
@@ -58,7 +59,8 @@ const RunQuery = Type.Object(
 );
 const checkRunBody = checkOf(RunBody, "body");
 
-export function runRoutes(app: App, { api, cursors, closing }: Edge): void {
+export function runRoutes(app: App, edge: Edge): void {
+  const { api, cursors, closing } = edge;
   app.get(
     "/runs",
     {
@@ -67,7 +69,11 @@ export function runRoutes(app: App, { api, cursors, closing }: Edge): void {
         summary: "List runs, newest first",
         tags: ["runs"],
         querystring: Type.Object(
-          { limit: Type.Optional(PageLimit), cursor: Type.Optional(Type.String({ maxLength: 1024 })) },
+          {
+            ...Moment,
+            limit: Type.Optional(PageLimit),
+            cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+          },
           { additionalProperties: false },
         ),
         response: answers({ 200: RunPage }),
@@ -76,7 +82,8 @@ export function runRoutes(app: App, { api, cursors, closing }: Edge): void {
     async (request) => {
       const { limit = 50, cursor } = request.query;
       const after = cursor === undefined ? undefined : cursors.open(cursor);
-      const { items, next } = await api.runs(callerOf(request), after, limit);
+      const reading = await readingOf(edge, request);
+      const { items, next } = await reading.runs(callerOf(request), after, limit);
       return { runs: items.map(runLine), next: next ? cursors.seal(next) : null };
     },
   );
@@ -89,17 +96,17 @@ export function runRoutes(app: App, { api, cursors, closing }: Edge): void {
         summary: "Get a run, or wait for its end",
         tags: ["runs"],
         params: RunId,
-        querystring: Type.Object({ wait: Type.Optional(Wait) }, { additionalProperties: false }),
+        querystring: Type.Object({ ...Moment, wait: Type.Optional(Wait) }, { additionalProperties: false }),
         response: answers({ 200: RunAnswer }),
       },
     },
     async (request, reply) => {
       const { id } = request.params;
-      const { wait = 0 } = request.query;
+      const { wait = 0, at } = request.query;
       const caller = callerOf(request);
-      const look = () =>
-        wait === 0
-          ? api.run(caller, id)
+      const look = async () =>
+        wait === 0 || at !== undefined
+          ? (await readingOf(edge, request)).run(caller, id)
           : api.waitForRun(caller, id, wait * 1000, signalOf(reply.raw, closing));
       const run = isName(id) ? await look() : undefined;
       if (!run) throw notFound("run");
@@ -118,12 +125,14 @@ export function runRoutes(app: App, { api, cursors, closing }: Edge): void {
           "estimated, on the workers that are there, beside what they have now.",
         tags: ["runs"],
         params: RunId,
+        querystring: MomentQuery,
         response: answers({ 200: RunPlanAnswer }),
       },
     },
     async (request, reply) => {
       const { id } = request.params;
-      const plan = isName(id) ? await api.runPlan(callerOf(request), id) : undefined;
+      const reading = await readingOf(edge, request);
+      const plan = isName(id) ? await reading.runPlan(callerOf(request), id) : undefined;
       if (!plan) throw notFound("run");
       return sendRunPlan(reply, plan);
     },

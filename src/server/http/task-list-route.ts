@@ -4,13 +4,15 @@ import { closest } from "../../protocol/index.ts";
 import type { ListFilter } from "../api.ts";
 import { taskSummary } from "./answers.ts";
 import { callerOf } from "./auth.ts";
+import { Moment, readingOf } from "./moments.ts";
 import { invalid } from "./problems.ts";
 import { type App, answers, type Edge, PageLimit } from "./route.ts";
 import { filterOf } from "./task-filter.ts";
 
 const read = { config: { scopes: ["read"] } } as const;
 
-export function taskListRoute(app: App, { api, cursors }: Edge): void {
+export function taskListRoute(app: App, edge: Edge): void {
+  const { cursors } = edge;
   app.get(
     "/tasks",
     {
@@ -22,6 +24,7 @@ export function taskListRoute(app: App, { api, cursors }: Edge): void {
         tags: ["tasks"],
         querystring: Type.Object(
           {
+            ...Moment,
             filter: Type.Optional(FilterText),
             status: Type.Optional(
               Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: TASK_STATUSES.length })], {
@@ -62,8 +65,9 @@ export function taskListRoute(app: App, { api, cursors }: Edge): void {
         ...(run === undefined ? {} : { runId: run }),
         ...(agent === undefined ? {} : { agent }),
       };
+      const reading = await readingOf(edge, request);
       const after = cursor === undefined ? undefined : cursors.open(cursor);
-      const { items, next } = await api.tasks(callerOf(request), filter, after, limit);
+      const { items, next } = await reading.tasks(callerOf(request), filter, after, limit);
       return { tasks: items.map(taskSummary), next: next ? cursors.seal(next) : null };
     },
   );

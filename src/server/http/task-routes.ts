@@ -13,6 +13,7 @@ import { sendTask, whyAnswer } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { eventData } from "./event-routes.ts";
 import { instantText } from "./instants.ts";
+import { Moment, MomentQuery, readingOf } from "./moments.ts";
 import { invalid, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, notFound, PathId, REQUEST_TIMEOUT_MS, taskId, Wait } from "./route.ts";
 import { signalOf } from "./signal.ts";
@@ -33,7 +34,7 @@ export function taskRoutes(app: App, edge: Edge): void {
   taskActions(app, edge);
 }
 
-function taskRoute(app: App, { api, closing }: Edge): void {
+function taskRoute(app: App, edge: Edge): void {
   app.get(
     "/task/:id",
     {
@@ -42,18 +43,18 @@ function taskRoute(app: App, { api, closing }: Edge): void {
         summary: "Get a task, or wait for its end",
         tags: ["tasks"],
         params: TaskId,
-        querystring: Type.Object({ wait: Type.Optional(Wait) }, { additionalProperties: false }),
+        querystring: Type.Object({ ...Moment, wait: Type.Optional(Wait) }, { additionalProperties: false }),
         response: answers({ 200: TaskAnswer }),
       },
     },
     async (request, reply) => {
       const id = taskId(request.params.id);
-      const { wait = 0 } = request.query;
+      const { wait = 0, at } = request.query;
       const caller = callerOf(request);
-      const look = (known: string) =>
-        wait === 0
-          ? api.task(caller, known)
-          : api.waitForTask(caller, known, wait * 1000, signalOf(reply.raw, closing));
+      const look = async (known: string) =>
+        wait === 0 || at !== undefined
+          ? (await readingOf(edge, request)).task(caller, known)
+          : edge.api.waitForTask(caller, known, wait * 1000, signalOf(reply.raw, edge.closing));
       const task = id === undefined ? undefined : await look(id);
       if (!task) throw notFound("task");
       return sendTask(reply, task);
@@ -130,7 +131,7 @@ function rechargeAmounts({ memory, ...rest }: RechargeBody): number[] {
   throw invalid([{ in: "body", pointer: "/memory", detail: bytes.refusal }]);
 }
 
-function whyRoute(app: App, { api }: Edge): void {
+function whyRoute(app: App, edge: Edge): void {
   app.get(
     "/task/:id/why",
     {
@@ -139,19 +140,21 @@ function whyRoute(app: App, { api }: Edge): void {
         summary: "Why a task waits, or runs where it does",
         tags: ["tasks"],
         params: TaskId,
+        querystring: MomentQuery,
         response: answers({ 200: WhyAnswer }),
       },
     },
     async (request) => {
       const id = taskId(request.params.id);
-      const why = id === undefined ? undefined : await api.why(callerOf(request), id);
+      const reading = await readingOf(edge, request);
+      const why = id === undefined ? undefined : await reading.why(callerOf(request), id);
       if (!why) throw notFound("task");
       return whyAnswer(why);
     },
   );
 }
 
-function historyRoute(app: App, { api }: Edge): void {
+function historyRoute(app: App, edge: Edge): void {
   app.get(
     "/task/:id/events",
     {
@@ -160,19 +163,21 @@ function historyRoute(app: App, { api }: Edge): void {
         summary: "What happened to a task, as far as it is remembered",
         tags: ["tasks", "events"],
         params: TaskId,
+        querystring: MomentQuery,
         response: answers({ 200: HistoryAnswer }),
       },
     },
     async (request) => {
       const id = taskId(request.params.id);
-      const events = id === undefined ? undefined : await api.history(callerOf(request), id);
+      const reading = await readingOf(edge, request);
+      const events = id === undefined ? undefined : await reading.history(callerOf(request), id);
       if (!events) throw notFound("task");
       return { events: events.map(eventData) };
     },
   );
 }
 
-function logRoute(app: App, { api }: Edge): void {
+function logRoute(app: App, edge: Edge): void {
   app.get(
     "/task/:id/log",
     {
@@ -183,6 +188,7 @@ function logRoute(app: App, { api }: Edge): void {
         params: TaskId,
         querystring: Type.Object(
           {
+            ...Moment,
             after: Type.Optional(
               Type.Integer({ minimum: -1, default: -1, description: "The last line that is known." }),
             ),
@@ -196,7 +202,8 @@ function logRoute(app: App, { api }: Edge): void {
     async (request) => {
       const id = taskId(request.params.id);
       const { after = -1, limit = 1000 } = request.query;
-      const lines = id === undefined ? undefined : await api.log(callerOf(request), id, after, limit);
+      const reading = await readingOf(edge, request);
+      const lines = id === undefined ? undefined : await reading.log(callerOf(request), id, after, limit);
       if (!lines) throw notFound("task");
       return {
         lines: lines.map(({ line, attempt, at, stream, text }) => ({

@@ -8,20 +8,22 @@ const MOST_BYTES = 256 * 1024 * 1024;
 
 /** States to replay from, so that none is far from one. As bytes: that is a third of what they take as objects. */
 export class Checkpoints {
+  readonly #every: number;
   readonly #mostBytes: number;
   #kept: { readonly seq: number; readonly bytes: Buffer }[] = [];
   #bytes = 0;
   #stretch = 1;
   #lastSeq = 0;
 
-  constructor(mostBytes: number = MOST_BYTES) {
+  constructor(every: number = EVERY, mostBytes: number = MOST_BYTES) {
+    this.#every = every;
     this.#mostBytes = mostBytes;
   }
 
   takeIfDue(state: State): void {
     let size = state.singles.all.size;
     for (const run of state.runs.values()) size += run.graph.size;
-    if (state.seq - this.#lastSeq < Math.max(EVERY, size) * this.#stretch) return;
+    if (state.seq - this.#lastSeq < Math.max(this.#every, size) * this.#stretch) return;
     const bytes = serialize(takeSnapshot(state));
     this.#lastSeq = state.seq;
     this.#kept.push({ seq: state.seq, bytes });

@@ -11,6 +11,8 @@ import { Reader } from "../reader.ts";
 import { streamEvent } from "../stream-event.ts";
 import { StreamIds } from "../stream-ids.ts";
 import { ActivityLog } from "./activity-log.ts";
+import { AttemptTrail } from "./attempt-trail.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { type BlockLine, Chronicle } from "./chronicle.ts";
 import { entriesOf, momentsOf } from "./entries.ts";
 import type { EntryQuery, EntryView, Moments, PlacementView, Questions, Read } from "./questions.ts";
@@ -27,15 +29,18 @@ export class PastLedger implements Questions {
   readonly #backend: string;
   readonly #ids: StreamIds;
   readonly #chronicle = new Chronicle();
-  readonly #states = new States(this.#chronicle);
+  readonly #states: States;
+  readonly #trail: AttemptTrail;
   readonly #rows = new VersionedRows();
   readonly #activity = new ActivityLog();
   readonly #projection = new MeteredProjection(NO_STORE, nothing, nothing, undefined, this.#activity);
   #latest: { readonly seq: number; readonly reader: Reader } | undefined;
 
-  constructor({ backend, streamSecret }: PastLedgerOptions) {
+  constructor({ backend, streamSecret }: PastLedgerOptions, checkpoints: Checkpoints = new Checkpoints()) {
     this.#backend = backend;
     this.#ids = new StreamIds(streamSecret);
+    this.#states = new States(this.#chronicle, checkpoints);
+    this.#trail = new AttemptTrail(this.#chronicle, checkpoints);
   }
 
   get lastSeq(): number {
@@ -119,6 +124,7 @@ export class PastLedger implements Questions {
   #makeReader(seq: number, brought?: Read["brought"]): Reader {
     const now = this.#chronicle.timeOf(seq);
     const rows = this.#rows;
+    const trail = this.#trail;
     return new Reader({
       driver: { read: async (look) => look(this.#states.at(seq)), now: () => now },
       store: {
@@ -134,6 +140,12 @@ export class PastLedger implements Questions {
       stream: { historyOf: (id) => this.#historyOf(id, seq) },
       assignments: { of: (id) => this.#assignmentsOf(id, seq).of(id) },
       recent: { of: (zone) => this.#activity.activity(zone, seq, now), commitMs: () => undefined },
+      attempts: {
+        latest: () => trail.at(seq).latest(),
+        get wholeFrom() {
+          return trail.at(seq).wholeFrom;
+        },
+      },
     });
   }
 

@@ -67,9 +67,12 @@ export class Past implements AsyncDisposable {
     return { seq, now: await thread.ask("time", seq) };
   }
 
-  async entries(query: EntryQuery): Promise<EntryView[]> {
-    const thread = await this.#reach(this.#options.store.head.seq);
-    return await thread.ask("entries", query);
+  async entries(
+    query: EntryQuery,
+  ): Promise<{ readonly entries: readonly EntryView[]; readonly lastSeq: number }> {
+    const { seq: lastSeq } = this.#options.store.head;
+    const thread = await this.#reach(lastSeq);
+    return { entries: await thread.ask("entries", query), lastSeq };
   }
 
   /** By default of the last attempt before an event, or of all. */

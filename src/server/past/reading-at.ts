@@ -1,5 +1,5 @@
 import type { ServiceStore, TaskRow } from "../../store/index.ts";
-import type { Reading, TaskView } from "../api.ts";
+import { READINGS, type Reading, type TaskView } from "../api.ts";
 import type { Read } from "./questions.ts";
 import type { PastThread } from "./thread.ts";
 
@@ -14,11 +14,9 @@ export function readingAt(
 ): Reading {
   const read = (method: keyof Reading, args: readonly unknown[], brought?: Read["brought"]) =>
     thread.ask("read", { at, method, args, brought });
-  const as =
-    <Method extends keyof Reading>(method: Method) =>
-    (...args: Parameters<Reading[Method]>) =>
-      read(method, args) as ReturnType<Reading[Method]>;
+  const others = READINGS.map((method) => [method, (...args: readonly unknown[]) => read(method, args)]);
   return {
+    ...(Object.fromEntries(others) as Reading),
     async task(caller, id) {
       const today = await store.task(id);
       const brought = today && { id, settings: today.settings };
@@ -30,18 +28,6 @@ export function readingAt(
       const now = await thread.ask("time", at);
       return (await store.logs(id, afterLine, limit)).filter((line) => line.at <= now);
     },
-    tasks: as("tasks"),
-    countTasks: as("countTasks"),
-    history: as("history"),
-    why: as("why"),
-    metrics: as("metrics"),
-    overview: as("overview"),
-    run: as("run"),
-    runPlan: as("runPlan"),
-    runs: as("runs"),
-    workers: as("workers"),
-    agents: as("agents"),
-    limits: as("limits"),
   };
 }
 

@@ -1,6 +1,6 @@
 import { invariant } from "../../core/index.ts";
 import { apply, State } from "../../scheduler/index.ts";
-import { Checkpoints } from "./checkpoints.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import type { Chronicle } from "./chronicle.ts";
 
 /**
@@ -14,7 +14,7 @@ export class States {
   readonly #checkpoints: Checkpoints;
   #wanderer = new State();
 
-  constructor(chronicle: Chronicle, checkpoints: Checkpoints = new Checkpoints()) {
+  constructor(chronicle: Chronicle, checkpoints: Checkpoints) {
     this.#chronicle = chronicle;
     this.#checkpoints = checkpoints;
   }
