@@ -15,7 +15,7 @@ import { MemoryStore } from "../src/store/index.ts";
 
 export const SECRET = "a-secret-of-tests";
 
-export function blocksOf(lines: readonly string[]): Block[] {
+function blocksOf(lines: readonly string[]): Block[] {
   const verifier = new ChainVerifier();
   return lines.map((line) => {
     const block = verifier.accept(line);

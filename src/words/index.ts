@@ -12,7 +12,6 @@ export {
 export { neutralise } from "./safe-text.ts";
 export {
   type AttemptOutcome,
-  type Criterion,
   type Decider,
   describeDecider,
   describeEnd,

@@ -42,7 +42,7 @@ export function adminRoutes(app: App, edge: Edge): void {
       },
     },
     async (request) => {
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       return { workers: (await reading.workers(callerOf(request))).map(workerAnswer) };
     },
   );
@@ -128,7 +128,7 @@ function agentRoutes(app: App, edge: Edge): void {
       },
     },
     async (request) => {
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       return { agents: (await reading.agents(callerOf(request))).map(agentAnswer) };
     },
   );
@@ -194,7 +194,7 @@ function limitRoutes(app: App, edge: Edge): void {
       },
     },
     async (request) => {
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       return { limits: (await reading.limits(callerOf(request))).map(limitAnswer) };
     },
   );

@@ -52,7 +52,7 @@ export function fleetRoutes(app: App, edge: Edge): void {
     },
     async (request) => {
       const { since, limit = DEFAULT_ATTEMPTS } = request.query;
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       return attemptsAnswer(await reading.attempts(callerOf(request), since, limit));
     },
   );
@@ -69,7 +69,7 @@ export function fleetRoutes(app: App, edge: Edge): void {
       },
     },
     async (request) => {
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       const { zone, isPaused, maxConcurrent, hasOwnMax, queues } = await reading.queues(callerOf(request));
       return {
         zone,

@@ -20,19 +20,15 @@ export const Moment = {
 export const MomentQuery = Type.Object(Moment, { additionalProperties: false });
 
 /** What a request is answered from: what is now, or what was after the event that it names. */
-export async function readingOf(
+export function readingOf(
   { api, past }: Pick<Edge, "api" | "past">,
   request: FastifyRequest<{ Querystring: { at?: number } }>,
-): Promise<Reading> {
+): Reading {
   const { at } = request.query;
   if (at === undefined) return api;
-  demandOperator(request);
-  return await past.at(at);
-}
-
-export function demandOperator(request: FastifyRequest): void {
-  if (callerOf(request).scopes.has("operator")) return;
-  throw new Problem("scope", "to look at the past needs the scope operator: the ledger spans all zones");
+  if (!callerOf(request).scopes.has("operator"))
+    throw new Problem("scope", "to look at the past needs the scope operator: the ledger spans all zones");
+  return past.at(at);
 }
 
 /** A moment is never ignored: whoever asks for the past must not take the present for it, or change that. */

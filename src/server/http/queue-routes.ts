@@ -25,7 +25,7 @@ export function queueRoutes(app: App, edge: Edge): void {
       },
     },
     async (request) => {
-      const metrics = await (await readingOf(edge, request)).metrics(callerOf(request));
+      const metrics = await readingOf(edge, request).metrics(callerOf(request));
       const shares = Object.entries(metrics.fairShare).map(([agent, { running, max, available }]) => [
         agent,
         { running_count: running, max_concurrent: max, available_slots: available },
@@ -60,7 +60,7 @@ export function queueRoutes(app: App, edge: Edge): void {
         response: answers({ 200: OverviewAnswer }),
       },
     },
-    async (request) => overviewAnswer(await (await readingOf(edge, request)).overview(callerOf(request))),
+    async (request) => overviewAnswer(await readingOf(edge, request).overview(callerOf(request))),
   );
 
   app.post(

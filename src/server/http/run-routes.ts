@@ -82,7 +82,7 @@ export function runRoutes(app: App, edge: Edge): void {
     async (request) => {
       const { limit = 50, cursor } = request.query;
       const after = cursor === undefined ? undefined : cursors.open(cursor);
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       const { items, next } = await reading.runs(callerOf(request), after, limit);
       return { runs: items.map(runLine), next: next ? cursors.seal(next) : null };
     },
@@ -104,9 +104,9 @@ export function runRoutes(app: App, edge: Edge): void {
       const { id } = request.params;
       const { wait = 0, at } = request.query;
       const caller = callerOf(request);
-      const look = async () =>
+      const look = () =>
         wait === 0 || at !== undefined
-          ? (await readingOf(edge, request)).run(caller, id)
+          ? readingOf(edge, request).run(caller, id)
           : api.waitForRun(caller, id, wait * 1000, signalOf(reply.raw, closing));
       const run = isName(id) ? await look() : undefined;
       if (!run) throw notFound("run");
@@ -131,7 +131,7 @@ export function runRoutes(app: App, edge: Edge): void {
     },
     async (request, reply) => {
       const { id } = request.params;
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       const plan = isName(id) ? await reading.runPlan(callerOf(request), id) : undefined;
       if (!plan) throw notFound("run");
       return sendRunPlan(reply, plan);

@@ -65,7 +65,7 @@ export function taskListRoute(app: App, edge: Edge): void {
         ...(run === undefined ? {} : { runId: run }),
         ...(agent === undefined ? {} : { agent }),
       };
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       const after = cursor === undefined ? undefined : cursors.open(cursor);
       const { items, next } = await reading.tasks(callerOf(request), filter, after, limit);
       return { tasks: items.map(taskSummary), next: next ? cursors.seal(next) : null };

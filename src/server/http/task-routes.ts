@@ -51,9 +51,9 @@ function taskRoute(app: App, edge: Edge): void {
       const id = taskId(request.params.id);
       const { wait = 0, at } = request.query;
       const caller = callerOf(request);
-      const look = async (known: string) =>
+      const look = (known: string) =>
         wait === 0 || at !== undefined
-          ? (await readingOf(edge, request)).task(caller, known)
+          ? readingOf(edge, request).task(caller, known)
           : edge.api.waitForTask(caller, known, wait * 1000, signalOf(reply.raw, edge.closing));
       const task = id === undefined ? undefined : await look(id);
       if (!task) throw notFound("task");
@@ -146,7 +146,7 @@ function whyRoute(app: App, edge: Edge): void {
     },
     async (request) => {
       const id = taskId(request.params.id);
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       const why = id === undefined ? undefined : await reading.why(callerOf(request), id);
       if (!why) throw notFound("task");
       return whyAnswer(why);
@@ -169,7 +169,7 @@ function historyRoute(app: App, edge: Edge): void {
     },
     async (request) => {
       const id = taskId(request.params.id);
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       const events = id === undefined ? undefined : await reading.history(callerOf(request), id);
       if (!events) throw notFound("task");
       return { events: events.map(eventData) };
@@ -202,7 +202,7 @@ function logRoute(app: App, edge: Edge): void {
     async (request) => {
       const id = taskId(request.params.id);
       const { after = -1, limit = 1000 } = request.query;
-      const reading = await readingOf(edge, request);
+      const reading = readingOf(edge, request);
       const lines = id === undefined ? undefined : await reading.log(callerOf(request), id, after, limit);
       if (!lines) throw notFound("task");
       return {

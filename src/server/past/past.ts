@@ -49,9 +49,8 @@ export class Past implements AsyncDisposable {
   }
 
   /** What could be seen after an event. */
-  async at(seq: number): Promise<Reading> {
-    const thread = await this.#reach(seq);
-    return readingAt(seq, thread, this.#options.store);
+  at(seq: number): Reading {
+    return readingAt(seq, () => this.#reach(seq), this.#options.store);
   }
 
   /** By default up to the last event. */

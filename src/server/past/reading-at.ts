@@ -9,11 +9,11 @@ import type { PastThread } from "./thread.ts";
  */
 export function readingAt(
   at: number,
-  thread: PastThread,
+  reached: () => Promise<PastThread>,
   store: Pick<ServiceStore, "task" | "logs">,
 ): Reading {
-  const read = (method: keyof Reading, args: readonly unknown[], brought?: Read["brought"]) =>
-    thread.ask("read", { at, method, args, brought });
+  const read = async (method: keyof Reading, args: readonly unknown[], brought?: Read["brought"]) =>
+    await (await reached()).ask("read", { at, method, args, brought });
   const others = READINGS.map((method) => [method, (...args: readonly unknown[]) => read(method, args)]);
   return {
     ...(Object.fromEntries(others) as Reading),
@@ -25,7 +25,7 @@ export function readingAt(
     },
     async log(caller, id, afterLine, limit) {
       if ((await read("task", [caller, id])) === undefined) return undefined;
-      const now = await thread.ask("time", at);
+      const now = await (await reached()).ask("time", at);
       return (await store.logs(id, afterLine, limit)).filter((line) => line.at <= now);
     },
   };

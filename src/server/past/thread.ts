@@ -8,7 +8,9 @@ import type { Questions } from "./questions.ts";
 const HEAP_MB = 2_048;
 
 /** Sources that are run as they are, as tests do, have no file that a thread could run: it runs what was built of them. */
-const MAIN = new URL("thread-main.js", import.meta.url.replace("/src/server/past/", "/dist/server/past/"));
+const MAIN = new URL(
+  new URL("./thread-main.js", import.meta.url).href.replace("/src/server/past/", "/dist/server/past/"),
+);
 
 interface Waiting {
   resolve(answer: unknown): void;
