@@ -58,7 +58,12 @@ async function answersOf(reading: Pick<Reading, (typeof ASKED)[number]>, caller:
     );
   const runs = await reading.runs(caller, undefined, 5);
   for (const { id } of runs.items)
-    tasks.push(await reading.run(caller, id), await reading.runPlan(caller, id));
+    tasks.push(
+      await reading.run(caller, id),
+      await reading.runPlan(caller, id),
+      await reading.runGraph(caller, id),
+      await reading.runNodes(caller, id, undefined),
+    );
   return {
     overview,
     lists,
@@ -82,6 +87,8 @@ const ASKED = [
   "run",
   "runs",
   "runPlan",
+  "runGraph",
+  "runNodes",
   "metrics",
   "workers",
   "agents",

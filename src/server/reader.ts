@@ -43,7 +43,7 @@ import { Paced } from "./paced.ts";
 import { queuesOf } from "./queue-views.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import type { RecentAttempts } from "./recent-attempts.ts";
-import { RunGraphs } from "./run-graphs.ts";
+import { type GraphStore, RunGraphs } from "./run-graphs.ts";
 import { RunNodes } from "./run-nodes.ts";
 import { forecast, remainingOf } from "./run-plan.ts";
 import { SharedPlans } from "./shared-plans.ts";
@@ -56,10 +56,8 @@ import { agentViews, limitsOf, metricsOf } from "./zone-views.ts";
 /** What answers come from: a state with its time, its rows, and what else is known beside the ledger. */
 export interface ReaderParts {
   readonly driver: Pick<Driver, "read" | "now">;
-  readonly store: Pick<
-    ServiceStore,
-    "backend" | "task" | "tasks" | "findTasks" | "run" | "runs" | "logs" | "blockAt"
-  >;
+  readonly store: Pick<ServiceStore, "backend" | "task" | "tasks" | "findTasks" | "run" | "runs" | "logs"> &
+    GraphStore;
   readonly workers: Pick<Gateway, "progressOf" | "isAway" | "chunksOf">;
   readonly stream: Pick<EventStream, "historyOf">;
   readonly assignments: Pick<LastAssignments, "of">;

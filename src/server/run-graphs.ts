@@ -1,8 +1,8 @@
 import { RecentMap } from "../core/index.ts";
 import type { Driver } from "../driver/index.ts";
 import type { WireGraph } from "../graph/index.ts";
-import { decodeEvent, type RunSubmitted } from "../ledger/index.ts";
-import type { RunRow, ServiceStore } from "../store/index.ts";
+import { type Block, decodeEvent, type RunSubmitted } from "../ledger/index.ts";
+import type { RunRow } from "../store/index.ts";
 
 /** What does not change about a run. */
 export interface RunGraphView {
@@ -12,16 +12,21 @@ export interface RunGraphView {
   readonly parent: { readonly runId: string; readonly node: string } | undefined;
 }
 
+/** Where the ledger is read, as far as that is needed. */
+export interface GraphStore {
+  blockAt(seq: number): Promise<Pick<Block, "seq" | "line"> | undefined>;
+}
+
 /** Of runs that are no longer in the state; each may be some megabytes. */
 const REMEMBERED = 4;
 
 /** The graphs of runs: from the state, and of those that it has forgotten from the ledger. */
 export class RunGraphs {
   readonly #driver: Pick<Driver, "read">;
-  readonly #store: Pick<ServiceStore, "blockAt">;
+  readonly #store: GraphStore;
   readonly #found = new RecentMap<string, RunSubmitted>(REMEMBERED);
 
-  constructor(driver: Pick<Driver, "read">, store: Pick<ServiceStore, "blockAt">) {
+  constructor(driver: Pick<Driver, "read">, store: GraphStore) {
     this.#driver = driver;
     this.#store = store;
   }

@@ -12,6 +12,7 @@ import {
 import type { RunGraphView, RunNodesView, RunPlanView } from "../api.ts";
 import { callerOf } from "./auth.ts";
 import { instantOrNull, instantText } from "./instants.ts";
+import { Moment, MomentQuery, readingOf } from "./moments.ts";
 import { Problem } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId, REQUEST_TIMEOUT_MS } from "./route.ts";
 import { signalOf } from "./signal.ts";
@@ -35,7 +36,8 @@ const Trace = Type.Object(
 );
 
 /** A run by columns, for pictures of it. */
-export function runGraphRoutes(app: App, { api, cursors, closing }: Edge): void {
+export function runGraphRoutes(app: App, edge: Edge): void {
+  const { api, cursors, closing } = edge;
   app.get(
     "/runs/:id/graph",
     {
@@ -45,12 +47,13 @@ export function runGraphRoutes(app: App, { api, cursors, closing }: Edge): void 
         description: "What does not change about it. Columns have a value for each node, in one order.",
         tags,
         params: RunId,
+        querystring: MomentQuery,
         response: answers({ 200: RunGraphAnswer }),
       },
     },
     async (request, reply) => {
       const { id } = request.params;
-      const found = isName(id) ? await api.runGraph(callerOf(request), id) : undefined;
+      const found = isName(id) ? await readingOf(edge, request).runGraph(callerOf(request), id) : undefined;
       if (!found) throw notFound("run");
       if (found === "gone") throw gone();
       return send(reply, graphAnswer(found));
@@ -67,7 +70,7 @@ export function runGraphRoutes(app: App, { api, cursors, closing }: Edge): void 
         tags,
         params: RunId,
         querystring: Type.Object(
-          { cursor: Type.Optional(Type.String({ maxLength: 1024 })) },
+          { ...Moment, cursor: Type.Optional(Type.String({ maxLength: 1024 })) },
           { additionalProperties: false },
         ),
         response: answers({ 200: RunNodesAnswer }),
@@ -79,7 +82,8 @@ export function runGraphRoutes(app: App, { api, cursors, closing }: Edge): void 
       const place = cursor === undefined ? undefined : cursors.open(cursor);
       // A place in another run says nothing about this one.
       const after = place?.id === id ? place.submittedSeq : undefined;
-      const found = isName(id) ? await api.runNodes(callerOf(request), id, after) : undefined;
+      const reading = readingOf(edge, request);
+      const found = isName(id) ? await reading.runNodes(callerOf(request), id, after) : undefined;
       if (!found) throw notFound("run");
       if (found === "gone") throw gone();
       const { seq } = found;
@@ -97,14 +101,16 @@ export function runGraphRoutes(app: App, { api, cursors, closing }: Edge): void 
         description: "As its plan has it, for the nodes of its graph.",
         tags,
         params: RunId,
+        querystring: MomentQuery,
         response: answers({ 200: RunForecastAnswer }),
       },
     },
     async (request, reply) => {
       const { id } = request.params;
       const caller = callerOf(request);
-      const plan = isName(id) ? await api.runPlan(caller, id) : undefined;
-      const graph = plan && (await api.runGraph(caller, id));
+      const reading = readingOf(edge, request);
+      const plan = isName(id) ? await reading.runPlan(caller, id) : undefined;
+      const graph = plan && (await reading.runGraph(caller, id));
       if (!graph || !plan) throw notFound("run");
       if (graph === "gone") throw gone();
       return send(reply, forecastAnswer(plan, graph));

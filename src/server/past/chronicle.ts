@@ -76,11 +76,11 @@ export class Chronicle {
 
   /** When it was; before the first event, when that was. */
   timeOf(seq: number): number {
-    return seq === 0 ? this.firstNow : this.#blockOf(seq).now;
+    return seq === 0 ? this.firstNow : this.blockOf(seq).now;
   }
 
   entry(seq: number): Entry {
-    const block = this.#blockOf(seq);
+    const block = this.blockOf(seq);
     const event = this.#eventsIn(block)[seq - block.seq] as LedgerEvent;
     return { seq, now: block.now, event, subject: this.#subjects[seq - 1] as Subject };
   }
@@ -136,7 +136,8 @@ export class Chronicle {
     return events;
   }
 
-  #blockOf(seq: number): BlockLine {
+  /** The block that an event is in. */
+  blockOf(seq: number): BlockLine {
     const block = this.#blocks[this.#placeOf(seq)];
     invariant(block && seq < block.seq + block.count, `the event ${seq} is in the ledger`);
     return block;

@@ -135,6 +135,7 @@ export class PastLedger implements Questions {
         run: async (id) => rows.run(seq, id),
         runs: async (filter, after, limit) => rows.runs(seq, filter, after, limit),
         logs: async () => [],
+        blockAt: async (one) => this.#chronicle.blockOf(one),
       },
       workers: { progressOf: () => undefined, isAway: () => false, chunksOf: () => undefined },
       stream: { historyOf: (id) => this.#historyOf(id, seq) },
