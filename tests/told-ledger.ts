@@ -59,6 +59,9 @@ export async function readerUpTo(blocks: readonly Block[], at: number): Promise<
     attempts.follow(facts);
     stream.publish(facts);
   }
+  // As every turn does first.
+  state.offerDue(state.now);
+  state.arrangeRuns(state.now);
   return new Reader({
     driver: { read: async (look) => look(state), now: () => state.now },
     store,

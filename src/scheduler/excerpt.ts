@@ -25,13 +25,13 @@ const MOST_OF_LINE = 200;
 /**
  * A part of the state that is small enough to be played at once. Of a long line the first are taken; what stands behind the
  * task is left out where all would be too much. Undefined: there are too many nodes or workers, or the line is long and
- * the task does not stand in it.
+ * the task does not stand in it; or it is a state in the middle of a turn, which no other turn may begin from.
  */
 export function excerptFor(state: State, tasks: Tasks, node: number, now: number): Excerpt | undefined {
   const { singles, fleet } = state;
   const runs = [...state.runs.values()].filter((run) => run.outcome === undefined || run.data);
   const nodes = runs.reduce((sum, { graph }) => sum + graph.size, 0);
-  if (nodes > MOST_NODES || fleet.workers.length > MOST_WORKERS) return undefined;
+  if (nodes > MOST_NODES || fleet.workers.length > MOST_WORKERS || isInTurn(state)) return undefined;
   const taking = (taken: readonly Single[], sparse: number): Excerpt => {
     return { snapshot: takeSnapshot(state, { singles: taken, runs }), size: nodes + taken.length, sparse };
   };
@@ -44,6 +44,15 @@ export function excerptFor(state: State, tasks: Tasks, node: number, now: number
   for (const number of first) needed.add(number);
   const taken = Array.from(singles.all.values()).filter(({ number }) => needed.has(number));
   return taking(taken, first.length === 0 ? 1 : ahead / first.length);
+}
+
+/** Whether something that was reported is not settled yet. */
+function isInTurn({ singles, runs }: State): boolean {
+  const { settling, settlingCancel } = Status;
+  for (const { status } of singles.all.values())
+    if (status === settling || status === settlingCancel) return true;
+  for (const run of runs.values()) if (run.count(settling) + run.count(settlingCancel) > 0) return true;
+  return false;
 }
 
 /** The task, what is on workers, alternatives, and what something is kept for. */

@@ -25,7 +25,14 @@ export class States {
   }
 
   at(seq: number): State {
-    if (seq === this.tip.seq) return this.tip;
+    const state = seq === this.tip.seq ? this.tip : this.#wander(seq);
+    // As every turn does first: what is due by then stands in line, and runs as their nodes do.
+    state.offerDue(state.now);
+    state.arrangeRuns(state.now);
+    return state;
+  }
+
+  #wander(seq: number): State {
     invariant(seq >= 0 && seq < this.tip.seq, `the event ${seq} is in the ledger`);
     const isNear = this.#wanderer.seq <= seq && this.#checkpoints.seqBefore(seq) <= this.#wanderer.seq;
     if (!isNear) this.#wanderer = this.#checkpoints.stateBefore(seq);
