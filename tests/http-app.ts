@@ -60,6 +60,7 @@ export async function serve(
     keys,
     webhooks: service.webhooks,
     past: service.past,
+    audit: store.audit,
     version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
     cluster: aloneOn(store),

@@ -3,6 +3,7 @@
  * TypeBox, which takes a quarter of a second, so whoever needs only their types enters through `index.ts`.
  */
 export * from "./api-admin.ts";
+export * from "./api-audit.ts";
 export * from "./api-changes.ts";
 export * from "./api-fleet.ts";
 export * from "./api-overview.ts";

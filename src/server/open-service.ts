@@ -88,6 +88,7 @@ export interface OpenService extends AsyncDisposable {
 }
 
 const PRUNE_EVERY_MS = 60_000;
+const AUDIT_KEPT = 100_000;
 
 /** A scheduler on its store: everything but the wire. */
 export async function openService(options: OpenServiceOptions): Promise<OpenService> {
@@ -218,5 +219,6 @@ async function prune(
 ): Promise<void> {
   await webhooks.follow();
   await store.prune(now, retention);
+  await store.audit.prune(AUDIT_KEPT);
   await webhooks.prune();
 }

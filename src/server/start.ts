@@ -124,6 +124,7 @@ async function serve(
   };
   const common: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks" | "past"> = {
     keys,
+    audit: store.audit,
     instruments,
     version,
     cluster,

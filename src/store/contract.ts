@@ -1,6 +1,7 @@
 import type { Block, Head } from "../ledger/index.ts";
 import type {
   ApiKeyRow,
+  AuditRow,
   FoundTasks,
   IdempotencyKey,
   InboxRow,
@@ -111,6 +112,7 @@ export interface ServiceStore extends Store, Leading {
   readonly inbox: Inbox | undefined;
   readonly webhooks: WebhookStore;
   readonly schedules: ScheduleStore;
+  readonly audit: AuditStore;
   /** The head as it is stored now: another process may have moved it. `head` stays what this one knows and builds on. */
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */
@@ -153,6 +155,15 @@ export interface ServiceStore extends Store, Leading {
 
   /** Drops what is older than the retention at that time; returns how many tasks went. */
   prune(now: number, retention: Retention): Promise<number>;
+}
+
+/** Who did what, beside the ledger: it says what was done, not by which key. */
+export interface AuditStore {
+  add(row: AuditRow): Promise<void>;
+  /** Of these zones, newest first, older than the one with that id. */
+  list(zones: readonly string[], before: string | undefined, limit: number): Promise<readonly AuditRow[]>;
+  /** Drops all but the newest. */
+  prune(kept: number): Promise<void>;
 }
 
 /** Recurring tasks, beside the ledger. */

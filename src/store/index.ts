@@ -1,4 +1,5 @@
 export {
+  type AuditStore,
   type Inbox,
   type Leadership,
   type Member,
@@ -19,6 +20,7 @@ export { openServiceStore } from "./open.ts";
 export {
   type AlternativeTask,
   type ApiKeyRow,
+  type AuditRow,
   type ChosenTask,
   type FoundTasks,
   type IdempotencyKey,

@@ -8,6 +8,7 @@ import type {
   ServiceStore,
   StoredPayload,
 } from "./contract.ts";
+import { MemoryAudit } from "./memory-audit.ts";
 import { MemoryRows } from "./memory-rows.ts";
 import { MemorySchedules } from "./memory-schedules.ts";
 import { MemoryWebhooks } from "./memory-webhooks.ts";
@@ -34,6 +35,7 @@ export class MemoryStore implements ServiceStore {
   readonly backend = "memory";
   readonly inbox = undefined;
   readonly schedules: MemorySchedules = new MemorySchedules();
+  readonly audit: MemoryAudit = new MemoryAudit();
   #head: Head = GENESIS;
   #leader = { holder: "", url: "", beat: 0 };
   /** What was won by `lead`: this store belongs to one process, but it may lead, be asked, and lead again. */

@@ -254,6 +254,22 @@ export interface RefusedRow {
   readonly error: string;
 }
 
+/** Something that somebody did who may do more than submit and look. */
+export interface AuditRow {
+  /** Grows with time. */
+  readonly id: string;
+  readonly at: number;
+  /** "": it concerns all zones. */
+  readonly zone: string;
+  readonly keyId: string;
+  readonly agent: string;
+  readonly action: string;
+  /** What it was done to. */
+  readonly target: string;
+  /** JSON text: how. Never a secret. */
+  readonly detail: string;
+}
+
 /** A recurring task: what is submitted, and when. */
 export interface ScheduleRow extends ScheduleFired {
   readonly id: string;

@@ -124,6 +124,25 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     expect(await store.task("t1")).toEqual({ ...taskOf("t1"), ...progress });
   });
 
+  test("what was done is listed by zone, newest first, and the oldest goes first", async () => {
+    await using store = await open();
+    const row = { keyId: "k", agent: "ada", action: "worker.drain", target: "w", detail: "{}" };
+    const rows = ["a", "b", "c", "d"].map((id, at) => ({
+      ...row,
+      id,
+      at,
+      zone: at === 1 ? "other" : "main",
+    }));
+    for (const one of rows.toReversed()) await store.audit.add(one);
+    const [a, b, c, d] = rows;
+    expect(await store.audit.list(["main"], undefined, 10)).toEqual([d, c, a]);
+    expect(await store.audit.list(["main", "other"], "d", 2)).toEqual([c, b]);
+    expect(await store.audit.list(["elsewhere"], undefined, 10)).toEqual([]);
+    await store.audit.prune(10);
+    await store.audit.prune(2);
+    expect(await store.audit.list(["main", "other"], undefined, 10)).toEqual([d, c]);
+  });
+
   test("recurring tasks are kept in their order, and one that is gone or has come further stays so", async () => {
     await using store = await open();
     const second = scheduleOf("s2", { createdAt: 7 });

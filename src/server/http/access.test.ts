@@ -56,6 +56,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/workers`]: ["read"],
   [`GET ${API}/attempts`]: ["read"],
   [`GET ${API}/queues`]: ["read"],
+  [`GET ${API}/audit`]: ["admin"],
   [`POST ${API}/workers/{id}/drain`]: ["admin"],
   [`POST ${API}/pause`]: ["admin"],
   [`POST ${API}/resume`]: ["admin"],

@@ -24,7 +24,6 @@ import { invalid, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
 
 const read = { config: { scopes: ["read"] } } as const;
-const admin = { config: { scopes: ["admin"] } } as const;
 const tags = ["administration"];
 
 /** What a zone's admins set, and what there is to see of it. */
@@ -50,7 +49,7 @@ export function adminRoutes(app: App, edge: Edge): void {
   app.post(
     "/workers/:id/drain",
     {
-      config: { scopes: ["admin"], ignoresBody: true },
+      config: { scopes: ["admin"], ignoresBody: true, audit: "worker.drain" },
       schema: {
         summary: "Give a worker nothing new",
         tags,
@@ -73,7 +72,7 @@ export function adminRoutes(app: App, edge: Edge): void {
     app.post(
       path,
       {
-        ...admin,
+        config: { scopes: ["admin"], audit: paused ? "queue.pause" : "queue.resume" },
         preValidation: emptyIfMissing,
         schema: {
           summary: paused ? "Start nothing of an executor, or of the zone" : "Start again what was paused",
@@ -93,7 +92,7 @@ export function adminRoutes(app: App, edge: Edge): void {
   app.put(
     "/zone",
     {
-      ...admin,
+      config: { scopes: ["admin"], audit: "zone.set" },
       schema: {
         summary: "Set how many tasks an agent of the zone may run at once",
         tags,
@@ -136,7 +135,7 @@ function agentRoutes(app: App, edge: Edge): void {
   app.put(
     "/agents/:agent",
     {
-      ...admin,
+      config: { scopes: ["admin"], audit: "agent.set" },
       schema: {
         summary: "Set how many tasks an agent may run at once, and how fast it may submit",
         description:
@@ -159,7 +158,7 @@ function agentRoutes(app: App, edge: Edge): void {
   app.post(
     "/agents/:agent/credits",
     {
-      ...admin,
+      config: { scopes: ["admin"], audit: "agent.credits" },
       schema: {
         summary: "Give an agent credits",
         tags,
@@ -202,7 +201,7 @@ function limitRoutes(app: App, edge: Edge): void {
   app.put(
     "/limits/:name",
     {
-      ...admin,
+      config: { scopes: ["admin"], audit: "limit.set" },
       schema: {
         summary: "Set a limit that tasks name",
         description: "What is null or left out is not limited.",

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { fastify, LogController } from "fastify";
 import { invariant } from "../../core/index.ts";
+import type { AuditStore } from "../../store/index.ts";
 import { newId } from "../../store/index.ts";
 import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
@@ -11,6 +12,7 @@ import { type Log, makeLog } from "../log.ts";
 import type { Past } from "../past/past.ts";
 import type { Schedules } from "../schedules/schedules.ts";
 import { adminRoutes } from "./admin-routes.ts";
+import { auditRoute, useAudit } from "./audit.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
 import { bulkRoutes } from "./bulk-routes.ts";
@@ -64,6 +66,7 @@ export interface AppOptions {
   readonly keys: Keys;
   readonly webhooks: Webhooks;
   readonly past: Past;
+  readonly audit: AuditStore;
   readonly health: Health;
   readonly cluster: ClusterControl;
   readonly version: string;
@@ -76,7 +79,7 @@ export interface AppOptions {
 
 /** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
 export function buildApp(options: AppOptions): App {
-  const { api, gateway, schedules, keys, webhooks, past, health, cluster } = options;
+  const { api, gateway, schedules, keys, webhooks, past, audit, health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
   const cursors = new Cursors(keys.derive("cursors"));
   const edge: Edge = {
@@ -86,6 +89,7 @@ export function buildApp(options: AppOptions): App {
     keys,
     webhooks,
     past,
+    audit,
     health,
     cluster,
     instruments,
@@ -94,6 +98,7 @@ export function buildApp(options: AppOptions): App {
   };
   useBodyParsers(app);
   useWorkerSockets(app, edge);
+  useAudit(app, edge);
   useOpenApi(app, options.version);
   app.register(async (scope) => {
     healthRoutes(scope, edge);
@@ -108,7 +113,7 @@ export function buildApp(options: AppOptions): App {
 
 /** What a server answers by itself, whoever leads: how it is, and how the others are. */
 export function buildLocalApp(
-  options: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks" | "past">,
+  options: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks" | "past" | "audit">,
 ): App {
   const { health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
@@ -188,6 +193,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   webhookRoutes(scope, edge);
   ledgerRoutes(scope, edge);
   pastRoutes(scope, edge);
+  auditRoute(scope, edge);
   clusterRoutes(scope, edge);
 }
 

@@ -20,7 +20,7 @@ export function bulkRoutes(app: App, { api, cursors }: Edge): void {
   app.post(
     "/tasks/bulk",
     {
-      config: { scopes: ["submit"] },
+      config: { scopes: ["submit"], audit: "tasks.bulk" },
       schema: {
         summary: "Cancel or retry all tasks that fit a filter, or count them",
         tags: ["tasks"],

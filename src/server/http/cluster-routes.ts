@@ -13,7 +13,7 @@ export function clusterRoutes(app: App, edge: Pick<Edge, "cluster">): void {
   app.post(
     "/cluster/step-down",
     {
-      config: { scopes: ["operator"], ignoresBody: true },
+      config: { scopes: ["operator"], ignoresBody: true, audit: "leader.step-down" },
       schema: {
         summary: "Let another server lead",
         description: "What is being committed is finished first. Nothing is lost, and workers go on.",

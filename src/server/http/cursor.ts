@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { ListCursor } from "../../store/index.ts";
-import { invalid } from "./problems.ts";
+import { invalid, type Problem } from "./problems.ts";
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -36,13 +36,12 @@ export class Cursors {
       const space = opened.indexOf(" ");
       return { submittedSeq: Number(opened.slice(0, space)), id: opened.slice(space + 1) };
     } catch {
-      throw invalid([
-        {
-          in: "query",
-          pointer: "/cursor",
-          detail: "is none that this server gave out; leave it away to begin anew",
-        },
-      ]);
+      throw unknownCursor();
     }
   }
+}
+
+export function unknownCursor(): Problem {
+  const detail = "is none that this server gave out; leave it away to begin anew";
+  return invalid([{ in: "query", pointer: "/cursor", detail }]);
 }

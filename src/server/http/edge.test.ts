@@ -121,6 +121,7 @@ test("a server that is not ready says so, and why", async () => {
     webhooks: served.service.webhooks,
     schedules: served.service.schedules,
     past: served.service.past,
+    audit: new MemoryStore().audit,
     keys: served.keys,
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },

@@ -37,7 +37,7 @@ export function keyRoutes(app: App, { keys }: Edge): void {
   app.post(
     "/keys",
     {
-      ...admin,
+      config: { scopes: ["admin"], audit: "key.create" },
       schema: {
         summary: "Make a key",
         description: "Zones and agents are by default those of the key that asks.",
@@ -65,7 +65,7 @@ export function keyRoutes(app: App, { keys }: Edge): void {
   app.post(
     "/keys/:id/revoke",
     {
-      config: { scopes: ["admin"], ignoresBody: true },
+      config: { scopes: ["admin"], ignoresBody: true, audit: "key.revoke" },
       schema: { summary: "End a key", tags, params: KeyId, response: answers({ 200: KeyAnswer }) },
     },
     async (request) => {
@@ -77,7 +77,7 @@ export function keyRoutes(app: App, { keys }: Edge): void {
   app.post(
     "/keys/:id/rotate",
     {
-      ...admin,
+      config: { scopes: ["admin"], audit: "key.rotate" },
       preValidation: emptyIfMissing,
       schema: {
         summary: "Replace a key by one like it",

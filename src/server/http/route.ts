@@ -3,7 +3,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import { type TSchema, type TString, Type } from "typebox";
 import { MAX_NAME, ProblemDocument } from "../../protocol/api-schemas.ts";
-import type { Leadership, Member } from "../../store/index.ts";
+import type { AuditStore, Leadership, Member } from "../../store/index.ts";
 import type { Webhooks } from "../../webhooks/index.ts";
 import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
@@ -30,6 +30,7 @@ export interface Edge {
   readonly keys: Keys;
   readonly webhooks: Webhooks;
   readonly past: Past;
+  readonly audit: AuditStore;
   readonly cursors: Cursors;
   readonly instruments: Instruments;
   readonly health: Health;

@@ -247,6 +247,18 @@ create table api_keys (
   constraint api_keys_pkey PRIMARY KEY (id)
 );
 
+create table audit (
+  id text collate "C" not null,
+  at bigint not null,
+  zone text collate "C" not null,
+  key_id text collate "C" not null,
+  agent text not null,
+  action text collate "C" not null,
+  target text not null,
+  detail text not null,
+  constraint audit_pkey PRIMARY KEY (id)
+);
+
 create table blocks (
   seq bigint not null,
   count integer not null,
@@ -499,6 +511,8 @@ create view tasks (
   payload text,
   result text
 );
+
+CREATE INDEX audit_by_zone ON audit USING btree (zone, id);
 
 CREATE INDEX idempotency_keys_by_task ON idempotency_keys USING btree (task_id);
 

@@ -26,6 +26,7 @@ import {
   type TaskSearch,
 } from "../rows.ts";
 import type { WebhookStore } from "../webhook-rows.ts";
+import { PostgresAudit } from "./audit.ts";
 import { Committer } from "./committer.ts";
 import { Sockets } from "./connection.ts";
 import { Debounced } from "./debounced.ts";
@@ -80,6 +81,7 @@ export class PostgresStore implements ServiceStore {
   readonly #committer: Committer;
   readonly inbox: PostgresInbox;
   readonly schedules: PostgresSchedules;
+  readonly audit: PostgresAudit;
   readonly #reader: Reader;
   readonly #headRow: HeadRow;
   readonly #notify: Debounced;
@@ -93,6 +95,7 @@ export class PostgresStore implements ServiceStore {
     this.inbox = new PostgresInbox(this.#reader);
     this.webhooks = new PostgresWebhooks(this.#reader);
     this.schedules = new PostgresSchedules(this.#reader);
+    this.audit = new PostgresAudit(this.#reader);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
   }
 
