@@ -18,6 +18,8 @@ const Workers = lazy(async () => ({ default: (await import("./screens/workers/wo
 const Queues = lazy(async () => ({ default: (await import("./screens/queues/queues.tsx")).Queues }));
 const Worker = lazy(async () => ({ default: (await import("./screens/workers/worker.tsx")).Worker }));
 
+const WhatIf = lazy(async () => ({ default: (await import("./screens/what-if/what-if.tsx")).WhatIf }));
+
 const client = new QueryClient({
   defaultOptions: {
     queries: {
@@ -52,6 +54,7 @@ export function App() {
                 <Route path="/queues" component={Queues} />
                 <Route path="/workers" component={Workers} />
                 <Route path="/workers/:id">{({ id }) => <Worker key={id} name={id} />}</Route>
+                <Route path="/what-if" component={WhatIf} />
                 <Route>
                   <p className="quiet">There is no such page.</p>
                 </Route>

@@ -15,6 +15,7 @@ export * from "./api-schedules.ts";
 export * from "./api-session.ts";
 export * from "./api-tasks.ts";
 export * from "./api-webhooks.ts";
+export * from "./api-what-if.ts";
 export * from "./api-worker.ts";
 export {
   Ack,

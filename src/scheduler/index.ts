@@ -27,6 +27,15 @@ export {
 } from "./fork.ts";
 export { placeKey, zonedKey } from "./group.ts";
 export { linkRefusal, nodeAbove } from "./links.ts";
+export {
+  type Moved,
+  movedTasks,
+  type Outcome,
+  outcomeOf,
+  type PlayedTask,
+  type Score,
+  scoreOf,
+} from "./outcome.ts";
 export { type ReadyWork, readyWork } from "./ready-work.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
@@ -40,3 +49,10 @@ export { State } from "./state.ts";
 export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";
 export { type Reply, type Stimulus, step } from "./step.ts";
 export type { Tasks } from "./tasks.ts";
+export {
+  type Alteration,
+  alteredCourse,
+  type Course,
+  comesFromOutside,
+  unknownWorkers,
+} from "./what-if.ts";

@@ -72,7 +72,7 @@ export interface Snapshot {
 }
 
 /** A task of no run, without what follows from the rest. There may be a million of them, so fields have no names. */
-type SingleSnapshot = readonly [
+export type SingleSnapshot = readonly [
   number: number,
   id: string,
   agent: string,

@@ -33,6 +33,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/ledger/at`]: ["operator"],
   [`GET ${API}/ledger/events`]: ["operator"],
   [`GET ${API}/ledger/head`]: ["operator"],
+  [`POST ${API}/what-if`]: ["operator"],
   [`GET ${API}/ledger/moments`]: ["operator"],
   [`GET ${API}/ledger/replay`]: ["operator"],
   [`GET ${API}/task/{id}/placement`]: ["operator"],

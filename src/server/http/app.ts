@@ -54,6 +54,7 @@ import { taskRoutes } from "./task-routes.ts";
 import { useTimeLimit } from "./time-limit.ts";
 import { validatorCompiler } from "./validation.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
+import { whatIfRoutes } from "./what-if-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
 import { useWorkerSockets } from "./worker-socket.ts";
 
@@ -192,6 +193,7 @@ function apiRoutes(scope: App, edge: Edge): void {
   sessionRoutes(scope, edge);
   webhookRoutes(scope, edge);
   ledgerRoutes(scope, edge);
+  whatIfRoutes(scope, edge);
   pastRoutes(scope, edge);
   auditRoute(scope, edge);
   clusterRoutes(scope, edge);

@@ -17,6 +17,7 @@ import { type BlockLine, Chronicle } from "./chronicle.ts";
 import { entriesOf, momentsOf } from "./entries.ts";
 import type { EntryQuery, EntryView, Moments, PlacementView, Questions, Read } from "./questions.ts";
 import { States } from "./states.ts";
+import { type WhatIfQuery, type WhatIfView, whatIf } from "./what-if.ts";
 
 interface PastLedgerOptions {
   readonly backend: string;
@@ -110,6 +111,10 @@ export class PastLedger implements Questions {
         .filter((row) => isServing(state, row.worker, task.zone))
         .sort((a, b) => placeOf(a, worker) - placeOf(b, worker)),
     };
+  }
+
+  whatIf(query: WhatIfQuery): WhatIfView {
+    return whatIf(this.#chronicle, this.#states.at(query.at), query);
   }
 
   #assigned(seq: number): TaskAssigned {

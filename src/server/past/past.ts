@@ -7,6 +7,7 @@ import { PastError } from "./past-error.ts";
 import type { EntryQuery, EntryView, Instant, Moments, PlacementView } from "./questions.ts";
 import { readingAt } from "./reading-at.ts";
 import { PastThread } from "./thread.ts";
+import type { WhatIfQuery, WhatIfView } from "./what-if.ts";
 
 export interface PastOptions {
   readonly driver: Pick<Driver, "read">;
@@ -20,6 +21,8 @@ export interface ReplayStanding {
   readonly seq: number;
   readonly isEqual: boolean;
 }
+
+type Asked = Omit<WhatIfQuery, "at"> & { readonly at: number | undefined };
 
 interface Opened {
   readonly thread: PastThread;
@@ -84,6 +87,15 @@ export class Past implements AsyncDisposable {
     const seq = at ?? this.#options.store.head.seq;
     const thread = await this.#reach(seq);
     return await thread.ask("placement", seq, caller, id, attempt);
+  }
+
+  /** By default from the last event on. */
+  async whatIf({
+    at = this.#options.store.head.seq,
+    ...query
+  }: Asked): Promise<{ readonly seq: number; readonly view: WhatIfView }> {
+    const thread = await this.#reach(at);
+    return { seq: at, view: await thread.ask("whatIf", { at, ...query }) };
   }
 
   /** What the last comparison found; undefined: there was none. */

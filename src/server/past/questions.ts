@@ -1,6 +1,7 @@
 import type { EventKind } from "../../ledger/index.ts";
 import type { CandidateRow } from "../../placement/index.ts";
 import type { Caller, Reading } from "../api.ts";
+import type { WhatIfQuery, WhatIfView } from "./what-if.ts";
 
 /** What can be asked of a ledger that was replayed; wherever that is, questions and answers are plain data. */
 export interface Questions {
@@ -17,6 +18,8 @@ export interface Questions {
   hash(at: number): string;
   /** How a task came to its worker, in its last attempt or the one that is asked for. */
   placement(at: number, caller: Caller, id: string, attempt: number | undefined): PlacementView | undefined;
+  /** What would have come after an event. */
+  whatIf(query: WhatIfQuery): WhatIfView;
 }
 
 export interface Read {
