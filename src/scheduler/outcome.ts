@@ -224,7 +224,11 @@ function utilisationOf({ from, shifts, tasks }: Outcome, zone: string, to: numbe
 /** Jain's index of the agents' mean slowdowns: how many times as long as it ran a task took. */
 function fairnessOf(tasks: readonly PlayedTask[]): Pick<Score, "fairness" | "agents"> {
   const byAgent = new Map<string, PlayedTask[]>();
-  for (const task of tasks) byAgent.set(task.agent, [...(byAgent.get(task.agent) ?? []), task]);
+  for (const task of tasks) {
+    const own = byAgent.get(task.agent);
+    if (own) own.push(task);
+    else byAgent.set(task.agent, [task]);
+  }
   const slowdowns = [...byAgent.values()].map((own) => mean(own.map(slowdownOf)));
   const sum = slowdowns.reduce((total, one) => total + one, 0);
   const squares = slowdowns.reduce((total, one) => total + one * one, 0);
