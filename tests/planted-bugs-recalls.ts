@@ -61,7 +61,7 @@ export const RECALL_BUGS: readonly PlantedBug[] = [
   {
     name: "a snapshot forgets what was asked for",
     seed: 10,
-    file: "scheduler/snapshot",
+    file: "scheduler/restore",
     find: "of snapshot.recalls ?? []",
     replace: "of []",
   },

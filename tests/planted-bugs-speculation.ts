@@ -70,7 +70,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   {
     name: "a restored state forgets which alternatives have ended",
     seed: 29,
-    file: "scheduler/snapshot",
+    file: "scheduler/restore",
     find: "speculated.ends[at] = end ?? undefined;",
     replace: "speculated.ends[at] = undefined;",
   },

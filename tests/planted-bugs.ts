@@ -285,7 +285,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a snapshot forgets where round robin stands",
     seed: 10,
-    file: "scheduler/snapshot",
+    file: "scheduler/restore",
     find: "state.fleet.cursor = state.fleet.workers[snapshot.cursor];",
     replace: "",
   },
@@ -342,7 +342,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a restored state miscounts what waits",
     seed: 4,
-    file: "scheduler/snapshot",
+    file: "scheduler/restore",
     find: "if (status <= Status.delayed)",
     replace: "if (status < Status.delayed)",
   },

@@ -39,9 +39,10 @@ export {
 export { type ReadyWork, readyWork } from "./ready-work.ts";
 export { type EventRecord, renderRecord } from "./record.ts";
 export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
+export { restore } from "./restore.ts";
 export { type Run, submittedTaskId } from "./run.ts";
 export { type DataBytes, Result } from "./run-data.ts";
-export { restore, type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
+export { type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
 export { type Prospect, prospectOf, type Sooner } from "./sooner.ts";
 export { type Speculated, UNASSESSED_PERMILLE } from "./speculated.ts";
 export { stageAfter, tierAt } from "./standing.ts";

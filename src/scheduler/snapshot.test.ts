@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { wireSpec } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
-import { restore, type Snapshot, stateHash, takeSnapshot } from "./snapshot.ts";
+import { restore } from "./restore.ts";
+import { type Snapshot, stateHash, takeSnapshot } from "./snapshot.ts";
 import { step } from "./step.ts";
 
 test("what runs under a limit that nobody set is still counted when an ended run before it named it too", () => {
