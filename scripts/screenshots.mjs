@@ -129,6 +129,11 @@ async function shoot(url, shown) {
     ["tasks", "/tasks", {}],
     ["tasks-filtered", "/tasks?filter=status:queued,running+class:interactive", { colorScheme: "dark" }],
     ["task-waiting", `/tasks/${shown.waiting}`, {}],
+    [
+      "task-waiting-phone",
+      `/tasks/${shown.waiting}`,
+      { viewport: { width: 390, height: 1100 }, colorScheme: "dark" },
+    ],
     ["task-failed", `/tasks/${shown.failed}?tab=events`, {}],
     ["task-ran", `/tasks/${shown.ran}?tab=content`, { colorScheme: "dark" }],
     ["overview-phone", "/", { viewport: { width: 390, height: 844 } }],

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { type TaskSpec, wireSpec } from "../src/graph/index.ts";
 import type { TaskSubmitted } from "../src/ledger/index.ts";
+import { type Entry, goesBefore } from "../src/queue/index.ts";
 import {
   type Change,
   isWaiting,
+  lineBefore,
   type Prospect,
   prospectOf,
   type State,
@@ -264,4 +266,61 @@ describe("what would make a task start sooner:", () => {
     const held = check(loop.state, loop.run("r"), 2, "h");
     expect([held?.startsAt, held?.sooner]).toEqual([undefined, []]);
   });
+});
+
+describe("where very much waits", () => {
+  /** Ten workers of four, and tasks of five agents and twenty lengths. */
+  function longLine(count: number, order: "hrrn" | "classic" | "graph"): Loop {
+    const loop = new Loop({ order });
+    loop.turn(1, ...Array.from({ length: 10 }, (_, at) => joins(`w${at}`, { slots: 4, ...ROOMY })));
+    for (let from = 0; from < count; from += 1_000) {
+      const some = Array.from({ length: Math.min(1_000, count - from) }, (_, at) => from + at);
+      loop.turn(
+        2 + from,
+        ...some.map((n) => asks(`t${n}`, { estimateMs: 1_000 * (1 + (n % 20)) }, { agent: `a${n % 5}` })),
+      );
+    }
+    return loop;
+  }
+
+  const last = ({ state }: Loop) => [...state.singles.all.keys()].at(-1) as number;
+
+  test("the start is told from some of the line, and is about right, as is what would help", () => {
+    for (const order of ["hrrn", "classic", "graph"] as const) {
+      const { state } = longLine(3_000, order);
+      const node = last({ state } as Loop);
+      const start = startAfter(state, state.singles, node, state.now) as number;
+      const said = prospectOf(state, state.singles, node, state.now);
+      const wait = start - state.now;
+      const about = (told = 0, truth = 0) => expect(Math.abs(told - truth), order).toBeLessThan(wait / 4);
+      about(said?.startsAt, start);
+      expect(said?.sooner.length).toBeGreaterThan(0);
+      for (const { change, startsAt } of said?.sooner ?? []) {
+        const then = startAfter(state, state.singles, node, state.now, change);
+        expect(then, `${order}: ${change.kind}`).toBeLessThan(start);
+        about(startsAt, then);
+      }
+    }
+  });
+
+  test("some are counted for all, and the first is the first", () => {
+    for (const order of ["hrrn", "classic", "graph"] as const) {
+      const { state } = longLine(50_000, order);
+      const middle = [...state.singles.all.keys()][30_000] as number;
+      const [first, ahead] = inOrder(state, middle);
+      const line = lineBefore(state, state.singles, middle, state.now, 10);
+      expect(line.first[0]?.id, order).toBe(first);
+      expect(line.isAbout).toBe(true);
+      expect(Math.abs(line.count - ahead), order).toBeLessThan(ahead / 20);
+    }
+  });
+
+  /** The first of those that wait, and how many go before one of them. */
+  function inOrder(state: State, number: number): readonly [first: string | undefined, ahead: number] {
+    const all = [...state.singles.all.values()].filter(({ node }) => isWaiting(state.singles, node));
+    const goesFirst = (a: Entry, b: Entry) => goesBefore(a, false, b, false, state.now, state.config);
+    const first = all.reduce((best, one) => (goesFirst(one, best) ? one : best));
+    const one = state.singles.get(number);
+    return [first.id, all.filter((other) => goesFirst(other, one)).length];
+  }
 });

@@ -78,8 +78,12 @@ export class HrrnQueue implements Rung {
     return this.#blocks.first(now);
   }
 
-  *entries(): Iterable<Entry> {
-    for (const block of this.#blocks.blocks) yield* block.entries;
+  *entries(every = 1, from = 0): Iterable<Entry> {
+    let at = from;
+    for (const { entries } of this.#blocks.blocks) {
+      for (; at < entries.length; at += every) yield entries[at] as Entry;
+      at -= entries.length;
+    }
   }
 
   /** Whether there may be something to hand over. */

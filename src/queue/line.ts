@@ -98,8 +98,14 @@ export class Line {
     return this.#ladder.oldestByClass();
   }
 
-  *entries(): Iterable<Entry> {
-    for (const rung of this.#ladder.rungs) if (rung) yield* rung.entries();
+  /** All of them; or one of so many, beginning with that which stands there among them. */
+  *entries(every = 1, from = 0): Iterable<Entry> {
+    let at = from;
+    for (const rung of this.#ladder.rungs) {
+      if (!rung) continue;
+      yield* rung.entries(every, at);
+      at = (((at - rung.size) % every) + every) % every;
+    }
   }
 
   /** First by deadlines: those say from which rung an entry comes, so it must not have left it by its wait. */

@@ -56,8 +56,13 @@ export class OrderedQueue implements Rung {
     return top?.entry;
   }
 
-  entries(): Iterable<Entry> {
-    return this.#places.keys();
+  *entries(every = 1, from = 0): Iterable<Entry> {
+    let left = from;
+    for (const entry of this.#places.keys()) {
+      if (left-- > 0) continue;
+      left = every - 1;
+      yield entry;
+    }
   }
 }
 

@@ -8,5 +8,6 @@ export interface Rung {
   delete(entry: Entry): boolean;
   /** Time never runs backwards from one call to the next. */
   first(now: number): Entry | undefined;
-  entries(): Iterable<Entry>;
+  /** All of them; or one of so many, beginning with that which stands there among them. */
+  entries(every?: number, from?: number): Iterable<Entry>;
 }

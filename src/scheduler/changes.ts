@@ -14,7 +14,8 @@ import {
 } from "../placement/index.ts";
 import { TIER_NAMES, type Tier } from "../queue/index.ts";
 import type { RoomBarrier } from "./admission.ts";
-import type { NextTask, WaitReason } from "./explain.ts";
+import type { NextTask } from "./ahead.ts";
+import type { WaitReason } from "./explain.ts";
 import { type Group, placeKey, zonedKey } from "./group.ts";
 import type { State } from "./state.ts";
 import { Status } from "./status.ts";

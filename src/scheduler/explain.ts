@@ -1,8 +1,6 @@
-import { Heap } from "../core/index.ts";
 import {
   type CandidateRow,
   candidateTable,
-  couldEverRun,
   DEFAULT_RATES,
   type Needs,
   NO_RUN,
@@ -15,17 +13,13 @@ import {
   taskKey,
   type Worker,
 } from "../placement/index.ts";
-import { type Entry, goesBefore } from "../queue/index.ts";
-import { type Barrier, barriers, exceededOf, isDemoted, type RoomBarrier } from "./admission.ts";
-import { RunStanding } from "./bundle.ts";
+import { type Barrier, barriers, exceededOf, type RoomBarrier } from "./admission.ts";
+import { ableWorkers, lineBefore, type NextTask } from "./ahead.ts";
 import { subjectOf } from "./choice.ts";
 import type { Group } from "./group.ts";
-import { Lane } from "./lane.ts";
 import { inputsOnWorkers } from "./locality.ts";
-import { tasksOf } from "./offer.ts";
 import type { Run } from "./run.ts";
 import { Result } from "./run-data.ts";
-import type { Precedence } from "./standing.ts";
 import { needsOf, type State } from "./state.ts";
 import { STATUS_NAMES, Status, type StatusName } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -47,24 +41,19 @@ export type WaitReason =
   | { readonly code: "Dependencies"; readonly open: readonly OpenDependency[]; readonly total: number }
   | { readonly code: "Admission"; readonly barriers: readonly LimitingBarrier[] }
   | { readonly code: "Capacity"; readonly rejected: Counts; readonly reservedWorker: string | undefined }
-  | { readonly code: "Outranked"; readonly ahead: number; readonly next: NextTask }
+  | {
+      readonly code: "Outranked";
+      readonly ahead: number;
+      readonly next: NextTask;
+      /** So many wait that only some of them were looked at. */
+      readonly isAbout?: true;
+    }
   | { readonly code: "Pending" };
 
 /** One that lasts until others end, or time passes. */
 export type LimitingBarrier = Exclude<Barrier, { readonly by: "pause" }>;
 
 export type Counts = Readonly<Partial<Record<Rejection, number>>>;
-
-/** The task that goes before all others: whose it is decides who may be told its id. */
-export interface NextTask {
-  readonly id: string;
-  readonly zone: string;
-  readonly agent: string;
-  /** Undefined for a task of no run. */
-  readonly node: string | undefined;
-  /** Of the same run: what puts it before the task that was asked about. */
-  readonly because?: Precedence;
-}
 
 export interface OpenDependency {
   readonly node: string;
@@ -111,7 +100,9 @@ export function whyNotYet(state: State, tasks: Tasks, node: number, now: number 
     reasons.push({ code: "Capacity", rejected, reservedWorker });
   }
   if (status === Status.ready || (status === Status.delayed && dueAt <= now)) {
-    reasons.push(...outranking(state, tasks, node, now));
+    const { first, count, isAbout } = lineBefore(state, tasks, node, now, 1);
+    const [next] = first;
+    if (next) reasons.push({ code: "Outranked", ahead: count, next, ...(isAbout && { isAbout }) });
     if (reasons.length === 0) reasons.push({ code: "Pending" });
   }
   return reasons;
@@ -195,13 +186,6 @@ function servingWorkers(state: State, needs: Needs): Worker[] {
   return state.fleet.present().filter((worker) => servesZone(worker, needs));
 }
 
-/** The workers that could run it if they were empty. */
-function ableWorkers(state: State, needs: Needs): Worker[] {
-  return state.fleet
-    .known()
-    .filter((worker) => worker.status !== "Unreachable" && couldEverRun(worker, needs));
-}
-
 function countRejections(state: State, tasks: Tasks, node: number): Counts {
   const { needs } = tasks.groupOf(node).pool.demand;
   const counts: Partial<Record<Rejection, number>> = {};
@@ -222,152 +206,4 @@ function openDependencies(run: Run | undefined, node: number): OpenDependency[] 
 
 function dependencyOf(run: Run, node: number): OpenDependency {
   return { node: run.graph.idOf(node), status: STATUS_NAMES[run.statusOf(node)] as StatusName };
-}
-
-/** What is ready, could run, and goes before this task: what goes before its run, and of its run what goes before it. */
-function outranking(state: State, tasks: Tasks, node: number, now: number): WaitReason[] {
-  let ahead = 0;
-  let first: InLine | undefined;
-  for (const { other, count } of allAhead(state, tasks, node, now)) {
-    ahead += count;
-    if (!first || isAhead(state, other, first, now)) first = other;
-  }
-  return first ? [{ code: "Outranked", ahead, next: nextOf(state, first, tasks, node) }] : [];
-}
-
-/** The line in front of a task that is ready. */
-export interface LineBefore {
-  /** The first of it, in order. Of a run there is the one that goes first of each of its groups. */
-  readonly first: readonly NextTask[];
-  readonly count: number;
-  /** What all of them should take together. */
-  readonly workMs: number;
-}
-
-export function lineBefore(state: State, tasks: Tasks, node: number, now: number, most: number): LineBefore {
-  const { first, count, workMs } = firstAhead(state, tasks, node, now, most);
-  return { first: first.map((one) => nextOf(state, one, tasks, node)), count, workMs };
-}
-
-/** Those tasks of no run that go before it: the first of them, in order, and how many there are. */
-export function singlesBefore(
-  state: State,
-  tasks: Tasks,
-  node: number,
-  now: number,
-  most: number,
-): { readonly first: readonly number[]; readonly singles: number } {
-  const isSingle = ({ run }: InLine) => run === undefined;
-  const { first, counted } = firstAhead(state, tasks, node, now, most, isSingle);
-  return { first: first.map((one) => one.node), singles: counted };
-}
-
-/** The worst of the best so far stands on top of a heap: most of a long line needs only be compared with that one. */
-function firstAhead(
-  state: State,
-  tasks: Tasks,
-  node: number,
-  now: number,
-  most: number,
-  isMeant: (one: InLine) => boolean = () => true,
-): { first: InLine[]; counted: number; count: number; workMs: number } {
-  const isBehind = (a: InLine, b: InLine) => isAhead(state, b, a, now);
-  const best = new Heap<InLine>(isBehind);
-  let counted = 0;
-  let count = 0;
-  let workMs = 0;
-  for (const { other, count: of } of allAhead(state, tasks, node, now)) {
-    count += of;
-    workMs += of * other.entry.estimateMs;
-    if (!isMeant(other)) continue;
-    counted++;
-    if (best.size < most) best.push(other);
-    else if (isAhead(state, other, best.peek() as InLine, now)) {
-      best.pop();
-      best.push(other);
-    }
-  }
-  const first: InLine[] = [];
-  for (let one = best.pop(); one; one = best.pop()) first.push(one);
-  return { first: first.reverse(), counted, count, workMs };
-}
-
-interface Ahead {
-  readonly other: InLine;
-  /** How many tasks it stands for. */
-  readonly count: number;
-}
-
-function* allAhead(state: State, tasks: Tasks, node: number, now: number): Generator<Ahead> {
-  state.arrangeRuns(now);
-  const groups = groupsThatCouldRun(state);
-  const lane = state.runs.get(tasks.number)?.laneOf(node);
-  const standings = standingsOf(groups, lane);
-  const inLine = (group: Group, demoted: boolean, entry: Entry, at: number): InLine => {
-    const run = entry instanceof Lane ? entry.run : undefined;
-    return { group, demoted, entry, run, node: at, as: (run && standings.get(run)) ?? entry };
-  };
-  const own = tasks.groupOf(node);
-  const task = inLine(own, isDemoted(state, own, now), lane ?? state.singles.get(node), node);
-  for (const group of groups) {
-    const demoted = isDemoted(state, group, now);
-    for (const entry of group.line.entries()) {
-      const other = inLine(group, demoted, entry, entry.node);
-      const count = countAhead(state, other, task, now);
-      if (count > 0) yield { other, count };
-    }
-  }
-}
-
-interface InLine {
-  readonly group: Group;
-  readonly demoted: boolean;
-  readonly entry: Entry;
-  readonly run: Run | undefined;
-  readonly node: number;
-  /** What it stands as among what is not of its run. */
-  readonly as: Entry;
-}
-
-function groupsThatCouldRun(state: State): Group[] {
-  return [...state.pools.values()]
-    .filter(({ demand }) => ableWorkers(state, demand.needs).length > 0)
-    .flatMap(({ groups }) => [...groups.values()]);
-}
-
-/** What each run stands as by what of it could run, and by the lane of the task in any case. */
-function standingsOf(groups: readonly Group[], always: Lane | undefined): Map<Run, RunStanding> {
-  const standings = new Map<Run, RunStanding>();
-  const include = ({ run, node, tier }: Lane) => {
-    const known = standings.get(run);
-    const first = known && run.goesBefore(known.node, node) ? known.node : node;
-    standings.set(run, new RunStanding(run, first, known && known.tier < tier ? known.tier : tier));
-  };
-  if (always && always.size > 0) include(always);
-  for (const { line } of groups) {
-    for (const entry of line.entries()) if (entry instanceof Lane) include(entry);
-  }
-  return standings;
-}
-
-function isAhead({ config }: State, a: InLine, b: InLine, now: number): boolean {
-  if (a.run && a.run === b.run) return a.run.goesBefore(a.node, b.node);
-  return goesBefore(a.as, a.demoted, b.as, b.demoted, now, config);
-}
-
-/** How many tasks of an entry go first: of another run all do or none. */
-function countAhead(state: State, other: InLine, task: InLine, now: number): number {
-  const { entry, run } = other;
-  if (!(entry instanceof Lane)) return isAhead(state, other, task, now) ? 1 : 0;
-  if (run !== task.run) return isAhead(state, other, task, now) ? entry.size : 0;
-  return entry.nodes.reduce((ahead, one) => (run?.goesBefore(one, task.node) ? ahead + 1 : ahead), 0);
-}
-
-function nextOf(state: State, { entry, group }: InLine, tasks: Tasks, than: number): NextTask {
-  const { zone, agent } = group;
-  const id = tasksOf(state, entry).taskIdOf(entry.node);
-  if (!(entry instanceof Lane)) return { id, zone, agent, node: undefined };
-  const node = entry.run.graph.idOf(entry.node);
-  const isBefore = entry.run === tasks && entry.run.goesBefore(entry.node, than);
-  return { id, zone, agent, node, ...(isBefore && { because: entry.run.whatParts(entry.node, than) }) };
 }

@@ -1,4 +1,5 @@
 export type { RoomBarrier } from "./admission.ts";
+export { lineBefore } from "./ahead.ts";
 export { apply } from "./apply.ts";
 export { type Backlog, backlog, type WaitCode } from "./backlog.ts";
 export { type AgentCensus, agentCensus, agentsOf, type Census, census } from "./census.ts";
@@ -11,7 +12,6 @@ export {
   type InputPlace,
   isServing,
   isUnsatisfiable,
-  lineBefore,
   roomFor,
   type WaitReason,
   whereInputsAre,

@@ -78,7 +78,8 @@ function tried(excerpt: Excerpt, now: number, unchanged: Forecast, trials: reado
   // What has not started by the end of a play that was broken off starts later than that.
   const before = unchanged.startsAt ?? (unchanged.isWhole ? Number.POSITIVE_INFINITY : unchanged.play.now);
   const attempt = ({ change, stimuli, key }: Tried): Sooner | undefined => {
-    if (left <= 0) return undefined;
+    // What one task less gives does not grow with the line.
+    if (left <= 0 || (excerpt.stretch > 1 && change.kind === "cancel")) return undefined;
     const forecast = new Forecast(excerpt, key, now, left, stimuli, before);
     left -= forecast.work;
     const { startsAt } = forecast;
@@ -117,7 +118,7 @@ class Forecast {
   readonly #began: number;
 
   constructor(
-    { snapshot, size, sparse }: Excerpt,
+    { snapshot, size, stretch }: Excerpt,
     key: TaskKey,
     now: number,
     most: number,
@@ -138,7 +139,7 @@ class Forecast {
     this.startsAt =
       at === undefined
         ? undefined
-        : Math.round(now + (at - now) * (1 + (sparse - 1) * this.#passed(snapshot.singles.length)));
+        : Math.round(now + (at - now) * (1 + (stretch - 1) * this.#passed(snapshot.singles.length)));
   }
 
   /** All was played that can happen to the task. */

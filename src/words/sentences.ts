@@ -222,7 +222,7 @@ export function describeWait(reason: WaitReason, now: number): string {
           : ` ${neutralise(reason.reservedWorker)} is kept free for it.`
       }`;
     case "Outranked":
-      return `${countOf(reason.ahead, "ready task")} ${verb(reason.ahead, "goes", "go")} before it, first ${neutralise(reason.next.node ?? reason.next.id)}${reason.next.because ? `, ${PRECEDENCE_WORDS[reason.next.because]}` : ""}.`;
+      return `${reason.isAbout ? "About " : ""}${countOf(reason.ahead, "ready task")} ${verb(reason.ahead, "goes", "go")} before it, first ${neutralise(reason.next.node ?? reason.next.id)}${reason.next.because ? `, ${PRECEDENCE_WORDS[reason.next.because]}` : ""}.`;
     case "Pending":
       return "Nothing holds it up: the next turn places it.";
   }
