@@ -45,20 +45,23 @@ function describeResumed(executor: string): string {
 }
 
 function describeWorker({ count, like, adds }: Extract<OneToldChange, { kind: "worker" }>): string {
-  const lacks = listLack(adds);
-  if (like === undefined) return `there were a worker with ${lacks}`;
+  if (like === undefined) return `there were a worker with ${listLack(adds, "")}`;
   const name = neutralise(like);
+  const lacks = listLack(adds, "more ");
   if (lacks !== "") return `there were a worker like ${name} that also had ${lacks}`;
   return `there were ${count === 1 ? "one more worker" : `${formatCount(count)} more workers`} like ${name}`;
 }
 
-function listLack({ executor, capabilities = [], types = [], cpuMillicores, memoryBytes }: ToldLack): string {
+function listLack(lack: ToldLack, more: string): string {
+  const { executor, capabilities = [], types = [], cpuMillicores, memoryBytes } = lack;
   return [
     ...(executor === undefined ? [] : [`the executor ${executor}`]),
     ...types.map((type) => `the task type ${type}`),
     ...capabilities.map((capability) => `the capability ${capability}`),
-    ...(cpuMillicores === undefined ? [] : [`${formatCores(cpuMillicores)} more of a core`]),
-    ...(memoryBytes === undefined ? [] : [`${formatBytes(memoryBytes)} more of memory`]),
+    ...(cpuMillicores === undefined
+      ? []
+      : [`${formatCores(cpuMillicores)} ${more}${cpuMillicores === 1_000 ? "core" : "cores"}`]),
+    ...(memoryBytes === undefined ? [] : [`${formatBytes(memoryBytes)} ${more}of memory`]),
   ]
     .map(neutralise)
     .join(", ");
