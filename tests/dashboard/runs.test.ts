@@ -1,14 +1,27 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { layOut, NODE_HEIGHT, NODE_WIDTH } from "../../dashboard/src/screens/run/layout.ts";
+import { DEFAULT_SPECULATION } from "../../src/graph/index.ts";
 import { task } from "../../src/worker/index.ts";
-import { directoryWith } from "../cli.ts";
+import { directoryWith, startOrrery } from "../cli.ts";
 import { ADMIN_KEY, TestService } from "../service.ts";
 import { seriousFindings, TestBrowser, type Watched } from "./browser.ts";
+
+const SETTINGS = { config: { speculation: DEFAULT_SPECULATION } };
+/** Functions for a worker of its own: chunks are between processes. */
+const TASKS = `
+  import { graph } from ${JSON.stringify(new URL("../../dist/client/index.js", import.meta.url).href)};
+  export const bytes = (length) => Buffer.alloc(length, 1);
+  export const length = (value) => value.length;
+  export const grow = (value) => {
+    const g = graph();
+    return g.expand(g.task(length, "abc"));
+  };
+`;
 
 let browser: TestBrowser;
 let service: TestService;
@@ -17,13 +30,18 @@ let folder: string;
 const gates = new Map<string, () => void>();
 
 beforeAll(async () => {
-  [browser, service] = await Promise.all([TestBrowser.start(), TestService.start("memory")]);
+  [browser, service] = await Promise.all([TestBrowser.start(), TestService.start("memory", SETTINGS)]);
   folder = await directoryWith({});
   worker = service.worker(
     {
       quick: task(() => 1),
       wrong: task(() => {
         throw Object.assign(new Error("it went wrong"), { retry: false });
+      }),
+      patch: task((_, { alternative, assess }) => {
+        const isBest = alternative === "speculate:alt1";
+        assess({ verified: true, confidence: isBest ? 1 : 0.1, lines: isBest ? 3 : 40, risk: "low" });
+        return alternative ?? "";
       }),
       // Ends when it is let, or told to stop.
       gated: task<{ name: string }>(({ name }, { signal }) =>
@@ -47,6 +65,11 @@ interface NodeOf {
   readonly task: string;
   readonly needs?: readonly string[];
   readonly payload?: object;
+  readonly args?: readonly unknown[];
+  readonly speculate?: boolean;
+  readonly resources?: object;
+  readonly dynamic?: number;
+  readonly keep?: boolean;
 }
 
 const submit = async (nodes: Readonly<Record<string, NodeOf>>, name = "nightly"): Promise<string> => {
@@ -172,6 +195,52 @@ test("the table has what the pictures show, and is sorted by any column", async 
   await expect.poll(() => new URL(page.url()).searchParams.get("filter")).toBe(`run:${id}`);
   await service.post(`runs/${id}/cancel`);
   expect(tab.complaints).toEqual([]);
+});
+
+test("[G-08] ways in which a node was tried are shown with their scores and the one that was taken", async () => {
+  const id = await submit({
+    patch: { task: "patch", speculate: true, resources: { cpu: 0.1 } },
+    ship: { task: "quick", needs: ["patch"] },
+  });
+  await service.get(`runs/${id}?wait=20`);
+  expect((await service.get(`runs/${id}/graph/nodes`)).body.tried).toEqual([
+    { node: 0, alternatives: 2, open: 0, winner: "speculate:alt1" },
+  ]);
+  await using tab = await look(`/runs/${id}?node=patch`);
+  const { page } = tab;
+  await page.getByText("alt1 was taken, by score.").waitFor();
+  await page.locator(".alternatives [data-winner]", { hasText: "alt1" }).waitFor();
+  const totals = await page.locator(".alternatives tbody td:last-child").allTextContents();
+  expect(Number(totals[1])).toBeGreaterThan(Number(totals[0]));
+  expect(tab.complaints).toEqual([]);
+});
+
+test("[D-12] data that nodes hand on, and nodes that they added, are shown and led to", async () => {
+  await writeFile(join(folder, "tasks.mjs"), TASKS);
+  const args = ["worker", "--server", service.server.url, "--tasks", "tasks.mjs", "--quiet"];
+  const helper = startOrrery(folder, args, { ORRERY_API_KEY: ADMIN_KEY });
+  try {
+    const id = await submit({
+      make: { task: "bytes", args: [200_000], keep: true },
+      grow: { task: "grow", args: [{ node: "make" }], dynamic: 5 },
+    });
+    await using tab = await look(`/runs/${id}?node=make`);
+    const { page } = tab;
+    await page.locator("h1 [data-status=completed]").waitFor();
+    await page.getByRole("complementary").getByText("195 KiB").waitFor();
+    await page.locator('[data-fact="held on workers"]').waitFor();
+    await page.getByRole("button", { name: /grow/ }).click();
+    await page.getByRole("link", { name: "the run of these" }).click();
+    await page.getByRole("link", { name: "grow", exact: true }).click();
+    await page.getByRole("complementary").getByRole("heading", { name: "grow" }).waitFor();
+    await page.getByRole("button", { name: "Release", exact: true }).click();
+    await page.getByRole("button", { name: "Release its results" }).click();
+    await page.locator('[data-fact="held on workers"]', { hasText: /^0 B$/ }).waitFor();
+    expect(tab.complaints).toEqual([]);
+  } finally {
+    helper.child.kill("SIGTERM");
+    await helper.finished;
+  }
 });
 
 test("a run is taken away as files that need nothing else, and that no spreadsheet computes", async () => {

@@ -15,6 +15,8 @@ import { useMoment } from "./moment.ts";
 import { get, post } from "./request.ts";
 
 const PAGE = 50;
+/** What nobody scrolls through. */
+const MOST_PAGES = 40;
 
 /** Runs, newest first, as far as they were scrolled to. */
 export function useRunPages(): UseInfiniteQueryResult<RunLine[]> {
@@ -24,7 +26,7 @@ export function useRunPages(): UseInfiniteQueryResult<RunLine[]> {
     queryFn: ({ pageParam: cursor, signal }) =>
       get<RunPage>("/runs", { query: { limit: PAGE, cursor, at }, signal }),
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next ?? undefined,
+    getNextPageParam: ({ next }, pages) => (pages.length < MOST_PAGES ? (next ?? undefined) : undefined),
     select: ({ pages }) => pages.flatMap(({ runs }) => runs),
   });
 }

@@ -13,7 +13,7 @@ interface Choice {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Goes to what is typed: a screen, a task by its id, tasks by a filter. */
+/** Goes to what is typed: a screen, a task or a run by its id, tasks by a filter. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [, navigate] = useLocation();
   const [text, setText] = useState("");
@@ -42,7 +42,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           setPlace(0);
         }}
         onKeyDown={onKeyDown}
-        placeholder="A screen, a task's id, or a filter such as status:failed"
+        placeholder="A screen, the id of a task or a run, or a filter such as status:failed"
         aria-label="Go to"
         role="combobox"
         aria-expanded="true"
@@ -70,7 +70,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
 
 function choicesFor(text: string, navigate: (to: string) => void): Choice[] {
   const tasks = (filter: string) => () => navigate(`/tasks?filter=${encodeURIComponent(filter)}`);
-  if (UUID.test(text)) return [{ name: `Task ${text}`, run: () => navigate(`/tasks/${text.toLowerCase()}`) }];
+  if (UUID.test(text))
+    return [
+      { name: `Task ${text}`, run: () => navigate(`/tasks/${text.toLowerCase()}`) },
+      { name: `Run ${text}`, run: () => navigate(`/runs/${text.toLowerCase()}`) },
+    ];
   const all: Choice[] = [
     ...SCREENS.map(({ name, path }) => ({ name, run: () => navigate(path) })),
     { name: "Failed tasks", run: tasks("status:failed") },

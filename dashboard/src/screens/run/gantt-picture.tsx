@@ -5,6 +5,7 @@ import { AXIS_PX } from "../../parts/picture/time-axis.ts";
 import { pannedTime, type TimeScale, zoomedTime } from "../../parts/picture/time-scale.ts";
 import { ZoomButtons, zoomKey } from "../../parts/picture/zoom-buttons.tsx";
 import { timeMode } from "../../time/time.tsx";
+import { Caption } from "./caption.tsx";
 import { paintGantt, ROW_PX } from "./gantt-painter.ts";
 import { ganttRows } from "./gantt-rows.ts";
 import type { Marks } from "./marks.ts";
@@ -119,6 +120,7 @@ export function GanttPicture({
         onPick={(x, y) => onSelect(at(x, y))}
         onKeyDown={onKeyDown}
       />
+      <Caption model={model} node={hovered} now={now} />
       <ZoomButtons {...zoom} />
     </div>
   );

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useCallback, useEffect, useState } from "react";
 import { Picture, type Size } from "../../parts/picture/picture.tsx";
 import { ZoomButtons, zoomKey } from "../../parts/picture/zoom-buttons.tsx";
+import { Caption } from "./caption.tsx";
 import { paintGraph } from "./graph-painter.ts";
 import { type Layout, NODE_HEIGHT, NODE_WIDTH, nodeAt } from "./layout.ts";
 import type { Marks } from "./marks.ts";
@@ -10,12 +11,15 @@ import { fitted, panned, showing, type View, zoomed } from "./view.ts";
 interface GraphPictureProps extends Marks {
   readonly model: RunModel;
   readonly layout: Layout;
+  /** In milliseconds after the run was submitted. */
+  readonly now: number;
 }
 
 /** The graph of a run, to be moved and zoomed. */
 export function GraphPicture({
   model,
   layout,
+  now,
   selected,
   hovered,
   onSelect,
@@ -80,6 +84,7 @@ export function GraphPicture({
         onOpen={(x, y) => zoomAt(2, x, y)}
         onKeyDown={onKeyDown}
       />
+      <Caption model={model} node={hovered} now={now} />
       <ZoomButtons {...zoom} />
     </div>
   );

@@ -64,7 +64,10 @@ export function RunFacts({ run, model, now }: RunFactsProps) {
         <ul className="stuck" aria-label="Stuck nodes">
           {stuck.map(({ node, nodes, text }) => (
             <li key={node}>
-              <span aria-hidden="true">⚠</span> <Link href={`?node=${encodeURIComponent(node)}`}>{node}</Link>
+              <span aria-hidden="true">⚠</span>{" "}
+              <Link href={`/runs/${encodeURIComponent(run.id)}?node=${encodeURIComponent(node)}`}>
+                {node}
+              </Link>
               {nodes > 1 && ` and ${countText(nodes - 1)} more`}: {text}
             </li>
           ))}

@@ -72,7 +72,7 @@ function KnownRun({ run }: { readonly run: RunAnswer }) {
             <div className="run-pictures" aria-busy={!model || !layout}>
               {tab !== "gantt" &&
                 (model && layout ? (
-                  <GraphPicture model={model} layout={layout} {...marks} onPaint={notes.graph} />
+                  <GraphPicture model={model} layout={layout} now={now} {...marks} onPaint={notes.graph} />
                 ) : (
                   <div className="picture-frame" data-frame="graph" />
                 ))}
@@ -126,5 +126,8 @@ function useChoices(ids: readonly string[] | undefined) {
     (node: number | undefined) => change("node", node === undefined ? undefined : ids?.[node]),
     [change, ids],
   );
-  return { tab, show, selected: places.get(params.get("node") ?? ""), select };
+  const name = params.get("node") ?? "";
+  // What a node added is named behind it, and is found with it.
+  const selected = places.get(name) ?? places.get(name.split("/")[0] ?? "");
+  return { tab, show, selected, select };
 }
