@@ -86,6 +86,10 @@ async function fill(url) {
     );
     if (n % 5 === 0) await sleep(150);
   }
+  const wide = await post("/runs", { name: "wide", graph: { nodes: wideGraph() } }, "grace");
+  const nightly = await post("/runs", { name: "nightly", graph: { nodes: nightlyGraph() } }, "ada");
+  // Until the longest of its nodes runs.
+  await sleep(6000);
   const ran = await post("/submit", task("greet", { name: "you" }), "ada");
   await post("/submit", task("resize_video", { url: "s3://films/1.mp4" }), "grace");
   const slow = { executor: "local", task_type: "command", estimated_service_time: 20 };
@@ -111,12 +115,48 @@ async function fill(url) {
     "ada",
   );
   await sleep(1500);
-  return { ran: ran.id, failed: failed.id, waiting: waiting.id };
+  return { ran: ran.id, failed: failed.id, waiting: waiting.id, nightly: nightly.id, wide: wide.id };
+}
+
+/** A graph of commands, of which one fails and one can run nowhere. */
+function nightlyGraph() {
+  return {
+    fetch: { run: "sleep 0.6", estimate: "1s" },
+    ...Object.fromEntries(
+      [0, 1, 2, 3, 4, 5].map((n) => [
+        `clean-${n}`,
+        { run: `sleep ${0.3 + (n % 3) * 0.4}`, needs: ["fetch"], estimate: "600ms" },
+      ]),
+    ),
+    check: { run: "echo 3 rows are broken >&2; exit 3", needs: ["clean-1"], estimate: "1s", retries: 0 },
+    join: { run: "sleep 1", needs: ["clean-0", "clean-1", "clean-2"], estimate: "500ms" },
+    train: { run: "sleep 60", needs: ["clean-3", "clean-4", "clean-5"], estimate: "40s" },
+    evaluate: { run: "sleep 2", needs: ["train", "join"], estimate: "15s" },
+    report: { run: "sleep 1", needs: ["evaluate", "check"], estimate: "5s" },
+    publish: { run: "sleep 1", needs: ["evaluate"], estimate: "5s" },
+  };
+}
+
+function wideGraph() {
+  const node = (/** @type {number} */ layer, /** @type {number} */ n) => [
+    `n${layer}-${n}`,
+    {
+      task: "greet",
+      executor: "default",
+      payload: { name: "" },
+      estimate: "10ms",
+      ...(layer > 0 && { needs: [`n${layer - 1}-${n}`, `n${layer - 1}-${(n * 7 + 3) % 40}`] }),
+    },
+  ];
+  const layers = Array.from({ length: 25 }, (_, layer) =>
+    Array.from({ length: 40 }, (_, n) => node(layer, n)),
+  );
+  return Object.fromEntries(layers.flat());
 }
 
 /**
  * @param {string} url
- * @param {{ ran: string, failed: string, waiting: string }} shown
+ * @param {Awaited<ReturnType<typeof fill>>} shown
  */
 async function shoot(url, shown) {
   const executablePath = findChromium();
@@ -136,6 +176,12 @@ async function shoot(url, shown) {
     ],
     ["task-failed", `/tasks/${shown.failed}?tab=events`, {}],
     ["task-ran", `/tasks/${shown.ran}?tab=content`, { colorScheme: "dark" }],
+    ["runs", "/runs", {}],
+    ["run", `/runs/${shown.nightly}?node=train`, { viewport: { width: 1280, height: 1000 } }],
+    ["run-dark", `/runs/${shown.nightly}`, { colorScheme: "dark", viewport: { width: 1280, height: 1000 } }],
+    ["run-wide", `/runs/${shown.wide}?tab=graph`, {}],
+    ["run-table", `/runs/${shown.nightly}?tab=table`, {}],
+    ["run-phone", `/runs/${shown.nightly}`, { viewport: { width: 390, height: 1200 } }],
     ["overview-phone", "/", { viewport: { width: 390, height: 844 } }],
     ["tasks-phone", "/tasks", { viewport: { width: 390, height: 844 } }],
     ["task-phone", `/tasks/${shown.failed}`, { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],

@@ -175,9 +175,14 @@ test("what is under the pointer stays there while it is zoomed, and nothing leav
   );
 });
 
+/** Half of them begin as what is computed does. */
+const anyName = fc
+  .tuple(fc.constantFrom("", "", "", "", "=", "+", "-", "@", "\t", "\r", "'="), fc.string({ unit: "binary" }))
+  .map(([first, rest]) => first + rest);
+
 test("whatever nodes are called, no cell of a table is computed, and each can be read back", () => {
   fc.assert(
-    fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1, maxLength: 4 }), (names) => {
+    fc.property(fc.array(anyName, { minLength: 1, maxLength: 4 }), (names) => {
       const record = (node: string): NodeRecord => ({
         node,
         state: "failed",

@@ -20,6 +20,9 @@ export interface GraphScene {
 const NEAR = 0.5;
 /** So many edges are drawn at most: more make one grey area, and take long. */
 const MOST_EDGES = 2500;
+/** From this scale on a shape fits into a box, as long as there are not too many. */
+const MIDDLE = 0.26;
+const MOST_SHAPES = 600;
 const CHIP = 22;
 
 /** The graph as it is seen: far away as coloured boxes, near with names and shapes. */
@@ -135,6 +138,18 @@ function paintBoxes(
     if ((boxes[at] as number[]).length > 0)
       pen.fill(boxes[at] as number[], { colour: fillOf(status, palette) });
   if (outlined.length > 0) pen.outline(outlined, { colour: palette["dispatch-bar"], width: 1.5 });
+  if (view.scale < MIDDLE || seen.length > MOST_SHAPES) return;
+  for (const node of seen) {
+    const x = view.x + ((layout.x[node] as number) + NODE_WIDTH / 2) * view.scale;
+    const y = view.y + ((layout.y[node] as number) + NODE_HEIGHT / 2) * view.scale;
+    const lettering = {
+      colour: palette.surface,
+      size: 18 * view.scale,
+      align: "center" as const,
+      isBold: true,
+    };
+    pen.text(x, y, shapeOf(statusOf(model.standing, node)), lettering);
+  }
 }
 
 function paintNode(pen: Pen, palette: Palette, scene: GraphScene, node: number): void {
