@@ -77,6 +77,8 @@ export interface Api {
   runNodes(caller: Caller, id: string, after: number | undefined): Promise<RunNodesView | "gone" | undefined>;
   /** What the ledger says of its attempts, however long ago. */
   runHistory(caller: Caller, id: string, signal: AbortSignal): Promise<History | undefined>;
+  /** And of all that happened in it. */
+  runEvents(caller: Caller, id: string, signal: AbortSignal): Promise<AsyncIterable<StreamEvent> | undefined>;
   runs(caller: Caller, after: ListCursor | undefined, limit: number): Promise<Page<RunLineView>>;
   cancelRun(caller: Caller, id: string): Promise<boolean>;
   nodeResult(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined>;

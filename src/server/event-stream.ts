@@ -3,7 +3,7 @@ import type { Fact } from "../driver/index.ts";
 import type { LedgerEvent, RunSubmitted } from "../ledger/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { Caller, EventsFrom, StreamEvent } from "./api.ts";
-import { streamEvent } from "./stream-event.ts";
+import { type Names, streamEvent, type Told } from "./stream-event.ts";
 import type { StreamIds } from "./stream-ids.ts";
 
 /** What is kept of messages and lists of nodes at most, in characters. */
@@ -74,6 +74,11 @@ export class EventStream {
       looked += 1;
       if (looked % TURN === 0) await setImmediate();
     }
+  }
+
+  /** An event that is no longer kept, as it was told. */
+  tell(told: Told, names: Names): StreamEvent {
+    return streamEvent(this.#ids, names, told);
   }
 
   /** What happened to a task, oldest first, among what is kept. */

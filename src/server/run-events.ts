@@ -1,33 +1,42 @@
 import { setImmediate } from "node:timers/promises";
-import { taskIdOf } from "../core/index.ts";
+import { alternativeIdOf, taskIdOf } from "../core/index.ts";
 import type { Driver } from "../driver/index.ts";
+import { speculationTag } from "../graph/index.ts";
 import { History } from "../history/index.ts";
 import { decodeEvent, type Head, type LedgerEvent } from "../ledger/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import { eventsOf, type Recorded } from "../scheduler/index.ts";
 import type { RunRow, ServiceStore } from "../store/index.ts";
+import type { StreamEvent } from "./api.ts";
+import type { EventStream } from "./event-stream.ts";
+import type { Names, Told } from "./stream-event.ts";
 
 /** How long others wait at most. */
 const SLICE_MS = 10;
 /** Rows that are looked at for one that says which number the run had. */
 const LOOKED_AT = 100;
 
-/** An event of a run, numbered as if there were no other run. */
-export type RunEvent = Pick<Recorded, "event" | "seq" | "now">;
+/** An event of a run, as the ledger has it. */
+type RunEvent = Pick<Recorded, "event" | "seq" | "now">;
 
 /** What the ledger says of one run, however long ago. */
 export class RunEvents {
   readonly #driver: Pick<Driver, "read">;
   readonly #store: Pick<ServiceStore, "blockAt" | "blocks" | "tasks">;
+  readonly #stream: Pick<EventStream, "tell">;
 
-  constructor(driver: Pick<Driver, "read">, store: Pick<ServiceStore, "blockAt" | "blocks" | "tasks">) {
+  constructor(
+    driver: Pick<Driver, "read">,
+    store: Pick<ServiceStore, "blockAt" | "blocks" | "tasks">,
+    stream: Pick<EventStream, "tell">,
+  ) {
     this.#driver = driver;
     this.#store = store;
+    this.#stream = stream;
   }
 
   /** The events about its nodes and their alternatives, and of workers that had some of them; until the signal. */
-  async *of(run: RunRow, signal: AbortSignal): AsyncGenerator<RunEvent> {
-    const number = await this.#numberOf(run);
+  async *#of(run: RunRow, number: number | undefined, signal: AbortSignal): AsyncGenerator<RunEvent> {
     const before = await this.#headBefore(run.submittedSeq);
     if (!before) return;
     const filter = new RunFilter(run, number);
@@ -45,12 +54,34 @@ export class RunEvents {
     }
   }
 
+  /** Its attempts. */
   async history(run: RunRow, signal: AbortSignal): Promise<History> {
-    const workers = await this.#driver.read((state) => state.fleet.workers.map(({ id }) => id));
-    const history = new History(workers);
-    for await (const event of this.of(run, signal)) history.take(event);
+    const history = new History(await this.#workers());
+    const number = await this.#numberOf(run);
+    // As if there had been no other run.
+    for await (const { event, seq, now } of this.#of(run, number, signal))
+      history.take({
+        event: "run" in event && event.run === number ? { ...event, run: 0 } : event,
+        seq,
+        now,
+      });
     history.close();
     return history;
+  }
+
+  /** What whoever may see the run was told of it while it went on. */
+  async *told(run: RunRow, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+    const workers = await this.#workers();
+    const number = await this.#numberOf(run);
+    const teller = new Teller(run, number, workers);
+    for await (const recorded of this.#of(run, number, signal)) {
+      if (recorded.event.kind === "WorkerLost") continue;
+      yield this.#stream.tell(teller.aboutOf(recorded), teller);
+    }
+  }
+
+  #workers(): Promise<string[]> {
+    return this.#driver.read((state) => state.fleet.workers.map(({ id }) => id));
   }
 
   /** Events name runs by number. The state knows it, and else an event that a row of one of its nodes follows from. */
@@ -94,6 +125,7 @@ class RunFilter {
 
   take({ event, seq, now }: Recorded): RunEvent | undefined {
     if (event.kind === "RunSubmitted") {
+      // What it was added by is in another run.
       const { parent: _, ...own } = event;
       return event.runId === this.#run.id ? { event: own, seq, now } : undefined;
     }
@@ -106,6 +138,43 @@ class RunFilter {
       for (let at = 0; at < event.count; at++) this.#alternatives.add(event.first + at);
     if (event.kind === "TaskAssigned") this.#workers.add(event.worker);
     if (event.kind === "RunEnded") this.isOver = true;
-    return { event: isOwn ? { ...event, run: 0 } : event, seq, now };
+    return { event, seq, now };
+  }
+}
+
+/** Names what events of one run are about, from these events alone. */
+class Teller implements Names {
+  readonly #run: RunRow;
+  readonly #workers: readonly string[];
+  readonly runs: Names["runs"];
+  #ids: readonly string[] = [];
+  readonly #alternatives = new Map<number, { readonly node: number; readonly tag: string }>();
+
+  constructor(run: RunRow, number: number | undefined, workers: readonly string[]) {
+    this.#run = run;
+    this.#workers = workers;
+    const graph = { idOf: (node: number) => this.#ids[node] ?? "" };
+    this.runs = { get: (other) => (other === number ? { graph } : undefined) };
+  }
+
+  worker(number: number): { readonly id: string } {
+    return { id: this.#workers[number] ?? "" };
+  }
+
+  aboutOf({ event, seq, now }: RunEvent): Told {
+    if (event.kind === "RunSubmitted") this.#ids = event.graph.ids;
+    if (event.kind === "TaskSpeculated")
+      for (let at = 0; at < event.count; at++)
+        this.#alternatives.set(event.first + at, { node: event.node, tag: speculationTag(at) });
+    return { event, seq, now, about: { runId: this.#run.id, task: this.#taskOf(event) } };
+  }
+
+  #taskOf(event: LedgerEvent): NonNullable<Told["about"]>["task"] {
+    if (!("node" in event) || !("run" in event)) return undefined;
+    const alternative = event.run === NO_RUN ? this.#alternatives.get(event.node) : undefined;
+    const node = this.#ids[alternative?.node ?? event.node];
+    if (node === undefined) return undefined;
+    const id = taskIdOf(this.#run.id, node);
+    return alternative ? { id: alternativeIdOf(id, alternative.tag), node, alternative } : { id, node };
   }
 }

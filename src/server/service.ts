@@ -71,7 +71,7 @@ export class Service extends Reader implements Api {
     this.#stream = stream;
     this.#webhooks = webhooks;
     this.#traces = traces;
-    this.#runEvents = new RunEvents(driver, store);
+    this.#runEvents = new RunEvents(driver, store, stream);
     this.#results = new NodeResults(driver, store, data);
     this.#ledgerCheck = new LedgerCheck(store);
     this.#submissions = new Submissions(driver, traces, (caller, id) => this.task(caller, id));
@@ -167,6 +167,15 @@ export class Service extends Reader implements Api {
   async runHistory(caller: Caller, id: string, signal: AbortSignal): Promise<History | undefined> {
     const row = await this.#store.run(id);
     return row && isVisible(caller, row) ? this.#runEvents.history(row, signal) : undefined;
+  }
+
+  async runEvents(
+    caller: Caller,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<StreamEvent> | undefined> {
+    const row = await this.#store.run(id);
+    return row && isVisible(caller, row) ? this.#runEvents.told(row, signal) : undefined;
   }
 
   async cancelRun(caller: Caller, id: string): Promise<boolean> {

@@ -1,12 +1,19 @@
 import type { Fact } from "../driver/index.ts";
 import { budgetOnWire, partOnWire, speculationTag } from "../graph/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
-import type { State } from "../scheduler/index.ts";
 import type { StreamEvent } from "./api.ts";
 import type { StreamIds } from "./stream-ids.ts";
 
+/** What names of numbers are told by: the state, or as much of one. */
+export interface Names {
+  worker(number: number): { readonly id: string };
+  readonly runs: {
+    get(run: number): { readonly graph: { idOf(node: number): string } } | undefined;
+  };
+}
+
 /** An event, and as much of whom it is about as is told. */
-interface Told extends Pick<Fact, "seq" | "now" | "event"> {
+export interface Told extends Pick<Fact, "seq" | "now" | "event"> {
   readonly about:
     | {
         readonly runId: string | undefined;
@@ -22,7 +29,7 @@ interface Told extends Pick<Fact, "seq" | "now" | "event"> {
 }
 
 /** What those who may see an event are told of it. */
-export function streamEvent(ids: StreamIds, state: State, told: Told): StreamEvent {
+export function streamEvent(ids: StreamIds, state: Names, told: Told): StreamEvent {
   const { seq, now, event, about } = told;
   return {
     id: ids.idOf(seq),
@@ -41,7 +48,7 @@ function nodeOf({ about }: Told): { readonly node?: string; readonly alternative
 }
 
 /** What of an event is for its task's owner: names in place of numbers, and nothing about other zones. */
-function dataOf(state: State, event: LedgerEvent): Readonly<Record<string, unknown>> {
+function dataOf(state: Names, event: LedgerEvent): Readonly<Record<string, unknown>> {
   switch (event.kind) {
     case "TaskAssigned":
       return { attempt: event.attempt, worker: state.worker(event.worker).id, reason: event.reason };

@@ -267,6 +267,8 @@ test("a run is taken away as files that need nothing else, and that no spreadshe
     { node: "=1+1", state: "completed" },
     { node: 'b "<&>"', state: "failed", needs: ["=1+1"], error_message: "it went wrong" },
   ]);
+  const events = (await taken("Events (NDJSON)")).text.trim().split("\n");
+  expect(events.map((line) => JSON.parse(line).kind)).toContain("AttemptFailed");
   const { traceEvents } = JSON.parse((await taken("Trace (for Perfetto)")).text);
   expect(traceEvents.filter(({ ph }: { ph: string }) => ph === "X")).toMatchObject([
     { name: "=1+1", cat: "finished" },

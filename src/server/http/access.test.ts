@@ -53,6 +53,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/runs/{id}/graph/forecast`]: ["read"],
   [`GET ${API}/runs/{id}/nodes/{node}`]: ["read"],
   [`GET ${API}/runs/{id}/trace`]: ["read"],
+  [`GET ${API}/runs/{id}/history`]: ["read"],
   [`GET ${API}/events`]: ["read"],
   [`GET ${API}/workers`]: ["read"],
   [`GET ${API}/attempts`]: ["read"],

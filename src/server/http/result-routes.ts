@@ -7,6 +7,7 @@ import { TaskAnswer } from "../../protocol/api-schemas.ts";
 import type { NodeResult } from "../api.ts";
 import { sendTask } from "./answers.ts";
 import { callerOf } from "./auth.ts";
+import { MomentQuery, readingOf } from "./moments.ts";
 import { Problem } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId } from "./route.ts";
 import { signalOf } from "./signal.ts";
@@ -25,7 +26,8 @@ const Stored = Type.Object(
 const Released = Type.Object({ released: Type.Boolean(), run_id: Type.String() });
 
 /** The nodes of a run: their tasks, and their results of any size. */
-export function resultRoutes(app: App, { api, closing }: Edge): void {
+export function resultRoutes(app: App, edge: Edge): void {
+  const { api, closing } = edge;
   app.get(
     "/runs/:id/nodes/:node",
     {
@@ -34,13 +36,15 @@ export function resultRoutes(app: App, { api, closing }: Edge): void {
         summary: "Get a node's task",
         tags: ["runs"],
         params: NodeName,
+        querystring: MomentQuery,
         response: answers({ 200: TaskAnswer }),
       },
     },
     async (request, reply) => {
       const { id, node } = request.params;
       const caller = callerOf(request);
-      const task = isName(id) && isName(node) ? await api.task(caller, taskIdOf(id, node)) : undefined;
+      const reading = readingOf(edge, request);
+      const task = isName(id) && isName(node) ? await reading.task(caller, taskIdOf(id, node)) : undefined;
       if (!task) throw notFound("node");
       return sendTask(reply, task);
     },

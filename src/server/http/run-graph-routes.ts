@@ -4,13 +4,15 @@ import { Type } from "typebox";
 import { taskSpecOf } from "../../graph/index.ts";
 import { chromeTrace } from "../../history/index.ts";
 import {
+  EventData,
   NODE_STATUSES,
   RunForecastAnswer,
   RunGraphAnswer,
   RunNodesAnswer,
 } from "../../protocol/api-schemas.ts";
-import type { RunGraphView, RunNodesView, RunPlanView } from "../api.ts";
+import type { RunGraphView, RunNodesView, RunPlanView, StreamEvent } from "../api.ts";
 import { callerOf } from "./auth.ts";
+import { eventData } from "./event-routes.ts";
 import { instantOrNull, instantText } from "./instants.ts";
 import { Moment, MomentQuery, readingOf } from "./moments.ts";
 import { Problem } from "./problems.ts";
@@ -19,6 +21,7 @@ import { signalOf } from "./signal.ts";
 
 const RunId = PathId("id", "A run's id.");
 const JSON_TYPE = "application/json; charset=utf-8";
+const NDJSON_TYPE = "application/jsonl";
 const tags = ["runs"];
 const read = { config: { scopes: ["read"] } } as const;
 /** Errors and skipped nodes that are told of; all are among the tasks. */
@@ -137,9 +140,35 @@ export function runGraphRoutes(app: App, edge: Edge): void {
       if (!history) throw notFound("run");
       // Nobody waits for it any more.
       if (signal.aborted) return reply;
-      return sendPieces(reply, chromeTrace(history));
+      return sendPieces(reply, JSON_TYPE, chromeTrace(history));
     },
   );
+
+  app.get(
+    "/runs/:id/history",
+    {
+      config: { scopes: ["read"], answerWithinMs: TRACE_WITHIN_MS },
+      schema: {
+        summary: "Get all that happened in a run",
+        description: "Each line is an Event, as JSON; from the ledger, however long ago.",
+        tags: ["events", ...tags],
+        params: RunId,
+        produces: [NDJSON_TYPE],
+        response: answers({ 200: Type.String({ description: "JSON lines.", "x-event-data": EventData }) }),
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const signal = signalOf(reply.raw, closing);
+      const events = isName(id) ? await api.runEvents(callerOf(request), id, signal) : undefined;
+      if (!events) throw notFound("run");
+      return sendPieces(reply, NDJSON_TYPE, linesOf(events));
+    },
+  );
+}
+
+async function* linesOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<string> {
+  for await (const event of events) yield `${JSON.stringify(eventData(event))}\n`;
 }
 
 function gone(): Problem {
@@ -151,8 +180,12 @@ function send(reply: FastifyReply, answer: unknown): FastifyReply {
   return reply.type(JSON_TYPE).send(JSON.stringify(answer));
 }
 
-function sendPieces(reply: FastifyReply, pieces: Iterable<string>): FastifyReply {
-  return reply.type(JSON_TYPE).send(Readable.from(pieces));
+function sendPieces(
+  reply: FastifyReply,
+  type: string,
+  pieces: Iterable<string> | AsyncIterable<string>,
+): FastifyReply {
+  return reply.type(type).send(Readable.from(pieces));
 }
 
 function graphAnswer({ run, graph, parent }: RunGraphView): RunGraphAnswer {

@@ -16,7 +16,7 @@ const submit = async (nodes: object): Promise<string> =>
   (await served.call("POST", `${API}/runs`, { graph: { nodes } })).body.id;
 
 /** A run that was traced while the scheduler remembered it. */
-const traced = { id: "", events: [] as unknown[] };
+const traced = { id: "", events: [] as unknown[], history: "" };
 
 /** By node: its status, and whether it has a start and an end. */
 // biome-ignore lint/suspicious/noExplicitAny: an answer of the API
@@ -92,7 +92,23 @@ test("a graph is told by columns, and then only of the nodes that changed", asyn
   ]);
   expect(last.next).toBeNull();
   const { traceEvents } = (await get(`/runs/${id}/trace`)).body;
-  Object.assign(traced, { id, events: traceEvents });
+  const { text: history } = await get(`/runs/${id}/history`);
+  Object.assign(traced, { id, events: traceEvents, history });
+  const happened = history
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  // What takes over a second is told of while it runs.
+  const ends = happened.filter(({ kind }) => kind !== "AttemptStarted");
+  expect(ends.map(({ kind, data }) => [kind, data.node])).toEqual([
+    ["RunSubmitted", undefined],
+    ...["a", "b", "c"].flatMap((name) => [
+      ["TaskAssigned", name],
+      ["AttemptFinished", name],
+    ]),
+    ["RunEnded", undefined],
+  ]);
+  expect(happened[1]).toMatchObject({ run_id: id, data: { worker: first.workers[0], attempt: 1 } });
   expect(traceEvents.filter(({ ph }: { ph: string }) => ph === "X")).toMatchObject([
     { name: "a", cat: "finished", args: { attempt: 1, worker: first.workers[0] } },
     { name: "b", cat: "finished" },
@@ -117,6 +133,7 @@ test("runs that the scheduler has forgotten are told from the ledger and from th
   expect((await get(`/runs/${id}/graph/forecast`)).body).toMatchObject({ nodes: [], expected_end: null });
   expect(served.service.driver.state.runById(traced.id)).toBeUndefined();
   expect((await get(`/runs/${traced.id}/trace`)).body.traceEvents).toEqual(traced.events);
+  expect((await get(`/runs/${traced.id}/history`)).text).toBe(traced.history);
 });
 
 test("[Q-15] of runs of another zone, or of another agent, nothing is told", async () => {
@@ -124,7 +141,7 @@ test("[Q-15] of runs of another zone, or of another agent, nothing is told", asy
   const elsewhere = bearer(await served.secretOf({ zones: ["elsewhere"] }));
   const another = bearer(await served.secretOf({ zones: ["default"], agents: ["bob"] }));
   for (const headers of [elsewhere, another])
-    for (const path of ["graph", "graph/nodes", "graph/forecast", "nodes/a", "trace"])
+    for (const path of ["graph", "graph/nodes", "graph/forecast", "nodes/a", "trace", "history"])
       expect((await get(`/runs/${id}/${path}`, headers)).status, path).toBe(404);
   // A place in the ledger, of which a caller may know nothing, is no place that it could read.
   const { body } = await get(`/runs/${id}/graph/nodes`);

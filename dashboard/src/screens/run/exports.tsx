@@ -43,6 +43,7 @@ export function Exports({ model, layout, now, pictures }: ExportsProps) {
     ["Report (HTML)", () => save(`${name}.html`, "text/html", report())],
     ["Nodes (CSV)", () => save(`${name}.csv`, "text/csv", csvOf(nodeRecords(model)))],
     ["Nodes (NDJSON)", () => save(`${name}.ndjson`, "application/x-ndjson", ndjsonOf(nodeRecords(model)))],
+    ["Events (NDJSON)", () => saveFrom(`${runPath(run.id)}/history`, `${name}-events.ndjson`)],
     ["Trace (for Perfetto)", () => saveFrom(`${runPath(run.id)}/trace`, `${name}.trace.json`)],
     ["Graph (SVG)", () => save(`${name}-graph.svg`, "image/svg+xml", picture("graph"))],
     ["Gantt (SVG)", () => save(`${name}-gantt.svg`, "image/svg+xml", picture("gantt"))],
