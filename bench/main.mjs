@@ -12,11 +12,12 @@ import { plan } from "./plan.mjs";
 import { queue } from "./queue.mjs";
 import { asJson, asText } from "./report.mjs";
 import { runtime } from "./runtime.mjs";
+import { screens } from "./screens.mjs";
 import { soak } from "./soak.mjs";
 import { start } from "./start.mjs";
 
 /** @type {readonly import("./report.mjs").Bench[]} */
-const BENCHES = [decisions, dag, queue, backlog, start, durability, soak, plan, runtime];
+const BENCHES = [decisions, dag, queue, backlog, start, durability, soak, plan, runtime, screens];
 
 const USAGE = [
   "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",

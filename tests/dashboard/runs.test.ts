@@ -113,6 +113,18 @@ async function chipOf(page: Page, runId: string, node: number): Promise<string> 
   return colourAt(page, "graph", x - (NODE_WIDTH / 2 - 4) * scale, y - (NODE_HEIGHT / 2 - 5) * scale);
 }
 
+/** The bar of a node by time, just behind where it begins. */
+async function barOf(page: Page, runId: string, node: number, row: number): Promise<string> {
+  const { started } = (await service.get(`runs/${runId}/graph/nodes`)).body;
+  const [from = 0, to = 1, left = 0, width = 0] = String(
+    await page.locator("[data-frame=gantt]").getAttribute("data-scale"),
+  )
+    .split(" ")
+    .map(Number);
+  const x = left + ((started[node] - from) / (to - from)) * width;
+  return colourAt(page, "gantt", x + 1, 22 + row * 22 + 10);
+}
+
 test("runs are listed as they come, and lead to each", async () => {
   await using tab = await look("/runs");
   const { page } = tab;
@@ -140,9 +152,11 @@ test("graph and times follow what happens, and what is selected in one is marked
   const { page } = tab;
   await page.locator(".live[data-state=live]").waitFor();
   await expect.poll(() => chipOf(page, id, 0)).toBe("running-bar");
+  await expect.poll(() => barOf(page, id, 0, 0)).toBe("running-bar");
   gates.get("fetch")?.();
   await expect.poll(() => chipOf(page, id, 0), { timeout: 10_000 }).toBe("completed-bar");
   await expect.poll(() => chipOf(page, id, 1)).toBe("running-bar");
+  await expect.poll(() => barOf(page, id, 0, 0)).toBe("completed-bar");
   await page.locator("[data-count-of=completed] b", { hasText: "1" }).waitFor();
 
   const [x, y] = await placeOf(page, id, 1);
@@ -296,7 +310,8 @@ test.each(["light", "dark"] as const)(
     const id = await submit({ a: { task: "quick" }, b: { task: "wrong", needs: ["a"] } });
     await service.get(`runs/${id}?wait=20`);
     const options = { colorScheme, viewport: { width: 390, height: 780 } };
-    for (const path of ["/runs", `/runs/${id}?node=b`, `/runs/${id}?tab=table`]) {
+    const others = colorScheme === "light" ? ["/runs", `/runs/${id}?tab=table`] : [];
+    for (const path of [`/runs/${id}?node=b`, ...others]) {
       await using tab = await look(path, options);
       await tab.page.locator("main :is([data-run], [data-view], [data-row])").first().waitFor();
       await tab.page.locator(".live[data-state=live]").waitFor();

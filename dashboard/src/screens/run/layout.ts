@@ -22,7 +22,7 @@ const SETTLINGS = 4;
 export interface GraphShape {
   readonly size: number;
   /** Indexes in pairs: what is needed, and who needs it. */
-  readonly edges: readonly number[];
+  readonly edges: ArrayLike<number>;
 }
 
 export interface Layout {
@@ -89,7 +89,7 @@ function itemsOf({ size, edges }: GraphShape): Items {
   return { nodes: size, layer, before, after, passing };
 }
 
-function passes(edges: readonly number[], layer: readonly number[]): number {
+function passes(edges: ArrayLike<number>, layer: readonly number[]): number {
   let sum = 0;
   for (let at = 0; at < edges.length; at += 2)
     sum += (layer[edges[at + 1] as number] as number) - (layer[edges[at] as number] as number) - 1;
@@ -97,7 +97,7 @@ function passes(edges: readonly number[], layer: readonly number[]): number {
 }
 
 /** The longest way to each node; what needs nothing stands directly before the first that needs it. */
-function layersOf(size: number, edges: readonly number[]): number[] {
+function layersOf(size: number, edges: ArrayLike<number>): number[] {
   const after: number[][] = Array.from({ length: size }, () => []);
   const open = new Uint32Array(size);
   for (let at = 0; at < edges.length; at += 2) {

@@ -4,7 +4,7 @@ export class Lists {
   readonly #values: Uint32Array;
 
   /** Each value belongs to the node at the same place. */
-  constructor(size: number, nodes: readonly number[], values: readonly number[]) {
+  constructor(size: number, nodes: Uint32Array, values: Uint32Array) {
     const start = new Uint32Array(size + 1);
     for (const node of nodes) (start[node + 1] as number)++;
     for (let node = 0; node < size; node++) (start[node + 1] as number) += start[node] as number;

@@ -2,8 +2,10 @@ import type { RunGraphAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { Lists } from "./lists.ts";
 
 /** What does not change about a run, by node. */
-export interface RunShape extends Pick<RunGraphAnswer, "kinds" | "edges" | "handed" | "parent"> {
+export interface RunShape extends Pick<RunGraphAnswer, "kinds" | "handed" | "parent"> {
   readonly size: number;
+  /** Indexes of nodes in pairs: what is needed, and who needs it. */
+  readonly edges: Uint32Array;
   readonly ids: readonly string[];
   readonly kind: readonly number[];
   /** By node, what it needs, and what needs it. */
@@ -15,13 +17,14 @@ export interface RunShape extends Pick<RunGraphAnswer, "kinds" | "edges" | "hand
 }
 
 export function shapeFrom({ nodes, kinds, kind, edges, handed, parent }: RunGraphAnswer): RunShape {
-  const from: number[] = [];
-  const to: number[] = [];
-  const numbers: number[] = [];
-  for (let at = 0; at < edges.length; at += 2) {
-    from.push(edges[at] as number);
-    to.push(edges[at + 1] as number);
-    numbers.push(at / 2);
+  const count = edges.length / 2;
+  const from = new Uint32Array(count);
+  const to = new Uint32Array(count);
+  const numbers = new Uint32Array(count);
+  for (let edge = 0; edge < count; edge++) {
+    from[edge] = edges[2 * edge] as number;
+    to[edge] = edges[2 * edge + 1] as number;
+    numbers[edge] = edge;
   }
   const size = nodes.length;
   return {
@@ -29,7 +32,7 @@ export function shapeFrom({ nodes, kinds, kind, edges, handed, parent }: RunGrap
     ids: nodes,
     kinds,
     kind,
-    edges,
+    edges: Uint32Array.from(edges),
     handed,
     parent,
     needs: new Lists(size, to, from),
