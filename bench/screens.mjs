@@ -155,6 +155,7 @@ async function look(browser, address) {
  * @returns {Promise<number>}
  */
 async function frames(page, picture, isPan) {
+  /** @type {unknown} */
   const rate = await page.evaluate(`(async () => {
     const canvas = document.querySelector("[data-picture=${picture}]");
     const { left, top, width, height } = canvas.getBoundingClientRect();
