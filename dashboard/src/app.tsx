@@ -1,6 +1,7 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { keepPreviousData, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
-import { Route, Switch } from "wouter";
+import { Route, Router, Switch } from "wouter";
+import { carried } from "./api/moment.ts";
 import { Refused } from "./api/request.ts";
 import { useSession } from "./api/session.ts";
 import { Boundary } from "./parts/boundary.tsx";
@@ -16,9 +17,13 @@ const Runs = lazy(async () => ({ default: (await import("./screens/runs/runs.tsx
 const Run = lazy(async () => ({ default: (await import("./screens/run/run.tsx")).Run }));
 const Workers = lazy(async () => ({ default: (await import("./screens/workers/workers.tsx")).Workers }));
 const Queues = lazy(async () => ({ default: (await import("./screens/queues/queues.tsx")).Queues }));
+const Ledger = lazy(async () => ({ default: (await import("./screens/ledger/ledger.tsx")).Ledger }));
 const Worker = lazy(async () => ({ default: (await import("./screens/workers/worker.tsx")).Worker }));
 
 const WhatIf = lazy(async () => ({ default: (await import("./screens/what-if/what-if.tsx")).WhatIf }));
+
+/** Whoever moves through the past sees many moments once. */
+const KEPT_MS = 60_000;
 
 const client = new QueryClient({
   defaultOptions: {
@@ -28,7 +33,11 @@ const client = new QueryClient({
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
       networkMode: "always",
-      retry: (failures, error) => failures < 3 && !(error instanceof Refused && isFinal(error.status)),
+      retry: (failures, error) =>
+        isBuilding(error) || (failures < 3 && !(error instanceof Refused && isFinal(error.status))),
+      // Another moment of the same thing: what was seen stays until it is there.
+      placeholderData: keepPreviousData,
+      gcTime: KEPT_MS,
       retryDelay: 300,
     },
   },
@@ -41,32 +50,40 @@ export function App() {
   }, [session]);
   return (
     <QueryClientProvider client={client}>
-      {session ? (
-        <Shell>
-          <Boundary>
-            <Suspense fallback={<p className="quiet loading">Loading…</p>}>
-              <Switch>
-                <Route path="/" component={Overview} />
-                <Route path="/tasks" component={Tasks} />
-                <Route path="/tasks/:id">{({ id }) => <Task key={id} id={id} />}</Route>
-                <Route path="/runs" component={Runs} />
-                <Route path="/runs/:id">{({ id }) => <Run key={id} id={id} />}</Route>
-                <Route path="/queues" component={Queues} />
-                <Route path="/workers" component={Workers} />
-                <Route path="/workers/:id">{({ id }) => <Worker key={id} name={id} />}</Route>
-                <Route path="/what-if" component={WhatIf} />
-                <Route>
-                  <p className="quiet">There is no such page.</p>
-                </Route>
-              </Switch>
-            </Suspense>
-          </Boundary>
-        </Shell>
-      ) : (
-        <Login />
-      )}
+      <Router hrefs={carried} aroundNav={(navigate, to, options) => navigate(carried(to), options)}>
+        {session ? (
+          <Shell>
+            <Boundary>
+              <Suspense fallback={<p className="quiet loading">Loading…</p>}>
+                <Switch>
+                  <Route path="/" component={Overview} />
+                  <Route path="/tasks" component={Tasks} />
+                  <Route path="/tasks/:id">{({ id }) => <Task key={id} id={id} />}</Route>
+                  <Route path="/runs" component={Runs} />
+                  <Route path="/runs/:id">{({ id }) => <Run key={id} id={id} />}</Route>
+                  <Route path="/queues" component={Queues} />
+                  <Route path="/ledger" component={Ledger} />
+                  <Route path="/workers" component={Workers} />
+                  <Route path="/workers/:id">{({ id }) => <Worker key={id} name={id} />}</Route>
+                  <Route path="/what-if" component={WhatIf} />
+                  <Route>
+                    <p className="quiet">There is no such page.</p>
+                  </Route>
+                </Switch>
+              </Suspense>
+            </Boundary>
+          </Shell>
+        ) : (
+          <Login />
+        )}
+      </Router>
     </QueryClientProvider>
   );
+}
+
+/** The past takes its time to be replayed, and says how far it is. */
+function isBuilding(error: Error): boolean {
+  return error instanceof Refused && error.progress !== undefined;
 }
 
 function isFinal(status: number): boolean {

@@ -10,12 +10,20 @@ export class Refused extends Error {
   readonly status: number;
   readonly code: string;
   readonly errors: readonly ErrorItem[];
+  /** How far what has to be waited for has come, from 0 to 1. */
+  readonly progress: number | undefined;
 
-  constructor(status: number, code: string, message: string, errors: readonly ErrorItem[] = []) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { errors = [], progress }: Pick<ProblemDocument, "errors" | "progress"> = {},
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.errors = errors;
+    this.progress = progress;
   }
 }
 
@@ -76,12 +84,17 @@ function send(path: string, init: RequestInit): Promise<Response> {
 /** A key that is no longer valid ends the session, whoever notices it. */
 async function answered(response: Response, isOwnSession = true): Promise<Response> {
   if (response.ok) return response;
-  const { detail, code, errors } = await problemOf(response);
+  const { detail, code, errors, progress } = await problemOf(response);
   if (response.status === 401 && isOwnSession && session()) signOut(detail);
-  throw new Refused(response.status, code, detail, errors);
+  throw new Refused(response.status, code, detail, {
+    ...(errors && { errors }),
+    ...(progress !== undefined && { progress }),
+  });
 }
 
-async function problemOf(response: Response): Promise<Pick<ProblemDocument, "detail" | "code" | "errors">> {
+async function problemOf(
+  response: Response,
+): Promise<Pick<ProblemDocument, "detail" | "code" | "errors" | "progress">> {
   const text = await response.text();
   try {
     return JSON.parse(text) as ProblemDocument;

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
+import { useMay } from "../api/queries.ts";
 import { LiveBadge } from "./live-badge.tsx";
 import { Menu } from "./menu.tsx";
 import { SCREENS } from "./screens.ts";
@@ -7,11 +8,14 @@ import { SCREENS } from "./screens.ts";
 export function Header({
   onPalette,
   onKeys,
+  onPast,
 }: {
   readonly onPalette: () => void;
   readonly onKeys: () => void;
+  readonly onPast: () => void;
 }) {
   const [location] = useLocation();
+  const mayLook = useMay("operator");
   const nav = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: where one is changes what is to be seen
   useEffect(() => {
@@ -31,6 +35,17 @@ export function Header({
         ))}
       </nav>
       <LiveBadge />
+      {mayLook && (
+        <button
+          type="button"
+          className="icon-button"
+          onClick={onPast}
+          aria-label="Look at the past"
+          title="Look at the past (h)"
+        >
+          ↺
+        </button>
+      )}
       <button type="button" className="search-button" onClick={onPalette} title="Go to anything (Ctrl K)">
         <span className="search-word">Go to…</span> <kbd>⌃K</kbd>
       </button>

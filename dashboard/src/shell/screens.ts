@@ -5,5 +5,6 @@ export const SCREENS = [
   { path: "/runs", name: "Runs", key: "3" },
   { path: "/workers", name: "Workers", key: "4" },
   { path: "/queues", name: "Queues", key: "5" },
+  { path: "/ledger", name: "Ledger", key: "6" },
   { path: "/what-if", name: "What if", key: "8" },
 ] as const;

@@ -1,7 +1,9 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
+import { useMoment } from "../api/moment.ts";
 import { useLiveUpdates } from "../live/live.ts";
 import { useKept } from "../parts/kept.ts";
+import { PastBar } from "../past/bar.tsx";
 import { TIME_MODES, timeMode } from "../time/time.tsx";
 import { Header } from "./header.tsx";
 import { KeyOverlay } from "./key-overlay.tsx";
@@ -15,6 +17,8 @@ type Overlay = "keys" | "palette" | undefined;
 /** What stands around every screen. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [overlay, setOverlay] = useState<Overlay>();
+  const [isPastOpen, setPastOpen] = useState(false);
+  const isPast = useMoment() !== undefined;
   const [, navigate] = useLocation();
   useLiveUpdates();
   const chosen = useKept(theme);
@@ -23,6 +27,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     () => [
       { keys: "?", does: "these keys", run: () => setOverlay("keys") },
       { keys: "mod+k", does: "go to anything", run: () => setOverlay("palette") },
+      { keys: "h", does: "look at the past", run: () => setPastOpen(true) },
       ...SCREENS.map(({ key, name, path }) => ({
         keys: key,
         does: `go to ${name.toLowerCase()}`,
@@ -47,7 +52,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <a className="skip" href="#main">
         To the content
       </a>
-      <Header onPalette={() => setOverlay("palette")} onKeys={() => setOverlay("keys")} />
+      <Header
+        onPalette={() => setOverlay("palette")}
+        onKeys={() => setOverlay("keys")}
+        onPast={() => setPastOpen(true)}
+      />
+      {(isPastOpen || isPast) && <PastBar onClose={() => setPastOpen(false)} />}
       <main id="main" tabIndex={-1}>
         {children}
       </main>

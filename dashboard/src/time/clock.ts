@@ -3,10 +3,19 @@ import { useSyncExternalStore } from "react";
 const listeners = new Set<() => void>();
 let now = Date.now();
 let timer: number | undefined;
+/** Where it stands still: at the moment that is looked at. */
+let moment: number | undefined;
 
-/** The time, anew every second, the same for all who look. */
+/** The time, anew every second, the same for all who look; in the past the time of then. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  return useSyncExternalStore(subscribe, () => moment ?? now);
+}
+
+/** Shows a moment as if it was now; undefined: the time goes on. */
+export function standAt(ms: number | undefined): void {
+  if (moment === ms) return;
+  moment = ms;
+  for (const listener of listeners) listener();
 }
 
 function subscribe(listener: () => void): () => void {

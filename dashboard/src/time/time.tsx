@@ -17,6 +17,12 @@ export function Time({ at }: { readonly at: string }) {
   );
 }
 
+/** The time of day, as whoever looks likes it. */
+export function clockText(at: string): string {
+  const text = absolute(at, timeMode.get() === "utc" ? "utc" : "local");
+  return new Date(at).toDateString() === new Date().toDateString() ? text.slice(11) : text;
+}
+
 function Ago({ at }: { readonly at: number }) {
   return agoText(useNow() - at);
 }

@@ -1,8 +1,9 @@
 import { deserialize, serialize } from "node:v8";
 import { restore, type Snapshot, State, takeSnapshot } from "../../scheduler/index.ts";
 
-/** Events between two checkpoints where the state is small; a large one is not kept more often than it changes. */
+/** Events between two checkpoints where the state is small. To restore a large one takes as long as to replay many more. */
 const EVERY = 1_000;
+const TASKS_PER_EVENT = 8;
 /** What all of them together may take; then every second one goes. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
@@ -23,7 +24,7 @@ export class Checkpoints {
   takeIfDue(state: State): void {
     let size = state.singles.all.size;
     for (const run of state.runs.values()) size += run.graph.size;
-    if (state.seq - this.#lastSeq < Math.max(this.#every, size) * this.#stretch) return;
+    if (state.seq - this.#lastSeq < Math.max(this.#every, size / TASKS_PER_EVENT) * this.#stretch) return;
     const bytes = serialize(takeSnapshot(state));
     this.#lastSeq = state.seq;
     this.#kept.push({ seq: state.seq, bytes });

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { useMoment } from "../../api/moment.ts";
 import { useLive } from "../../live/live.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Time } from "../../time/time.tsx";
@@ -8,6 +9,8 @@ const SHOWN = 50;
 /** What happened since this page was opened. */
 export function Latest() {
   const { latest } = useLive();
+  // What is told by the stream is of now; the ledger's own screen has what was.
+  if (useMoment() !== undefined) return null;
   return (
     <Panel title="Latest events" className="latest">
       {latest.length === 0 ? (

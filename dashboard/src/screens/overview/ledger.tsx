@@ -1,4 +1,6 @@
+import { Link } from "wouter";
 import { useLedgerHead } from "../../api/queries.ts";
+import { LedgerBadges } from "../../parts/ledger-badges.tsx";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -6,10 +8,9 @@ import { Panel } from "../../parts/panel.tsx";
 export function Ledger() {
   const { data: head } = useLedgerHead();
   if (!head) return null;
-  const { seq, hash, verified_to, damage } = head;
-  const state = damage ? "damaged" : verified_to === seq ? "verified" : "verifying";
+  const { seq, hash, damage } = head;
   return (
-    <Panel title="Ledger">
+    <Panel title="Ledger" aside={<Link href="/ledger">all</Link>}>
       <dl className="facts">
         <div>
           <dt>last event</dt>
@@ -22,11 +23,9 @@ export function Ledger() {
           </dd>
         </div>
         <div>
-          <dt>chain</dt>
-          <dd className="badge" data-ledger={state}>
-            {state === "verified" && "✓ verified"}
-            {state === "verifying" && `◌ verified to ${countText(verified_to)}`}
-            {damage && `✕ event ${countText(damage.seq)}: ${damage.code}`}
+          <dt>standing</dt>
+          <dd className="badges">
+            <LedgerBadges head={head} />
           </dd>
         </div>
       </dl>

@@ -1,8 +1,13 @@
 import type { WhyAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { rejectionText } from "../../parts/rejections.ts";
 
+interface CandidatesProps extends Pick<WhyAnswer, "candidates"> {
+  /** Undefined: none was chosen yet. */
+  readonly chosen?: string;
+}
+
 /** Each worker of the zone: what speaks against it, or where it stands among those that could. */
-export function Candidates({ candidates }: Pick<WhyAnswer, "candidates">) {
+export function Candidates({ candidates, chosen }: CandidatesProps) {
   return (
     <div className="scroll">
       <table className="data candidates">
@@ -25,7 +30,7 @@ export function Candidates({ candidates }: Pick<WhyAnswer, "candidates">) {
               <th scope="row">{one.worker_id}</th>
               <td>
                 {one.rejection === null ? (
-                  `could take it, number ${one.rank}`
+                  rankText(one.rank, chosen, one.worker_id === chosen)
                 ) : (
                   <span className="failed">✕ {rejectionText(one.rejection)}</span>
                 )}
@@ -39,4 +44,9 @@ export function Candidates({ candidates }: Pick<WhyAnswer, "candidates">) {
       </table>
     </div>
   );
+}
+
+function rankText(rank: number | null, chosen: string | undefined, isChosen: boolean): string {
+  if (chosen === undefined) return `could take it, number ${rank}`;
+  return isChosen ? "✓ chosen" : `could have taken it, number ${rank}`;
 }

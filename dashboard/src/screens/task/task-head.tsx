@@ -1,6 +1,7 @@
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { PAST_IS_FIXED, useMoment } from "../../api/moment.ts";
 import type { TaskAction } from "../../api/task-actions.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -14,8 +15,10 @@ type Doing = TaskAction | "clone" | undefined;
 /** What the task is, and what can be done about it. */
 export function TaskHead({ task }: { readonly task: TaskAnswer }) {
   const [doing, setDoing] = useState<Doing>();
-  const isOpen = task.status === "queued" || task.status === "running";
-  const mayRetry = (task.status === "failed" || task.status === "cancelled") && task.run_id === null;
+  const isPast = useMoment() !== undefined;
+  const isOpen = !isPast && (task.status === "queued" || task.status === "running");
+  const mayRetry =
+    !isPast && (task.status === "failed" || task.status === "cancelled") && task.run_id === null;
   const shortcuts = useMemo(
     () => [
       ...(mayRetry ? [{ keys: "r", does: "retry the task", run: () => setDoing("retry") }] : []),
@@ -24,6 +27,7 @@ export function TaskHead({ task }: { readonly task: TaskAnswer }) {
     [mayRetry, isOpen],
   );
   useShortcuts(shortcuts);
+  const why = isPast ? PAST_IS_FIXED : undefined;
   const close = () => setDoing(undefined);
   return (
     <div className="task-title">
@@ -49,14 +53,20 @@ export function TaskHead({ task }: { readonly task: TaskAnswer }) {
         <CopyButton text={curlOf(task)}>Copy curl</CopyButton>
         <CopyButton text={cliOf(task)}>Copy command</CopyButton>
         {task.run_id === null && (
-          <button type="button" onClick={() => setDoing("clone")}>
+          <button type="button" disabled={isPast} title={why} onClick={() => setDoing("clone")}>
             Clone…
           </button>
         )}
-        <button type="button" disabled={!mayRetry} onClick={() => setDoing("retry")}>
+        <button type="button" disabled={!mayRetry} title={why} onClick={() => setDoing("retry")}>
           Retry
         </button>
-        <button type="button" className="danger" disabled={!isOpen} onClick={() => setDoing("cancel")}>
+        <button
+          type="button"
+          className="danger"
+          disabled={!isOpen}
+          title={why}
+          onClick={() => setDoing("cancel")}
+        >
           Cancel
         </button>
       </div>

@@ -6,6 +6,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { spanText } from "../../time/spans.ts";
 import { Candidates } from "./candidates.tsx";
+import { Placement } from "./placement.tsx";
 import { SoonerList } from "./sooner.tsx";
 
 /** Why it does not run yet, and why it runs, or ran, where it does. */
@@ -21,10 +22,11 @@ export function Why({ task }: { readonly task: TaskAnswer }) {
       {waiting.length === 0 && !placed && (
         <p className="quiet">
           {task.attempt > 0
-            ? "It was placed too long ago to be remembered here; the ledger has it: orrery ledger FILE, then orrery why."
+            ? "It was placed too long ago to be remembered here; the ledger has it."
             : "It was never placed on a worker."}
         </p>
       )}
+      {task.attempt > 0 && <Placement task={task} />}
     </div>
   );
 }

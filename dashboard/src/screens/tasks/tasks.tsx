@@ -1,6 +1,7 @@
 import { useMemo, useState } from "react";
 import { useSearchParams } from "wouter";
 import { isFilterProblem, readFilter } from "../../../../src/protocol/task-filter.ts";
+import { PAST_IS_FIXED, useMoment } from "../../api/moment.ts";
 import type { TaskAction } from "../../api/task-actions.ts";
 import { useTaskPages } from "../../api/task-pages.ts";
 import { countText } from "../../parts/numbers.ts";
@@ -20,6 +21,8 @@ export function Tasks() {
   const filter = params.get("filter") ?? "";
   const isReadable = useMemo(() => !isFilterProblem(readFilter(filter)), [filter]);
   const pages = useTaskPages(filter, isReadable);
+  const isPast = useMoment() !== undefined;
+  const why = isPast ? PAST_IS_FIXED : undefined;
   const [doing, setDoing] = useState<Doing>();
   const setFilter = (text: string) =>
     setParams((before) => {
@@ -42,15 +45,26 @@ export function Tasks() {
           {pages.isFetchingNextPage && ", looking for more…"}
         </span>
         <span className="spacer" />
-        <button type="button" onClick={() => setDoing({ action: "retry", ids: "all" })}>
+        <button
+          type="button"
+          disabled={isPast}
+          title={why}
+          onClick={() => setDoing({ action: "retry", ids: "all" })}
+        >
           Retry all<span className="unless-narrow"> matching</span>…
         </button>
-        <button type="button" className="danger" onClick={() => setDoing({ action: "cancel", ids: "all" })}>
+        <button
+          type="button"
+          className="danger"
+          disabled={isPast}
+          title={why}
+          onClick={() => setDoing({ action: "cancel", ids: "all" })}
+        >
           Cancel all<span className="unless-narrow"> matching</span>…
         </button>
       </div>
       {pages.error && <Problem error={pages.error} onRetry={() => void pages.refetch()} />}
-      <TaskList pages={pages} tasks={tasks} onAct={(action, ids) => setDoing({ action, ids })} />
+      <TaskList pages={pages} tasks={tasks} onAct={(action, ids) => !isPast && setDoing({ action, ids })} />
       {doing?.ids === "all" && <BulkDialog action={doing.action} filter={filter} onClose={close} />}
       {doing && doing.ids !== "all" && <ActDialog action={doing.action} ids={doing.ids} onClose={close} />}
     </div>
