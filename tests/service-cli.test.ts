@@ -188,6 +188,9 @@ describe("tasks", () => {
     expect((await orrery("task", id)).stdout).toContain("executor   lonely");
     const why = await orrery("why", id);
     expect(why.stdout).toContain("does not run yet: it is queued.\n  No worker serves the executor lonely");
+    expect(why.stdout).toMatch(
+      /It would start if\n {2}- there were a worker .+the\s+executor\s+lonely.*: in/s,
+    );
     expect(await orrery("cancel", id)).toMatchObject({ code: 0, stdout: `${id} cancelled\n` });
     expect(await orrery("cancel", id)).toMatchObject({
       code: 1,

@@ -178,6 +178,25 @@ function byName(a: readonly string[], b: readonly string[]): number {
   return (a[0] ?? "") < (b[0] ?? "") ? -1 : 1;
 }
 
+test("an agent is told nothing of what others have, neither who goes first nor what is in the way", async () => {
+  const theirs = [await submit("busy", { priority: "critical" }, "bob"), await submit("busy", {}, "bob")];
+  const id = await submit("busy", { priority: "low" }, "carl");
+  const asked = { name: "carl", scopes: ["read"], zones: ["default"], agents: ["carl"] };
+  const { secret } = (await service.post("keys", asked)).body;
+  const admin = (await service.get(`task/${id}/why`)).body;
+  const agent = (await service.get(`task/${id}/why`, { key: secret, agent: "carl" })).body;
+  const kinds = ({ sooner }: { sooner: { change: { kind: string } }[] }) =>
+    sooner.map(({ change }) => change.kind);
+  expect(kinds(admin)).toContain("cancel");
+  expect(kinds(agent)).toEqual(kinds(admin).filter((kind) => kind !== "cancel"));
+  expect(agent.ahead).toEqual([]);
+  expect(agent.forecast.tasks_ahead).toBe(admin.forecast.tasks_ahead);
+  const { body } = await service.get("tasks?limit=100");
+  const others = body.tasks.filter((one: { agent_id: string }) => one.agent_id !== "carl");
+  expect(others.length).toBeGreaterThan(theirs.length);
+  for (const other of others) expect(JSON.stringify(agent)).not.toContain(other.id);
+});
+
 test("what would help is done, and helps", { timeout: 60_000 }, async () => {
   await service.put("agents/yan", { max_concurrent: 0 });
   const id = await submit("idle", { task_type: "quick" }, "yan");
