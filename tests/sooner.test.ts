@@ -311,7 +311,7 @@ describe("where very much waits", () => {
       const line = lineBefore(state, state.singles, middle, state.now, 10);
       expect(line.first[0]?.id, order).toBe(first);
       expect(line.isAbout).toBe(true);
-      expect(Math.abs(line.count - ahead), order).toBeLessThan(ahead / 20);
+      expect(Math.abs(line.count - ahead), order).toBeLessThan(ahead / 8);
     }
   });
 

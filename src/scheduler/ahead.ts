@@ -113,8 +113,9 @@ interface InLine {
   readonly as: Entry;
 }
 
-/** Tasks of no run that are compared with the one that was asked about: somebody waits for the answer, and so do all others. */
+/** Where more wait, about so many are compared with the one that was asked about: all others wait for the answer too. */
 const MOST_COMPARED = 20_000;
+const COMPARED = 5_000;
 
 /** All that stands in lines and could run, around a task of which somebody wants to know what goes first. */
 class Standing {
@@ -134,7 +135,7 @@ class Standing {
     this.#groups = groupsThatCouldRun(state);
     this.#lanes = lanesOf(state, new Set(this.#groups));
     const waiting = this.#groups.reduce((sum, { line }) => sum + line.size, 0);
-    this.every = Math.max(1, Math.ceil(waiting / MOST_COMPARED));
+    this.every = waiting <= MOST_COMPARED ? 1 : strideOver(waiting / COMPARED);
     const lane = state.runs.get(tasks.number)?.laneOf(node);
     this.#standings = standingsOf(this.#lanes, lane);
     const own = tasks.groupOf(node);
@@ -173,6 +174,13 @@ class Standing {
     const run = entry instanceof Lane ? entry.run : undefined;
     return { group, demoted, entry, run, node, as: (run && this.#standings.get(run)) ?? entry };
   }
+}
+
+/** What comes regularly comes in twos, threes, fives or tens: with such a stride it would be always the same. */
+function strideOver(least: number): number {
+  let stride = Math.ceil(least);
+  while (stride % 2 === 0 || stride % 3 === 0 || stride % 5 === 0 || stride % 7 === 0) stride++;
+  return stride;
 }
 
 function groupsThatCouldRun(state: State): Group[] {

@@ -50,10 +50,17 @@ const MOST_UNCHANGED = 800;
 const MOST_LINKS = 20;
 
 /**
- * Plays on what is, and again with each change that could help: what is said was tried. Only what makes it start sooner is
- * told, and of several sizes of a change the smallest that does. Undefined: there is too much to be played.
+ * Of a task that waits for these reasons. What is is played on, and again with each change that could help: what is said was
+ * tried. Only what makes it start sooner is told, and of several sizes of a change the smallest that does. Undefined: there is
+ * too much to be played.
  */
-export function prospectOf(state: State, tasks: Tasks, node: number, now: number): Prospect | undefined {
+export function prospectOf(
+  state: State,
+  tasks: Tasks,
+  node: number,
+  now: number,
+  reasons: readonly WaitReason[] = whyNotYet(state, tasks, node, now),
+): Prospect | undefined {
   const excerpt = excerptFor(state, tasks, node, now);
   if (!excerpt) return undefined;
   const key = taskKey(tasks.number, node);
@@ -61,9 +68,9 @@ export function prospectOf(state: State, tasks: Tasks, node: number, now: number
   const run = state.runs.get(tasks.number);
   const chain = run ? chainOf(run, node, unchanged.play) : [];
   const root = chain.at(-1) ?? node;
-  const because = whyNotYet(state, tasks, root, now);
+  const because = root === node ? reasons : whyNotYet(state, tasks, root, now);
   const trials = trialsFor(state, tasks, root, because, key);
-  if (root !== node) trials.push(...trialsFor(state, tasks, node, whyNotYet(state, tasks, node, now), key));
+  if (root !== node) trials.push(...trialsFor(state, tasks, node, reasons, key));
   return {
     startsAt: unchanged.startsAt,
     isNever: unchanged.startsAt === undefined && unchanged.isWhole,

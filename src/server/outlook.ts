@@ -28,17 +28,18 @@ export function outlookOf(
   state: State,
   caller: Caller,
   { tasks, node, zone }: Place,
-  [primary]: readonly WaitReason[],
+  reasons: readonly WaitReason[],
   now: number,
 ): Outlook {
   const candidates = whyHere(state, tasks, node)
     .filter(({ worker }) => isServing(state, worker, zone))
     .sort((a, b) => (a.rank ?? Number.MAX_SAFE_INTEGER) - (b.rank ?? Number.MAX_SAFE_INTEGER))
     .slice(0, MOST_WORKERS);
+  const [primary] = reasons;
   const isInLine = primary !== undefined && IN_LINE.includes(primary.code);
   const line = isInLine ? lineBefore(state, tasks, node, now, MOST_AHEAD) : NO_LINE;
   const room = roomFor(state, tasks, node, now);
-  const prospect = prospectOf(state, tasks, node, now);
+  const prospect = prospectOf(state, tasks, node, now, reasons);
   const summed = isInLine && room.slots > 0 ? (room.leftMs + line.workMs) / room.slots : undefined;
   const startsInMs = prospect?.isNever ? undefined : (startIn(prospect, now) ?? summed);
   return {
