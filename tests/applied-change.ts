@@ -1,6 +1,6 @@
 // What somebody would do who reads a change, told to a scheduler.
 
-import { wireSpec } from "../src/graph/index.ts";
+import { BUDGET_PARTS, wireSpec } from "../src/graph/index.ts";
 import type { LimitConfigured } from "../src/ledger/index.ts";
 import { NO_RUN, type TaskKey, taskKey, type WorkerSpec } from "../src/placement/index.ts";
 import { TIER_NAMES, type Tier } from "../src/queue/index.ts";
@@ -60,7 +60,9 @@ function stimuliOf(state: State, tasks: Tasks, node: number, change: Change): St
         return { kind: "WorkerRegistered", worker };
       });
     case "cancel":
-      return [cancelOf(state, change.task.id)];
+      return [{ kind: "CancelRequested", ...placeOf(state, change.task.id) }];
+    case "recharge":
+      return [rechargeOf(state, change)];
     case "together":
       return change.changes.flatMap((one) => stimuliOf(state, tasks, node, one));
     case "priority":
@@ -120,12 +122,19 @@ function workerLike(
   };
 }
 
-function cancelOf(state: State, id: string): Stimulus {
+function rechargeOf(state: State, { task, part, amount }: Extract<Change, { kind: "recharge" }>): Stimulus {
+  const place = placeOf(state, task.id);
+  const attempt = state.tasks(place.run).attemptOf(place.node);
+  const amounts = BUDGET_PARTS.map((one) => (one === part ? amount : 0));
+  return { kind: "TaskRecharged", ...place, attempt, amounts };
+}
+
+function placeOf(state: State, id: string): { readonly run: number; readonly node: number } {
   const single = state.singles.byId(id);
-  if (single) return { kind: "CancelRequested", run: NO_RUN, node: single.number };
+  if (single) return { run: NO_RUN, node: single.number };
   for (const run of state.runs.values()) {
     for (let node = 0; node < run.graph.size; node++)
-      if (run.taskIdOf(node) === id) return { kind: "CancelRequested", run: run.number, node };
+      if (run.taskIdOf(node) === id) return { run: run.number, node };
   }
   throw new Error(`no task ${id}`);
 }

@@ -36,6 +36,15 @@ const OneChange = Type.Union([
   Type.Object({ kind: Type.Literal("priority"), from: Priority, to: Priority }),
   Type.Object({ kind: Type.Literal("at-once"), due_at: Time("When it is due as it is.") }),
   Type.Object({ kind: Type.Literal("cancel"), task_id: Uuid, node: OrNull(Type.String()) }),
+  Type.Object({
+    kind: Type.Literal("recharge"),
+    task_id: Uuid,
+    node: OrNull(Type.String()),
+    part: Type.Enum(["ops", "memory", "spawn_count", "channel_ops", "syscalls"], {
+      description: "What it has used up.",
+    }),
+    amount: Type.Integer({ minimum: 1, description: "As much again as it had." }),
+  }),
 ]);
 
 export type ChangeAnswer = Static<typeof ChangeAnswer>;

@@ -1,4 +1,4 @@
-import { wireSpec } from "../graph/index.ts";
+import { BUDGET_PARTS, type BudgetPart, wireSpec } from "../graph/index.ts";
 import type { LimitConfigured, TaskSubmitted } from "../ledger/index.ts";
 import {
   couldEverRun,
@@ -15,6 +15,7 @@ import {
 import { TIER_NAMES, type Tier } from "../queue/index.ts";
 import type { RoomBarrier } from "./admission.ts";
 import type { NextTask } from "./ahead.ts";
+import { chargeOf } from "./charges.ts";
 import type { WaitReason } from "./explain.ts";
 import { type Group, placeKey, zonedKey } from "./group.ts";
 import type { State } from "./state.ts";
@@ -46,7 +47,13 @@ export type OneChange =
   /** Of the same task, cancelled and submitted again: what waits cannot be changed. */
   | { readonly kind: "priority"; readonly from: TierName; readonly to: TierName }
   | { readonly kind: "at-once"; readonly dueAt: number }
-  | { readonly kind: "cancel"; readonly task: NextTask };
+  | { readonly kind: "cancel"; readonly task: NextTask }
+  | {
+      readonly kind: "recharge";
+      readonly task: NextTask;
+      readonly part: BudgetPart;
+      readonly amount: number;
+    };
 
 type TierName = (typeof TIER_NAMES)[number];
 
@@ -125,7 +132,10 @@ export function trialsFor(
     ({ code }) => code === "Capacity" || code === "Outranked" || code === "Admission",
   );
   if (isInLine && isOwn) add(...priorityTrials(state, node));
-  if (isInLine) for (const task of inTheWay(state, group, reasons)) add(cancelTrial(state, task));
+  if (isInLine) {
+    for (const task of inTheWay(state, group, reasons))
+      add(...rechargeTrials(state, task), cancelTrial(state, task));
+  }
   return [...trials.values()].map((sizes) => sizes.sort((a, b) => sizeOf(a.change) - sizeOf(b.change)));
 }
 
@@ -136,7 +146,8 @@ function subjectOf(change: OneChange): string {
     case "rate":
       return `${change.kind} ${change.limit}`;
     case "cancel":
-      return `cancel ${change.task.id}`;
+    case "recharge":
+      return `${change.kind} ${change.task.id}`;
     default:
       return change.kind;
   }
@@ -358,19 +369,31 @@ function inTheWay(state: State, group: Group, reasons: readonly WaitReason[]): T
 }
 
 function cancelTrial(state: State, key: TaskKey): Made {
-  const tasks = tasksAt(state, key);
-  const node = nodeOfKey(key);
-  const [zone, agent] = [tasks.zoneOf(node), tasks.agentOf(node)];
-  const task = {
-    id: tasks.taskIdOf(node),
-    zone,
-    agent,
-    node: state.runs.get(tasks.number)?.graph.idOf(node),
-  };
   return {
-    change: { kind: "cancel", task },
-    stimuli: [{ kind: "CancelRequested", run: tasks.number, node }],
+    change: { kind: "cancel", task: namedTask(state, key) },
+    stimuli: [{ kind: "CancelRequested", run: runOfKey(key), node: nodeOfKey(key) }],
   };
+}
+
+/** As much again as it had, of what it has used up and waits for. */
+function rechargeTrials(state: State, key: TaskKey): Made[] {
+  const { lacks: part } = chargeOf(state, key);
+  if (part === undefined) return [];
+  const [run, node] = [runOfKey(key), nodeOfKey(key)];
+  const tasks = tasksAt(state, key);
+  const amount = Math.max(1, tasks.taskOf(node).budget[BUDGET_PARTS.indexOf(part)] as number);
+  const amounts = BUDGET_PARTS.map((one) => (one === part ? amount : 0));
+  const change = { kind: "recharge", task: namedTask(state, key), part, amount } as const;
+  return [
+    { change, stimuli: [{ kind: "TaskRecharged", run, node, attempt: tasks.attemptOf(node), amounts }] },
+  ];
+}
+
+function namedTask(state: State, key: TaskKey): NextTask {
+  const tasks = tasksAt(state, key);
+  const at = nodeOfKey(key);
+  const node = state.runs.get(tasks.number)?.graph.idOf(at);
+  return { id: tasks.taskIdOf(at), zone: tasks.zoneOf(at), agent: tasks.agentOf(at), node };
 }
 
 function tasksAt(state: State, key: TaskKey): Tasks {

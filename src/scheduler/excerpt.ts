@@ -9,17 +9,19 @@ import type { Tasks } from "./tasks.ts";
 /** What of a state decides when a task starts. */
 export interface Excerpt {
   readonly snapshot: Snapshot;
-  /** Tasks and nodes in it. */
-  readonly size: number;
+  /** As long as so many attempts take, it takes to begin a play with it. */
+  readonly work: number;
   /** How much longer the line in front of the task is than what was taken of it. 1: all was. */
   readonly stretch: number;
 }
 
 /** Tasks of no run, nodes, and workers that are taken at most; and of a longer line, how many of those that wait in it. */
 const MOST_SINGLES = 400;
-const MOST_NODES = 1_000;
+const MOST_NODES = 4_000;
 const MOST_WORKERS = 500;
 const MOST_OF_LINE = 200;
+const SINGLES_PER_ATTEMPT = 4;
+const NODES_PER_ATTEMPT = 16;
 
 /**
  * A part of the state that is small enough to be played at once. Of a long line some are taken; what stands behind the
@@ -34,7 +36,8 @@ export function excerptFor(state: State, tasks: Tasks, node: number, now: number
   if (runs.some((run) => run.count(Status.settling) + run.count(Status.settlingCancel) > 0)) return undefined;
   const taking = (taken: readonly Single[], stretch: number): Excerpt | undefined => {
     if (taken.some((single) => isSettling(single.status))) return undefined;
-    return { snapshot: takeSnapshot(state, { singles: taken, runs }), size: nodes + taken.length, stretch };
+    const work = Math.ceil(taken.length / SINGLES_PER_ATTEMPT + nodes / NODES_PER_ATTEMPT);
+    return { snapshot: takeSnapshot(state, { singles: taken, runs }), work, stretch };
   };
   if (singles.all.size <= MOST_SINGLES) return taking([...singles.all.values()], 1);
   const status = tasks.statusOf(node);

@@ -74,6 +74,8 @@ export class Play {
   readonly #options: PlayOptions;
   readonly #running = new Map<number, Map<TaskKey, PlayedAttempt>>();
   readonly #ends = new Heap<Due>((a, b) => (a.at === b.at ? a.order < b.order : a.at < b.at));
+  /** Attempts that wait to be recharged. */
+  readonly #exhausted = new Set<PlayedAttempt>();
   #ordered = 0;
   #happened = 0;
   /** What workers answer at once, and what they say when something else happens. */
@@ -187,7 +189,10 @@ export class Play {
       const worker = this.state.worker(number);
       const running = this.#runningOn(worker);
       for (const [key, attempt] of running) {
-        if (worker.held.has(key) && this.last.get(key) === attempt) continue;
+        if (worker.held.has(key) && this.last.get(key) === attempt) {
+          if (this.#exhausted.has(attempt)) this.#goOn(worker, attempt);
+          continue;
+        }
         attempt.endedAt = this.now;
         running.delete(key);
       }
@@ -222,16 +227,25 @@ export class Play {
     const { key } = attempt;
     attempt.startedAt = since;
     this.#runningOn(worker).set(key, attempt);
-    if (this.state.charges.get(key)?.lacks !== undefined) return;
+    // Who is asked to give back is asked for what it has not said that it runs.
+    if (this.#options.endings && worker.spec.givesBack && since > attempt.assignedAt)
+      this.#news.push({ kind: "AttemptStarted", ...this.#named(key), startedAt: since });
+    this.#goOn(worker, attempt);
+  }
+
+  /** Says how it will end, unless it waits to be recharged. */
+  #goOn(worker: Worker, attempt: PlayedAttempt): void {
+    const { key, startedAt = this.now } = attempt;
+    if (this.state.charges.get(key)?.lacks !== undefined) {
+      this.#exhausted.add(attempt);
+      return;
+    }
+    this.#exhausted.delete(attempt);
     const beginning = { tasks: this.#tasks(key), node: nodeOfKey(key), attempt: attempt.attempt, worker };
     const ending = this.#options.endings?.(beginning);
     if (!ending) return;
-    // Who is asked to give back is asked for what it has not said that it runs.
-    if (worker.spec.givesBack && since > attempt.assignedAt)
-      this.#news.push({ kind: "AttemptStarted", ...this.#named(key), startedAt: since });
-    const at = Math.max(since + ending.tookMs, this.now + (since < this.now ? 1 : 0));
-    const report = { ...ending.report, startedAt: since };
-    this.#ends.push({ at, order: this.#ordered++, attempt, report });
+    const at = Math.max(startedAt + ending.tookMs, this.now + (startedAt < this.now ? 1 : 0));
+    this.#ends.push({ at, order: this.#ordered++, attempt, report: { ...ending.report, startedAt } });
   }
 
   #answerCancel(key: TaskKey): void {

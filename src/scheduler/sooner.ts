@@ -41,10 +41,8 @@ export interface Sooner {
   readonly startsAt: number;
 }
 
-/** Turns and attempts of all plays together, with what it takes to begin them: so much takes about a hundredth of a second. */
-const MOST_PLAYED = 2_000;
-/** To bring so many tasks into a play takes as long as an attempt. */
-const TASKS_PER_ATTEMPT = 4;
+/** Turns and attempts of all plays together, with what it takes to begin them: so much takes a few hundredths of a second. */
+const MOST_PLAYED = 2_400;
 /** Of the play in which nothing is changed. */
 const MOST_UNCHANGED = 800;
 const MOST_LINKS = 20;
@@ -86,7 +84,7 @@ function tried(excerpt: Excerpt, now: number, unchanged: Forecast, trials: reado
   const before = unchanged.startsAt ?? (unchanged.isWhole ? Number.POSITIVE_INFINITY : unchanged.play.now);
   const attempt = ({ change, stimuli, key }: Tried): Sooner | undefined => {
     // What one task less gives does not grow with the line.
-    if (left <= 0 || (excerpt.stretch > 1 && change.kind === "cancel")) return undefined;
+    if (left <= 0 || (excerpt.stretch > 1 && isOfOne(change))) return undefined;
     const forecast = new Forecast(excerpt, key, now, left, stimuli, before);
     left -= forecast.work;
     const { startsAt } = forecast;
@@ -113,8 +111,13 @@ function combined(trials: readonly Trials[]): Tried[] {
   return [0, -1].map((size) => together(blocking.map((sizes) => sizes.at(size) as Trial)));
 }
 
-function isUnblocking({ kind }: OneChange): boolean {
-  return kind !== "priority" && kind !== "cancel";
+/** Whether it takes away a reason, rather than what stands before the task. */
+function isUnblocking(change: OneChange): boolean {
+  return change.kind !== "priority" && !isOfOne(change);
+}
+
+function isOfOne({ kind }: Change): boolean {
+  return kind === "cancel" || kind === "recharge";
 }
 
 /** A play until a task starts, or cannot any more, or the time has come by which it should have. */
@@ -125,7 +128,7 @@ class Forecast {
   readonly #began: number;
 
   constructor(
-    { snapshot, size, stretch }: Excerpt,
+    { snapshot, work, stretch }: Excerpt,
     key: TaskKey,
     now: number,
     most: number,
@@ -133,7 +136,7 @@ class Forecast {
     before = Number.POSITIVE_INFINITY,
   ) {
     this.#key = key;
-    this.#began = Math.ceil(size / TASKS_PER_ATTEMPT);
+    this.#began = work;
     const isEnough = (play: Play) =>
       play.now >= before || startIn(play, key) !== undefined || isGone(play, key);
     this.play = new Play(snapshot, now, {

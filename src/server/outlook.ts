@@ -51,7 +51,7 @@ export function outlookOf(
     candidates,
     chain: prospect?.chain ?? [],
     sooner: (prospect?.sooner ?? [])
-      .filter(({ change }) => change.kind !== "cancel" || isVisible(caller, change.task))
+      .filter(({ change }) => !("task" in change) || isVisible(caller, change.task))
       .slice(0, MOST_CHANGES)
       .map((one) => soonerView(one, now)),
   };

@@ -23,6 +23,7 @@ test("every change has its words, and names from outside cannot act on a termina
     { kind: "at-once", dueAt: 0 },
     { kind: "cancel", task },
     { kind: "cancel", task: { ...task, node: "build" } },
+    { kind: "recharge", task, part: "ops", amount: 5 },
     {
       kind: "together",
       changes: [
@@ -46,6 +47,7 @@ test("every change has its words, and names from outside cannot act on a termina
     "it were cancelled and submitted again to run at once, not at 1970-01-01T00:00:00.000Z",
     "t-1 ended now or were cancelled",
     "build ended now or were cancelled",
+    "t-1, which has used up its operations, were recharged",
     "the zone were resumed, and the limit db had room for 1 at once, not 0",
   ]);
 });

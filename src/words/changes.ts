@@ -1,3 +1,4 @@
+import type { BudgetPart } from "../graph/index.ts";
 import type { Lack, OneChange } from "../scheduler/index.ts";
 import { countOf, formatBytes, formatCores, formatCount, formatMs, formatTime } from "./quantities.ts";
 import { neutralise } from "./safe-text.ts";
@@ -35,10 +36,20 @@ export function describeChange(change: ToldChange): string {
       return `it were cancelled and submitted again to run at once, not at ${formatTime(change.dueAt)}`;
     case "cancel":
       return `${neutralise(change.task.node ?? change.task.id)} ended now or were cancelled`;
+    case "recharge":
+      return `${neutralise(change.task.node ?? change.task.id)}, which has used up its ${PART_WORDS[change.part]}, were recharged`;
     case "together":
       return change.changes.map(describeChange).join(", and ");
   }
 }
+
+const PART_WORDS: Record<BudgetPart, string> = {
+  ops: "operations",
+  memory: "memory",
+  spawnCount: "spawns",
+  channelOps: "channel operations",
+  syscalls: "system calls",
+};
 
 function describeResumed(executor: string): string {
   return executor === "" ? "the zone were resumed" : `the executor ${neutralise(executor)} were resumed`;

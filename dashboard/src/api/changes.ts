@@ -4,18 +4,19 @@ import { actOn } from "./task-actions.ts";
 
 export type OneChange = Exclude<ChangeAnswer, { kind: "together" }>;
 
-/** Whether a button can make the change; others are for whoever runs workers, or submits. */
-export function canMake(change: ChangeAnswer, isAdmin: boolean): boolean {
+/** Whether a button can make the change for a key of these scopes; others are for whoever runs workers, or submits. */
+export function canMake(change: ChangeAnswer, scopes: readonly string[]): boolean {
   switch (change.kind) {
     case "resume":
     case "agent-limit":
     case "limit":
     case "rate":
-      return isAdmin;
+      return scopes.includes("admin");
     case "cancel":
-      return true;
+    case "recharge":
+      return scopes.includes("submit");
     case "together":
-      return change.changes.every((one) => canMake(one, isAdmin));
+      return change.changes.every((one) => canMake(one, scopes));
     case "worker":
     case "priority":
     case "at-once":
@@ -42,6 +43,11 @@ async function makeOne(change: OneChange): Promise<void> {
       return await setLimit(change.limit, { rate: { count: change.to, per_seconds: change.per_seconds } });
     case "cancel":
       await actOn("cancel", change.task_id);
+      return;
+    case "recharge":
+      await post(`/task/${encodeURIComponent(change.task_id)}/recharge`, {
+        body: { [change.part]: change.amount },
+      });
       return;
     case "worker":
     case "priority":

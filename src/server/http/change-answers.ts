@@ -1,3 +1,4 @@
+import { partOnWire } from "../../graph/index.ts";
 import type { ChangeAnswer } from "../../protocol/api-schemas.ts";
 import type { OneToldChange, ToldChange } from "../../words/index.ts";
 import { instantText } from "./instants.ts";
@@ -24,6 +25,10 @@ function oneAnswer(change: OneToldChange): OneAnswer {
       return { kind: change.kind, due_at: instantText(change.dueAt) };
     case "cancel":
       return { kind: change.kind, task_id: change.task.id, node: change.task.node ?? null };
+    case "recharge": {
+      const { kind, task, part, amount } = change;
+      return { kind, task_id: task.id, node: task.node ?? null, part: partOnWire(part), amount };
+    }
     case "agent-limit":
     case "limit":
     case "priority":

@@ -5,6 +5,7 @@ import { canMake, make } from "../../api/changes.ts";
 import { useMoment } from "../../api/moment.ts";
 import { useCaller } from "../../api/queries.ts";
 import { Dialog } from "../../parts/dialog.tsx";
+import { countText } from "../../parts/numbers.ts";
 import { spanText } from "../../time/spans.ts";
 
 type Sooner = WhyAnswer["sooner"][number];
@@ -15,7 +16,7 @@ export function SoonerList({ why: { sooner, forecast } }: { readonly why: WhyAns
   const isNow = useMoment() === undefined;
   const [chosen, setChosen] = useState<Sooner>();
   if (sooner.length === 0) return null;
-  const isAdmin = caller?.scopes.includes("admin") ?? false;
+  const scopes = caller?.scopes ?? [];
   return (
     <>
       <h3>It would start {forecast === null ? "" : "sooner "}if</h3>
@@ -24,7 +25,7 @@ export function SoonerList({ why: { sooner, forecast } }: { readonly why: WhyAns
           <li key={one.text} data-change={one.change.kind}>
             <span className="sooner-what">
               {one.text}
-              {one.change.kind === "cancel" && (
+              {"task_id" in one.change && (
                 <>
                   {" "}
                   <Link href={`/tasks/${one.change.task_id}`}>see it</Link>
@@ -32,7 +33,7 @@ export function SoonerList({ why: { sooner, forecast } }: { readonly why: WhyAns
               )}
             </span>
             <span className="sooner-when">{startText(one, forecast)}</span>
-            {isNow && canMake(one.change, isAdmin) && (
+            {isNow && canMake(one.change, scopes) && (
               <button type="button" onClick={() => setChosen(one)}>
                 {BUTTONS[one.change.kind]}…
               </button>
@@ -57,6 +58,7 @@ const BUTTONS: Readonly<Record<ChangeAnswer["kind"], string>> = {
   limit: "Raise",
   rate: "Raise",
   cancel: "Cancel it",
+  recharge: "Recharge",
   together: "Do all",
   worker: "",
   priority: "",
@@ -125,6 +127,10 @@ function doneTexts(change: ChangeAnswer): string[] {
       ];
     case "cancel":
       return [`Cancel ${change.node ?? `the task ${change.task_id}`}?`];
+    case "recharge":
+      return [
+        `Give ${change.node ?? `the task ${change.task_id}`} ${countText(change.amount)} more of ${change.part}?`,
+      ];
     case "together":
       return change.changes.flatMap(doneTexts);
     case "worker":
