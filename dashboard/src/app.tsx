@@ -16,6 +16,8 @@ const Task = lazy(async () => ({ default: (await import("./screens/task/task.tsx
 const Runs = lazy(async () => ({ default: (await import("./screens/runs/runs.tsx")).Runs }));
 const Run = lazy(async () => ({ default: (await import("./screens/run/run.tsx")).Run }));
 const Workers = lazy(async () => ({ default: (await import("./screens/workers/workers.tsx")).Workers }));
+const Cluster = lazy(async () => ({ default: (await import("./screens/cluster/cluster.tsx")).Cluster }));
+const Keys = lazy(async () => ({ default: (await import("./screens/keys/keys.tsx")).Keys }));
 const Queues = lazy(async () => ({ default: (await import("./screens/queues/queues.tsx")).Queues }));
 const Ledger = lazy(async () => ({ default: (await import("./screens/ledger/ledger.tsx")).Ledger }));
 const Worker = lazy(async () => ({ default: (await import("./screens/workers/worker.tsx")).Worker }));
@@ -62,6 +64,8 @@ export function App() {
                   <Route path="/runs" component={Runs} />
                   <Route path="/runs/:id">{({ id }) => <Run key={id} id={id} />}</Route>
                   <Route path="/queues" component={Queues} />
+                  <Route path="/cluster" component={Cluster} />
+                  <Route path="/keys" component={Keys} />
                   <Route path="/ledger" component={Ledger} />
                   <Route path="/workers" component={Workers} />
                   <Route path="/workers/:id">{({ id }) => <Worker key={id} name={id} />}</Route>

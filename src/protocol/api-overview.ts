@@ -4,7 +4,10 @@ import { Count, OrNull, Time } from "./api-parts.ts";
 const CLASSES = ["interactive", "batch", "background"] as const;
 const Seconds = Type.Number({ minimum: 0 });
 const Quantiles = OrNull(
-  Type.Object({ p50: Seconds, p95: Seconds }, { description: "In seconds; null: nothing was measured." }),
+  Type.Object(
+    { p50: Seconds, p95: Seconds, p99: Seconds },
+    { description: "In seconds; null: nothing was measured." },
+  ),
 );
 
 export type OverviewAnswer = Static<typeof OverviewAnswer>;

@@ -32,13 +32,13 @@ test("waits are those of the last minute, by zone", () => {
   const recent = new RecentActivity(() => now);
   expect(recent.of("a").waitMs).toBeUndefined();
   for (let wait = 1; wait <= 100; wait++) recent.waited("a", wait);
-  expect(recent.of("a").waitMs).toEqual({ p50: 50, p95: 95 });
+  expect(recent.of("a").waitMs).toEqual({ p50: 50, p95: 95, p99: 99 });
   expect(recent.of("b").waitMs).toBeUndefined();
   now += 40_000;
   recent.tick();
   recent.waited("a", 7);
   now += 30_000;
-  expect(recent.of("a").waitMs).toEqual({ p50: 7, p95: 7 });
+  expect(recent.of("a").waitMs).toEqual({ p50: 7, p95: 7, p99: 7 });
 });
 
 test("any number of zones and values takes bounded room; the newest are kept", () => {
@@ -46,6 +46,6 @@ test("any number of zones and values takes bounded room; the newest are kept", (
   for (let zone = 0; zone < 1_000; zone++) recent.note(`z${zone}`, "ended", 10);
   recent.waited("z0", 5);
   for (let at = 0; at < 10_000; at++) recent.committed(at < 9_000 ? 1 : 3);
-  expect(recent.commitMs()).toEqual({ p50: 3, p95: 3 });
-  expect(recent.of("z0").waitMs).toEqual({ p50: 5, p95: 5 });
+  expect(recent.commitMs()).toEqual({ p50: 3, p95: 3, p99: 3 });
+  expect(recent.of("z0").waitMs).toEqual({ p50: 5, p95: 5, p99: 5 });
 });

@@ -13,6 +13,7 @@ export interface Activity {
 export interface Quantiles {
   readonly p50: number;
   readonly p95: number;
+  readonly p99: number;
 }
 
 const SPAN_S = 10;
@@ -155,6 +156,6 @@ class Samples {
     const lately = this.#values.filter((_, at) => (this.#at[at] as number) >= since).sort();
     if (lately.length === 0) return undefined;
     const at = (share: number) => lately[Math.ceil(share * lately.length) - 1] as number;
-    return { p50: at(0.5), p95: at(0.95) };
+    return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
   }
 }

@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter";
 import { useMay } from "../api/queries.ts";
 import { LiveBadge } from "./live-badge.tsx";
 import { Menu } from "./menu.tsx";
-import { SCREENS } from "./screens.ts";
+import { useScreens } from "./use-screens.ts";
 
 export function Header({
   onPalette,
@@ -16,11 +16,12 @@ export function Header({
 }) {
   const [location] = useLocation();
   const mayLook = useMay("operator");
+  const screens = useScreens();
   const nav = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: where one is changes what is to be seen
   useEffect(() => {
     nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [location]);
+  }, [location, screens]);
   return (
     <header className="header">
       <Link href="/" className="brand" aria-label="Orrery, to the overview">
@@ -28,7 +29,7 @@ export function Header({
         <span className="brand-name">Orrery</span>
       </Link>
       <nav aria-label="Screens" ref={nav}>
-        {SCREENS.map(({ path, name }) => (
+        {screens.map(({ path, name }) => (
           <Link key={path} href={path} aria-current={isHere(location, path) ? "page" : undefined}>
             {name}
           </Link>

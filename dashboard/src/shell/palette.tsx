@@ -3,8 +3,9 @@ import { useLocation } from "wouter";
 import { signOut } from "../api/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { timeMode } from "../time/time.tsx";
-import { SCREENS } from "./screens.ts";
+import type { Screen } from "./screens.ts";
 import { theme } from "./theme.ts";
+import { useScreens } from "./use-screens.ts";
 
 interface Choice {
   readonly name: string;
@@ -18,7 +19,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [, navigate] = useLocation();
   const [text, setText] = useState("");
   const [place, setPlace] = useState(0);
-  const choices = choicesFor(text.trim(), navigate);
+  const choices = choicesFor(text.trim(), navigate, useScreens());
   const chosen = Math.min(place, choices.length - 1);
   const take = (choice: Choice | undefined) => {
     onClose();
@@ -68,7 +69,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function choicesFor(text: string, navigate: (to: string) => void): Choice[] {
+function choicesFor(text: string, navigate: (to: string) => void, screens: readonly Screen[]): Choice[] {
   const tasks = (filter: string) => () => navigate(`/tasks?filter=${encodeURIComponent(filter)}`);
   if (UUID.test(text))
     return [
@@ -76,7 +77,7 @@ function choicesFor(text: string, navigate: (to: string) => void): Choice[] {
       { name: `Run ${text}`, run: () => navigate(`/runs/${text.toLowerCase()}`) },
     ];
   const all: Choice[] = [
-    ...SCREENS.map(({ name, path }) => ({ name, run: () => navigate(path) })),
+    ...screens.map(({ name, path }) => ({ name, run: () => navigate(path) })),
     { name: "Failed tasks", run: tasks("status:failed") },
     { name: "Waiting tasks", run: tasks("status:queued") },
     { name: "Running tasks", run: tasks("status:running") },

@@ -8,9 +8,9 @@ import { TIME_MODES, timeMode } from "../time/time.tsx";
 import { Header } from "./header.tsx";
 import { KeyOverlay } from "./key-overlay.tsx";
 import { Palette } from "./palette.tsx";
-import { SCREENS } from "./screens.ts";
 import { type Shortcut, useShortcuts } from "./shortcuts.ts";
 import { applyTheme, THEMES, theme } from "./theme.ts";
+import { useScreens } from "./use-screens.ts";
 
 type Overlay = "keys" | "palette" | undefined;
 
@@ -21,6 +21,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const isPast = useMoment() !== undefined;
   const [, navigate] = useLocation();
   useLiveUpdates();
+  const screens = useScreens();
   const chosen = useKept(theme);
   useEffect(() => applyTheme(chosen), [chosen]);
   const shortcuts = useMemo<readonly Shortcut[]>(
@@ -28,7 +29,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       { keys: "?", does: "these keys", run: () => setOverlay("keys") },
       { keys: "mod+k", does: "go to anything", run: () => setOverlay("palette") },
       { keys: "h", does: "look at the past", run: () => setPastOpen(true) },
-      ...SCREENS.map(({ key, name, path }) => ({
+      ...screens.map(({ key, name, path }) => ({
         keys: key,
         does: `go to ${name.toLowerCase()}`,
         run: () => navigate(path),
@@ -44,7 +45,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         run: () => theme.set(next(THEMES, theme.get())),
       },
     ],
-    [navigate],
+    [navigate, screens],
   );
   useShortcuts(shortcuts);
   return (

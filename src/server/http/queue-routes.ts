@@ -123,5 +123,5 @@ function overviewAnswer(overview: Overview): OverviewAnswer {
 }
 
 function inSeconds(ms: Overview["commitMs"]): OverviewAnswer["commit"] {
-  return ms ? { p50: ms.p50 / 1000, p95: ms.p95 / 1000 } : null;
+  return ms ? { p50: ms.p50 / 1000, p95: ms.p95 / 1000, p99: ms.p99 / 1000 } : null;
 }
