@@ -141,12 +141,13 @@ describe("workers in a play", () => {
 
   test("run as many at once as they have slots, in the order in which they were given them", () => {
     const loop = new Loop({ maxQueuePerWorker: 2 });
-    const nodes = [1_000, 3_000, 500].map((estimateMs, at) => aNode(`n${at}`, { estimateMs, priority: 2 }));
+    const nodes = [1_000, 3_000, 500, 300].map((estimateMs, at) => aNode(`n${at}`, { estimateMs, priority: 2 }));
     loop.turn(1, joins("w", { slots: 2 }), submits("r", nodes));
     loop.turn(101);
     expect(times(play(loop)).toSorted((a, b) => Number(a[3]) - Number(b[3]))).toEqual([
       ["w", 1, 1, 1_001],
       ["w", 1, 1_001, 1_501],
+      ["w", 1, 1_501, 1_801],
       ["w", 1, 1, 3_001],
     ]);
   });

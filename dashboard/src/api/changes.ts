@@ -1,5 +1,11 @@
-import type { AgentsAnswer, ChangeAnswer, LimitsAnswer } from "../../../src/protocol/api-schemas.ts";
-import { get, post, put } from "./request.ts";
+import type {
+  AgentsAnswer,
+  ChangeAnswer,
+  LimitBody,
+  LimitsAnswer,
+} from "../../../src/protocol/api-schemas.ts";
+import { setAgent, setLimit, setPaused } from "./queue-queries.ts";
+import { get, post } from "./request.ts";
 import { actOn } from "./task-actions.ts";
 
 export type OneChange = Exclude<ChangeAnswer, { kind: "together" }>;
@@ -32,15 +38,14 @@ export async function make(change: ChangeAnswer): Promise<void> {
 async function makeOne(change: OneChange): Promise<void> {
   switch (change.kind) {
     case "resume":
-      for (const executor of change.executors)
-        await post("/resume", { body: executor === "" ? {} : { executor } });
+      for (const executor of change.executors) await setPaused(executor === "" ? undefined : executor, false);
       return;
     case "agent-limit":
-      return await setAgentLimit(change.agent, change.to);
+      return await changeAgent(change.agent, change.to);
     case "limit":
-      return await setLimit(change.limit, { concurrency: change.to });
+      return await changeLimit(change.limit, { concurrency: change.to });
     case "rate":
-      return await setLimit(change.limit, { rate: { count: change.to, per_seconds: change.per_seconds } });
+      return await changeLimit(change.limit, { rate: { count: change.to, per_seconds: change.per_seconds } });
     case "cancel":
       await actOn("cancel", change.task_id);
       return;
@@ -56,19 +61,14 @@ async function makeOne(change: OneChange): Promise<void> {
 }
 
 /** What is set beside it stays as it is. */
-async function setAgentLimit(agent: string, to: number): Promise<void> {
+async function changeAgent(agent: string, to: number): Promise<void> {
   const { agents } = await get<AgentsAnswer>("/agents");
-  const known = agents.find((one) => one.agent === agent);
-  await put(`/agents/${encodeURIComponent(agent)}`, {
-    body: { max_concurrent: to, ...(known?.own_rate && { rate: known.rate }) },
-  });
+  const rate = agents.find((one) => one.agent === agent)?.rate ?? null;
+  await setAgent(agent, { max_concurrent: to, ...(rate && { rate }) });
 }
 
-async function setLimit(
-  name: string,
-  change: { readonly concurrency: number } | { readonly rate: { count: number; per_seconds: number } },
-): Promise<void> {
+async function changeLimit(name: string, change: Pick<LimitBody, "concurrency" | "rate">): Promise<void> {
   const { limits } = await get<LimitsAnswer>("/limits");
   const { concurrency = null, rate = null } = limits.find((one) => one.name === name) ?? {};
-  await put(`/limits/${encodeURIComponent(name)}`, { body: { concurrency, rate, ...change } });
+  await setLimit(name, { concurrency, rate, ...change });
 }

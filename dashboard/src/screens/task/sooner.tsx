@@ -4,7 +4,7 @@ import type { ChangeAnswer, WhyAnswer } from "../../../../src/protocol/api-schem
 import { canMake, make } from "../../api/changes.ts";
 import { useMoment } from "../../api/moment.ts";
 import { useCaller } from "../../api/queries.ts";
-import { Dialog } from "../../parts/dialog.tsx";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { countText } from "../../parts/numbers.ts";
 import { spanText } from "../../time/spans.ts";
 
@@ -41,7 +41,17 @@ export function SoonerList({ why: { sooner, forecast } }: { readonly why: WhyAns
           </li>
         ))}
       </ul>
-      {chosen && <ChangeDialog sooner={chosen} onClose={() => setChosen(undefined)} />}
+      {chosen && (
+        <ConfirmDialog
+          question={doneTexts(chosen.change).join(" ")}
+          confirm={BUTTONS[chosen.change.kind]}
+          isDanger={chosen.change.kind === "cancel"}
+          onConfirm={() => make(chosen.change)}
+          onClose={() => setChosen(undefined)}
+        >
+          <p>The task should then start {startText(chosen, forecast)}.</p>
+        </ConfirmDialog>
+      )}
     </>
   );
 }
@@ -64,52 +74,6 @@ const BUTTONS: Readonly<Record<ChangeAnswer["kind"], string>> = {
   priority: "",
   "at-once": "",
 };
-
-interface ChangeDialogProps {
-  readonly sooner: Sooner;
-  readonly onClose: () => void;
-}
-
-/** Asks once, and says what it will do in full. */
-function ChangeDialog({ sooner: { change }, onClose }: ChangeDialogProps) {
-  const [problem, setProblem] = useState("");
-  const [isMaking, setMaking] = useState(false);
-  const act = async () => {
-    setMaking(true);
-    try {
-      await make(change);
-      onClose();
-    } catch (error) {
-      setProblem((error as Error).message);
-      setMaking(false);
-    }
-  };
-  return (
-    <Dialog title={BUTTONS[change.kind]} onClose={onClose}>
-      {doneTexts(change).map((text) => (
-        <p key={text}>{text}</p>
-      ))}
-      {problem !== "" && (
-        <p role="alert" className="problem">
-          {problem}
-        </p>
-      )}
-      <div className="buttons">
-        <button type="button" onClick={onClose}>
-          Leave it
-        </button>
-        <button
-          type="button"
-          className={change.kind === "cancel" ? "danger" : "primary"}
-          disabled={isMaking}
-          onClick={() => void act()}
-        >
-          {BUTTONS[change.kind]}
-        </button>
-      </div>
-    </Dialog>
-  );
-}
 
 function doneTexts(change: ChangeAnswer): string[] {
   switch (change.kind) {
