@@ -141,7 +141,9 @@ describe("workers in a play", () => {
 
   test("run as many at once as they have slots, in the order in which they were given them", () => {
     const loop = new Loop({ maxQueuePerWorker: 2 });
-    const nodes = [1_000, 3_000, 500, 300].map((estimateMs, at) => aNode(`n${at}`, { estimateMs, priority: 2 }));
+    const nodes = [1_000, 3_000, 500, 300].map((estimateMs, at) =>
+      aNode(`n${at}`, { estimateMs, priority: 2 }),
+    );
     loop.turn(1, joins("w", { slots: 2 }), submits("r", nodes));
     loop.turn(101);
     expect(times(play(loop)).toSorted((a, b) => Number(a[3]) - Number(b[3]))).toEqual([
