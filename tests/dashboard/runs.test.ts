@@ -153,6 +153,7 @@ test("graph and times follow what happens, and what is selected in one is marked
   await page.locator(".live[data-state=live]").waitFor();
   await expect.poll(() => chipOf(page, id, 0)).toBe("running-bar");
   await expect.poll(() => barOf(page, id, 0, 0)).toBe("running-bar");
+  const { seq } = (await service.get("ledger/head")).body;
   gates.get("fetch")?.();
   await expect.poll(() => chipOf(page, id, 0), { timeout: 10_000 }).toBe("completed-bar");
   await expect.poll(() => chipOf(page, id, 1)).toBe("running-bar");
@@ -184,6 +185,17 @@ test("graph and times follow what happens, and what is selected in one is marked
   await page.locator("h1 [data-status=cancelled]").waitFor();
   await page.locator("[data-count-of=cancelled], [data-count-of=skipped]").first().waitFor();
   expect(tab.complaints).toEqual([]);
+
+  // As it was: nothing of what came later, and nothing that could be done about it.
+  await using then = await look(`/runs/${id}?at=${seq}`);
+  await expect.poll(() => chipOf(then.page, id, 0)).toBe("running-bar");
+  await then.page.locator("h1 [data-status=running]").waitFor();
+  expect(await then.page.locator("[data-count-of=completed]").count()).toBe(0);
+  expect(await then.page.getByRole("button", { name: "Cancel", exact: true }).isDisabled()).toBe(true);
+  await then.page.getByText("Export", { exact: true }).click();
+  await then.page.getByRole("button", { name: "Nodes (CSV)" }).waitFor();
+  expect(await then.page.getByRole("button", { name: "Events (NDJSON)" }).count()).toBe(0);
+  expect(then.complaints).toEqual([]);
 });
 
 test("the table has what the pictures show, and is sorted by any column", async () => {

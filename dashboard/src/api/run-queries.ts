@@ -36,6 +36,7 @@ export function useRun(id: string): UseQueryResult<RunAnswer> {
   return useQuery({
     queryKey: ["run", { id }, at],
     queryFn: ({ signal }) => get<RunAnswer>(runPath(id), { query: { at }, signal }),
+    placeholderData: (before) => before,
   });
 }
 

@@ -1,4 +1,5 @@
 import { type RefObject, useRef, useState } from "react";
+import { useMoment } from "../../api/moment.ts";
 import { open } from "../../api/request.ts";
 import { runPath } from "../../api/run-queries.ts";
 import { paletteOf } from "../../parts/picture/palette.ts";
@@ -24,11 +25,14 @@ interface ExportsProps {
   readonly pictures: RefObject<Pictures>;
 }
 
+type File = readonly [title: string, make: () => void | Promise<void>];
+
 const LONGEST_MS = 180_000;
 
 /** The run as files. */
 export function Exports({ model, layout, now, pictures }: ExportsProps) {
   const menu = useRef<HTMLDetailsElement>(null);
+  const isNow = useMoment() === undefined;
   const [problem, setProblem] = useState("");
   const { run } = model;
   const name = `${run.name.replace(/[^\w.-]+/g, "-").slice(0, 60)}-${run.id.slice(-8)}`;
@@ -39,12 +43,16 @@ export function Exports({ model, layout, now, pictures }: ExportsProps) {
     if (which === "gantt") return wholeGantt(model, now, timeMode.get(), palette());
     return layout ? wholeGraph(model, layout, palette()) : "";
   };
-  const files: readonly (readonly [string, () => void | Promise<void>])[] = [
+  // All that happened, also after a moment that is looked at.
+  const ofTheLedger: readonly File[] = [
+    ["Events (NDJSON)", () => saveFrom(`${runPath(run.id)}/history`, `${name}-events.ndjson`)],
+    ["Trace (for Perfetto)", () => saveFrom(`${runPath(run.id)}/trace`, `${name}.trace.json`)],
+  ];
+  const files: readonly File[] = [
     ["Report (HTML)", () => save(`${name}.html`, "text/html", report())],
     ["Nodes (CSV)", () => save(`${name}.csv`, "text/csv", csvOf(nodeRecords(model)))],
     ["Nodes (NDJSON)", () => save(`${name}.ndjson`, "application/x-ndjson", ndjsonOf(nodeRecords(model)))],
-    ["Events (NDJSON)", () => saveFrom(`${runPath(run.id)}/history`, `${name}-events.ndjson`)],
-    ["Trace (for Perfetto)", () => saveFrom(`${runPath(run.id)}/trace`, `${name}.trace.json`)],
+    ...(isNow ? ofTheLedger : []),
     ["Graph (SVG)", () => save(`${name}-graph.svg`, "image/svg+xml", picture("graph"))],
     ["Gantt (SVG)", () => save(`${name}-gantt.svg`, "image/svg+xml", picture("gantt"))],
   ];

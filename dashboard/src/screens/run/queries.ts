@@ -6,11 +6,11 @@ import { runPath } from "../../api/run-queries.ts";
 import { type RunShape, shapeFrom } from "./shape.ts";
 import { type Standing, standingFrom, withChanges } from "./standing.ts";
 
-/** What does not change about a run: asked for once. */
+/** What does not change about a run: asked for once, whichever moment is looked at. */
 export function useRunShape(id: string): UseQueryResult<RunShape> {
   const at = useMoment();
   return useQuery({
-    queryKey: ["run-graph", { id }, at],
+    queryKey: ["run-graph", { id }],
     queryFn: async ({ signal }) =>
       shapeFrom(await get<RunGraphAnswer>(`${runPath(id)}/graph`, { query: { at }, signal })),
     structuralSharing: false,
@@ -29,6 +29,7 @@ export function useStanding(id: string): UseQueryResult<Standing> {
       const answer = await get<RunNodesAnswer>(`${runPath(id)}/graph/nodes`, { query, signal });
       return before && answer.nodes ? withChanges(before, answer, answer.nodes) : standingFrom(answer);
     },
+    placeholderData: (before) => before,
     structuralSharing: false,
   });
 }
