@@ -5,6 +5,7 @@ import { spanText } from "../../time/spans.ts";
 import type { RunModel } from "./model.ts";
 import { type NodeRecord, nodeRecords } from "./node-records.ts";
 import { countsOf } from "./standing.ts";
+import { MOST_ROWS } from "./whole-pictures.ts";
 
 interface ReportOptions {
   readonly model: RunModel;
@@ -42,6 +43,7 @@ ${failuresOf(records)}
 ${stuckOf(model)}
 <h2>When its nodes ran</h2>
 <figure>${gantt}</figure>
+${model.shape.size > MOST_ROWS ? `<p class="quiet">The first ${MOST_ROWS} of ${model.shape.size} nodes; the table has all.</p>` : ""}
 ${graph === undefined ? "" : `<h2>Graph</h2>\n<figure>${graph}</figure>`}
 <p class="quiet">Amber holds up the end. The thin line below a bar is its estimate, the line before it is how long the node was ready.</p>
 ${pathOf(model)}
@@ -73,7 +75,7 @@ function failuresOf(records: readonly NodeRecord[]): string {
       error_code === null
         ? "the task itself says why"
         : `${escaped(error_code)}: ${escaped(error_message ?? "")}`;
-    return `<li><b>${escaped(node)}</b> after ${attempts} attempts${where}: ${why}</li>`;
+    return `<li><b>${escaped(node)}</b> after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}${where}: ${why}</li>`;
   });
   return `<h2>What failed, and why</h2>\n<ul class="failed">${items.join("\n")}</ul>`;
 }

@@ -13,7 +13,7 @@ import { fitted } from "./view.ts";
 const WIDTH = 1200;
 const NAMES_PX = 200;
 /** More rows than anybody scrolls through; the table has all. */
-const MOST_ROWS = 400;
+export const MOST_ROWS = 400;
 
 const nothing = { selected: undefined, hovered: undefined };
 
