@@ -54,7 +54,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   {
     name: "what was given ahead is counted as tried when it is withdrawn",
     seed: 2,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "run.excuse(node);",
     replace: "",
   },

@@ -14,21 +14,21 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "a boost is charged when its task is cancelled",
     seed: 24,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "if (charge)",
     replace: "if (charge || single.status === Status.cancelled)",
   },
   {
     name: "a boost is charged at the price of today",
     seed: 22,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "state.credits.charge(group.shareKey, reservedMicros);",
     replace: "state.credits.charge(group.shareKey, Math.min(reservedMicros, state.config.boostTierMicros));",
   },
   {
     name: "a start counts twice under its limits",
     seed: 1,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "limit.start(now, group.amounts[at]);",
     replace: "limit.start(now, 2 * group.amounts[at]);",
   },
@@ -42,7 +42,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   {
     name: "a task that came back forgets its deadline",
     seed: 10,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "state.watchDeadline(state.singles.get(node));",
     replace: "void state;",
   },

@@ -20,14 +20,14 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a task is ready when one of its needs has completed",
     seed: 5,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "if (!run.unblock(dependent))",
     replace: "if (!run.unblock(dependent) && run.status[dependent] !== Status.waiting)",
   },
   {
     name: "a failed attempt keeps its resources",
     seed: 4,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "release(state, tasks, event.node);",
     replace: `{ const worker = state.worker(tasks.workerOf(event.node));
       const { freeCpu } = worker;
@@ -37,7 +37,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a cancelled attempt keeps its resources",
     seed: 5,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "release(state, tasks, event.node);",
     replace: `{ const worker = state.worker(tasks.workerOf(event.node));
       const { freeMemory } = worker;
@@ -166,7 +166,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "the reservation of a cancelled task stays",
     seed: 9,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "state.unreserve(tasks, node);\n    tasks.move(node, to,",
     replace: "tasks.move(node, to,",
   },
@@ -222,7 +222,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "round robin stays where it is",
     seed: 10,
-    file: "scheduler/apply",
+    file: "scheduler/attempt-events",
     find: "state.fleet.cursor = worker;",
     replace: "",
   },
