@@ -19,14 +19,14 @@ export const REASON_BUGS: readonly PlantedBug[] = [
   {
     name: "of a run that goes first only one node is counted",
     seed: 2,
-    file: "scheduler/explain",
-    find: "return isAhead(state, other, task, now) ? entry.size : 0;",
+    file: "scheduler/ahead",
+    find: "return isAhead(state, other, task, now) ? size : 0;",
     replace: "return isAhead(state, other, task, now) ? 1 : 0;",
   },
   {
     name: "what goes first is told last",
     seed: 2,
-    file: "scheduler/explain",
+    file: "scheduler/ahead",
     find: "first: first.reverse()",
     replace: "first",
   },
