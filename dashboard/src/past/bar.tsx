@@ -60,24 +60,8 @@ export function PastBar({ onClose }: { readonly onClose: () => void }) {
             </option>
           ))}
         </select>
-        <button
-          type="button"
-          className="icon-button"
-          onClick={() => go(here - 1)}
-          aria-label="One event back"
-          title="One event back ([)"
-        >
-          ‹
-        </button>
-        <button
-          type="button"
-          className="icon-button"
-          onClick={() => go(here + 1)}
-          aria-label="One event on"
-          title="One event on (])"
-        >
-          ›
-        </button>
+        <StepButton sign="‹" name="One event back" keys="[" onStep={() => go(here - 1)} />
+        <StepButton sign="›" name="One event on" keys="]" onStep={() => go(here + 1)} />
         <TaskSteps here={here} go={go} />
       </div>
       <div className="past-line">
@@ -113,15 +97,7 @@ export function PastBar({ onClose }: { readonly onClose: () => void }) {
         <button type="button" onClick={backToNow} disabled={wanted === undefined} data-action="now">
           Back to now
         </button>
-        <button
-          type="button"
-          className="icon-button"
-          onClick={close}
-          aria-label="Close the past"
-          title="Close"
-        >
-          ✕
-        </button>
+        <StepButton sign="✕" name="Close the past" onStep={close} />
       </div>
     </section>
   );
@@ -170,25 +146,26 @@ function TaskSteps({ here, go }: { readonly here: number; readonly go: (seq: num
   };
   return (
     <>
-      <button
-        type="button"
-        className="icon-button"
-        onClick={() => void step(false)}
-        aria-label="To what happened to this task before"
-        title="What happened to this task before"
-      >
-        «
-      </button>
-      <button
-        type="button"
-        className="icon-button"
-        onClick={() => void step(true)}
-        aria-label="To what happened to this task next"
-        title="What happened to this task next"
-      >
-        »
-      </button>
+      <StepButton sign="«" name="To what happened to this task before" onStep={() => void step(false)} />
+      <StepButton sign="»" name="To what happened to this task next" onStep={() => void step(true)} />
     </>
+  );
+}
+
+interface StepButtonProps {
+  readonly sign: string;
+  readonly name: string;
+  /** That does the same. */
+  readonly keys?: string;
+  readonly onStep: () => void;
+}
+
+function StepButton({ sign, name, keys, onStep }: StepButtonProps) {
+  const title = keys === undefined ? name : `${name} (${keys})`;
+  return (
+    <button type="button" className="icon-button" onClick={onStep} aria-label={name} title={title}>
+      {sign}
+    </button>
   );
 }
 

@@ -13,6 +13,8 @@ export interface PastOptions {
   readonly driver: Pick<Driver, "read">;
   readonly store: Pick<ServiceStore, "head" | "blocks" | "backend" | "task" | "logs">;
   readonly streamSecret: string;
+  /** What the replay may take; 2 GiB by default. */
+  readonly heapMb?: number;
 }
 
 /** Whether the state that the ledger makes is the one that the scheduler has. */
@@ -43,8 +45,6 @@ export class Past implements AsyncDisposable {
   readonly #options: PastOptions;
   #opened: Opened | undefined;
   #idle: NodeJS.Timeout | undefined;
-  /** A ledger that was too long stays so. */
-  #tooLong: PastError | undefined;
   #replayed: ReplayStanding | undefined;
 
   constructor(options: PastOptions) {
@@ -119,7 +119,7 @@ export class Past implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#idle);
     const { thread } = this.#opened ?? {};
-    this.#opened = undefined;
+    if (thread?.end?.code !== "too-long") this.#opened = undefined;
     await thread?.close();
   }
 
@@ -127,16 +127,8 @@ export class Past implements AsyncDisposable {
   async #reach(seq: number): Promise<PastThread> {
     const { head } = this.#options.store;
     if (seq > head.seq) throw new PastError("not-yet", `the ledger ends at event ${head.seq}`);
-    if (this.#tooLong) throw this.#tooLong;
     const { thread, feeder } = this.#open();
-    let isThere: boolean;
-    try {
-      isThere = await feeder.reaches(seq, PATIENCE_MS);
-    } catch (error) {
-      if (error instanceof PastError && error.code === "too-long") this.#tooLong = error;
-      throw error;
-    }
-    if (isThere) return thread;
+    if (await feeder.reaches(seq, PATIENCE_MS)) return thread;
     const words = `the ledger is being replayed: event ${feeder.seq} of ${head.seq}`;
     throw new PastError("building", words, feeder.seq / head.seq);
   }
@@ -144,9 +136,12 @@ export class Past implements AsyncDisposable {
   #open(): Opened {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => void this[Symbol.asyncDispose](), IDLE_MS).unref();
-    if (this.#opened && !this.#opened.thread.end) return this.#opened;
-    const { store, streamSecret } = this.#options;
-    const thread = new PastThread({ backend: store.backend, streamSecret });
+    const { end } = this.#opened?.thread ?? {};
+    if (this.#opened && !end) return this.#opened;
+    // A ledger that was too long stays so.
+    if (end?.code === "too-long") throw end;
+    const { store, streamSecret, heapMb } = this.#options;
+    const thread = new PastThread({ backend: store.backend, streamSecret }, heapMb);
     this.#opened = { thread, feeder: new Feeder(store, (blocks) => thread.feed(blocks)) };
     return this.#opened;
   }
