@@ -182,6 +182,9 @@ async function shoot(url, shown) {
     ["run-wide", `/runs/${shown.wide}?tab=graph`, {}],
     ["run-table", `/runs/${shown.nightly}?tab=table`, {}],
     ["run-phone", `/runs/${shown.nightly}`, { viewport: { width: 390, height: 1200 } }],
+    ["past", "/?at=200", {}],
+    ["past-phone", "/tasks?at=200", { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],
+    ["ledger", "/ledger?at=200", {}],
     ["overview-phone", "/", { viewport: { width: 390, height: 844 } }],
     ["tasks-phone", "/tasks", { viewport: { width: 390, height: 844 } }],
     ["task-phone", `/tasks/${shown.failed}`, { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],
@@ -192,7 +195,9 @@ async function shoot(url, shown) {
     const session = JSON.stringify(JSON.stringify({ key: KEY }));
     await page.addInitScript({ content: `sessionStorage.setItem("orrery.session", ${session})` });
     await page.goto(url + path);
-    await page.locator(".live[data-state=live]").waitFor();
+    await page.locator(".live:is([data-state=live], [data-state=past])").waitFor();
+    // Until the ledger is replayed, where it is.
+    await page.locator(".past-bar input:disabled").waitFor({ state: "detached" });
     await sleep(1200);
     await page.screenshot({ path: join(folder, `${name}.png`) });
     await context.close();

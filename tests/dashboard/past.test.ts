@@ -144,3 +144,21 @@ test("without the scope operator there is no past, and it is said so", async () 
   // The browser itself writes of what was refused.
   expect(tab.complaints.filter((line) => !line.includes("403"))).toEqual([]);
 });
+
+test.each(["light", "dark"] as const)(
+  "on a phone and in %s colours nothing is cut off, or hard to perceive or to reach",
+  async (colorScheme) => {
+    const options = { key: ADMIN_KEY, colorScheme, viewport: { width: 390, height: 780 } };
+    await using tab = await browser.look(service.server.url, `/ledger?at=${seq.ended}`, options);
+    const { page } = tab;
+    await page.locator(`[data-seq="${seq.ended}"]`).waitFor();
+    await page.locator(".past-words b").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+    for (const name of ["Play", "Back to now", "Close the past"]) {
+      const box = await page.getByRole("button", { name, exact: true }).boundingBox();
+      expect((box?.x ?? 1000) + (box?.width ?? 0), name).toBeLessThanOrEqual(390);
+    }
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  },
+);
