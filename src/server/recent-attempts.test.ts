@@ -109,3 +109,34 @@ test("what ended longest ago goes first, and it is said from when on nothing is 
   const few = attemptsOf(state, admin, recent, 0, 10, 3 * KEPT);
   expect([few.attempts.length, few.from]).toEqual([10, 3 * KEPT - 10]);
 });
+
+test("what was brought for an attempt is told with when and from whom, whoever may see the attempt", () => {
+  const loop = new Loop();
+  loop.turn(10, joins("w"), joins("v"), submits("r", [aNode("a")], { zone: "here" }));
+  loop.turn(500, {
+    ...loop.finished("r", "a"),
+    startedAt: 300,
+    movedBytes: 7,
+    transfers: [[0, 1, -120, 90_500]],
+  });
+  const { state, recent } = told(loop);
+  const seenBy = (caller: typeof admin) => attemptsOf(state, caller, recent, 0, 10, 600).attempts[0];
+  expect(seenBy(admin)?.transfers).toEqual([{ from: "v", at: 180, tookMs: 90.5 }]);
+  expect(seenBy({ ...admin, agent: "else", isZoneAdmin: false })).toMatchObject({
+    task: undefined,
+    transfers: [],
+  });
+});
+
+test("what turns out to have begun before another has its slot", () => {
+  const loop = new Loop({ maxQueuePerWorker: 1 });
+  loop.turn(10, joins("w"), submits("r", [aNode("a"), aNode("b")], { zone: "here" }));
+  const lanes = () => {
+    const { state, recent } = told(loop);
+    const { attempts } = attemptsOf(state, admin, recent, 0, 10, 600);
+    return attempts.map(({ task, lane }) => `${task?.node} ${lane}`).sort();
+  };
+  expect(lanes()).toEqual(["a 0", "b -1"]);
+  loop.turn(50, loop.finished("r", "b"));
+  expect(lanes()).toEqual(["a 0", "b 0"]);
+});

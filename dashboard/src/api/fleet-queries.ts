@@ -14,7 +14,7 @@ export function useWorkers(): UseQueryResult<WorkersAnswer> {
 
 /** An end may be committed a moment after the time that it has. */
 const OVERLAP_MS = 3000;
-const LIMIT = 20_000;
+const LIMIT = 5000;
 
 /** What workers did lately: at first all that the server remembers, then what is new. */
 export function useAttempts(): UseQueryResult<Attempts> {

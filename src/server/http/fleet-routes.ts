@@ -8,8 +8,9 @@ import { type App, answers, type Edge } from "./route.ts";
 
 const read = { config: { scopes: ["read"] } } as const;
 
-const MAX_ATTEMPTS = 20_000;
-const DEFAULT_ATTEMPTS = 5_000;
+/** More would hold up the scheduler for longer than a few milliseconds. */
+const MAX_ATTEMPTS = 5_000;
+const DEFAULT_ATTEMPTS = 1_000;
 
 /** What workers do and what waits for them, for those who look. */
 export function fleetRoutes(app: App, edge: Edge): void {

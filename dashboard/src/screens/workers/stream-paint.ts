@@ -22,6 +22,8 @@ export interface StreamView {
   readonly top: number;
   readonly height: number;
   readonly now: number;
+  /** What ended before is not remembered. */
+  readonly knownFrom: number;
   readonly mode: TimeMode;
   /** Of each task type, its place among the colours. */
   readonly places: ReadonlyMap<string, number>;
@@ -46,12 +48,22 @@ export function paintStream(pen: Pen, rows: readonly StreamRow[], view: StreamVi
   pen.within(0, AXIS_PX + 1, scale.left + scale.width, height, () => {
     paintLabels(pen, shown, yOf, scale.left, palette);
     pen.within(scale.left, AXIS_PX + 1, scale.width, height, () => {
+      paintUnknown(pen, view, palette);
       const bars = new Bars(view, palette);
       for (const [at, { attempts }] of shown.entries())
         for (const attempt of attempts) bars.add(attempt, yOf(at) + (ROW_PX - BAR_PX) / 2);
       bars.paint(pen);
     });
   });
+}
+
+/** Where nothing is drawn because nobody remembers it, rather than because nothing happened. */
+function paintUnknown(pen: Pen, { scale, height, knownFrom }: StreamView, palette: Palette): void {
+  const width = Math.min(scale.width, xOf(scale, knownFrom) - scale.left);
+  if (width <= 0) return;
+  pen.fill([scale.left, AXIS_PX, width, height], { colour: palette.hover });
+  const words = { colour: palette.quiet, size: LETTERS_PX, maxWidth: width - 12 };
+  pen.text(scale.left + 6, AXIS_PX + ROW_PX / 2, "not remembered", words);
 }
 
 function paintLabels(

@@ -20,7 +20,8 @@ interface Stream {
   readonly top: number;
   /** The server's time, as far as this browser can tell. */
   readonly now: number;
-  readonly isPaused: boolean;
+  /** `past`: as of an event, after which nothing comes. */
+  readonly state: "live" | "paused" | "past";
   readonly setPaused: (isPaused: boolean) => void;
   /** The last minute, live. */
   readonly showLatest: () => void;
@@ -52,7 +53,7 @@ export function useStreamView(attempts: Attempts, size: Size, rowsPx: number): S
     scale,
     top,
     now,
-    isPaused: until !== undefined,
+    state: isPast ? "past" : until === undefined ? "live" : "paused",
     setPaused: useCallback((isPaused) => setUntil(isPaused ? now : undefined), [now]),
     showLatest: () => {
       setSpan(FIRST_SPAN_MS);

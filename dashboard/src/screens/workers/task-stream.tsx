@@ -26,6 +26,7 @@ interface TaskStreamProps {
 }
 
 const MOST_PX = 420;
+const STATES = { live: "● live", paused: "‖ paused", past: "◷ as it was" } as const;
 /** By how much arrows move it. */
 const PANS: Readonly<Record<string, readonly [x: number, y: number]>> = {
   ArrowLeft: [120, 0],
@@ -64,8 +65,8 @@ export function TaskStream({ attempts, workers, only }: TaskStreamProps) {
   const mode = useKept(timeMode);
   const { scale, top, now } = stream;
   const view = useMemo<StreamView>(
-    () => ({ scale, top, now, mode, places, height: size.height }),
-    [scale, top, now, mode, places, size.height],
+    () => ({ scale, top, now, mode, places, knownFrom: attempts.from, height: size.height }),
+    [scale, top, now, mode, places, attempts.from, size.height],
   );
   const paint = useCallback<React.ComponentProps<typeof Picture>["paint"]>(
     (pen, _, palette) => paintStream(pen, rows, view, palette),
@@ -77,7 +78,7 @@ export function TaskStream({ attempts, workers, only }: TaskStreamProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     const [byX = 0, byY = 0] = PANS[event.key] ?? [];
     if (byX !== 0 || byY !== 0) stream.pan(byX, byY);
-    else if (event.key === " ") stream.setPaused(!stream.isPaused);
+    else if (event.key === " ") stream.setPaused(stream.state === "live");
     else if (!zoomKey(event.key, { onZoom: stream.zoom, onFit: stream.showLatest })) return;
     event.preventDefault();
   };
@@ -94,12 +95,14 @@ export function TaskStream({ attempts, workers, only }: TaskStreamProps) {
       className="stream"
       aside={
         <div className="stream-controls">
-          <span className="quiet" role="status" data-stream={stream.isPaused ? "paused" : "live"}>
-            {stream.isPaused ? "‖ paused" : "● live"}, {spanText(scale.to - scale.from)}
+          <span className="quiet" role="status" data-stream={stream.state}>
+            {STATES[stream.state]}, {spanText(scale.to - scale.from)}
           </span>
-          <button type="button" onClick={() => stream.setPaused(!stream.isPaused)}>
-            {stream.isPaused ? "Go on" : "Pause"}
-          </button>
+          {stream.state !== "past" && (
+            <button type="button" onClick={() => stream.setPaused(stream.state === "live")}>
+              {stream.state === "live" ? "Pause" : "Go on"}
+            </button>
+          )}
           <ZoomButtons onZoom={stream.zoom} onFit={stream.showLatest} />
           <button type="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
             Table
