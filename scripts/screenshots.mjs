@@ -9,12 +9,25 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { busyFleet } from "./busy-fleet.mjs";
 import { findChromium } from "./find-chromium.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = resolve(process.argv[2] ?? join(root, "docs", "images"));
 const KEY = "sk-screenshots-0123456789";
 const API = "/api/v2/scheduler";
+
+const PHONE = { width: 390, height: 844 };
+/** @type {readonly Shot[]} */
+const FLEET_PICTURES = [
+  ["workers", "/workers", {}],
+  ["workers-phone", "/workers", { viewport: PHONE, colorScheme: "dark" }],
+  ["worker", "/workers/media-1", { colorScheme: "dark" }],
+  ["queues", "/queues", { viewport: { width: 1280, height: 940 } }],
+  ["queues-phone", "/queues", { viewport: PHONE }],
+  ["keys", "/keys", {}],
+  ["cluster", "/cluster", { viewport: { width: 1280, height: 400 }, colorScheme: "dark" }],
+];
 
 mkdirSync(folder, { recursive: true });
 const server = spawn(
@@ -36,7 +49,10 @@ const server = spawn(
 try {
   const url = await urlOf(server);
   const shown = await fill(url);
-  await shoot(url, shown);
+  await shoot(url, picturesOf(shown));
+  const end = await busyFleet(root, caller(url), { ORRERY_URL: url, ORRERY_API_KEY: KEY });
+  await shoot(url, FLEET_PICTURES);
+  await end();
 } finally {
   server.kill("SIGTERM");
   await once(server, "exit");
@@ -58,20 +74,9 @@ async function urlOf(child) {
  * @param {string} url
  */
 async function fill(url) {
-  /** @type {(path: string, body: object, agent: string) => Promise<{ id: string }>} */
-  const post = async (path, body, agent) => {
-    const headers = {
-      authorization: `Bearer ${KEY}`,
-      "content-type": "application/json",
-      "x-agent-id": agent,
-    };
-    const answer = await fetch(`${url}${API}${path}`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(body),
-    });
-    return /** @type {Promise<{ id: string }>} */ (answer.json());
-  };
+  const call = caller(url);
+  const post = (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ agent) =>
+    call("POST", path, body, agent);
   const task = (/** @type {string} */ type, /** @type {object} */ payload, rest = {}) => ({
     executor: "default",
     task_type: type,
@@ -156,14 +161,28 @@ function wideGraph() {
 
 /**
  * @param {string} url
- * @param {Awaited<ReturnType<typeof fill>>} shown
+ * @returns {Parameters<typeof busyFleet>[1]}
  */
-async function shoot(url, shown) {
-  const executablePath = findChromium();
-  if (!executablePath) throw new Error("no Chromium; node scripts/chromium.mjs installs it");
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-  /** @type {[name: string, path: string, options: import("playwright-core").BrowserContextOptions][]} */
-  const pictures = [
+function caller(url) {
+  return async (method, path, body, agent) => {
+    const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+    const answer = await fetch(`${url}${API}${path}`, {
+      method,
+      headers: { ...headers, ...(agent !== undefined && { "x-agent-id": agent }) },
+      body: JSON.stringify(body),
+    });
+    return /** @type {Promise<{ id: string }>} */ (answer.json());
+  };
+}
+
+/** @typedef {[name: string, path: string, options: import("playwright-core").BrowserContextOptions]} Shot */
+
+/**
+ * @param {Awaited<ReturnType<typeof fill>>} shown
+ * @returns {Shot[]}
+ */
+function picturesOf(shown) {
+  return [
     ["overview", "/", {}],
     ["overview-dark", "/", { colorScheme: "dark" }],
     ["tasks", "/tasks", {}],
@@ -189,6 +208,16 @@ async function shoot(url, shown) {
     ["tasks-phone", "/tasks", { viewport: { width: 390, height: 844 } }],
     ["task-phone", `/tasks/${shown.failed}`, { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],
   ];
+}
+
+/**
+ * @param {string} url
+ * @param {readonly Shot[]} pictures
+ */
+async function shoot(url, pictures) {
+  const executablePath = findChromium();
+  if (!executablePath) throw new Error("no Chromium; node scripts/chromium.mjs installs it");
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   for (const [name, path, options] of pictures) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
