@@ -134,7 +134,8 @@ class Bars {
     else if (outcome === "lost") this.#lost.push(x + 0.5, y + 0.5, Math.max(LEAST_PX, width - 1), BAR_PX - 1);
     else if (outcome === "cancelled") put(this.#fills, type, [x, y + BAR_PX / 2, width, BAR_PX / 2]);
     else put(started === null ? this.#given : this.#fills, type, [x, y, width, BAR_PX]);
-    if (outcome === "failed" || outcome === "timed out") this.#failed.push(x, y + BAR_PX - 4, Math.max(FAILED_PX, width), 4);
+    if (outcome === "failed" || outcome === "timed out")
+      this.#failed.push(x, y + BAR_PX - 4, Math.max(FAILED_PX, width), 4);
     const isFilled = outcome !== "lost" && outcome !== "cancelled";
     const middle = y + BAR_PX / 2;
     // What began before what is shown is named where it is seen.
