@@ -1,8 +1,8 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useSearchParams } from "wouter";
 import type { LedgerEventAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { useMoment } from "../../api/moment.ts";
-import { useEventPages } from "../../api/past-queries.ts";
+import { useEventPages, useMoments } from "../../api/past-queries.ts";
 import { useCaller, useLedgerHead, useMay } from "../../api/queries.ts";
 import { Refused } from "../../api/request.ts";
 import { countText } from "../../parts/numbers.ts";
@@ -12,7 +12,6 @@ import { useTitle } from "../../shell/title.ts";
 import { EventDialog } from "./event-dialog.tsx";
 import { EventList } from "./event-list.tsx";
 import { Export } from "./export.tsx";
-import { KINDS } from "./kinds.ts";
 import { Verify } from "./verify.tsx";
 
 /** Everything that the scheduler was told and decided, in order. */
@@ -31,6 +30,7 @@ function Events() {
   const { data: head } = useLedgerHead();
   const [params, setParams] = useSearchParams();
   const kind = params.get("kind") ?? "";
+  const kinds = useKinds(kind);
   const [jumped, setJumped] = useState<number>();
   const [refreshed, setRefreshed] = useState<number>();
   const upTo = jumped ?? at ?? refreshed;
@@ -54,7 +54,7 @@ function Events() {
           Kind{" "}
           <select value={kind} onChange={({ target }) => setKind(target.value)}>
             <option value="">all</option>
-            {KINDS.map((one) => (
+            {kinds.map((one) => (
               <option key={one}>{one}</option>
             ))}
           </select>
@@ -88,6 +88,16 @@ function Events() {
       {shown && <EventDialog event={shown} onClose={() => setShown(undefined)} />}
     </div>
   );
+}
+
+/** Those that there are, and the one that is looked for. */
+function useKinds(asked: string): string[] {
+  const { data } = useMoments();
+  return useMemo(() => {
+    const found = new Set(data?.buckets.flatMap(({ kinds }) => Object.keys(kinds)));
+    if (asked !== "") found.add(asked);
+    return [...found].sort();
+  }, [data, asked]);
 }
 
 function Building({ error }: { readonly error: Error | null }) {
