@@ -43,7 +43,11 @@ test("an agent's limit is edited where it stands, what is wrong is said there, a
   const form = page.getByRole("form", { name: "Limits of ann" });
   await form.getByLabel("Runs: how many").fill("many");
   await form.getByRole("button", { name: "Save" }).click();
-  await form.getByRole("alert").filter({ hasText: "must be" }).waitFor();
+  await form
+    .locator(".field", { hasText: "Runs" })
+    .getByRole("alert")
+    .filter({ hasText: "must be" })
+    .waitFor();
   await form.getByLabel("Runs: how many").fill("3");
   await form.getByLabel("Submits", { exact: true }).selectOption("given");
   await form.getByLabel("Submits: how many").fill("50");
@@ -53,7 +57,7 @@ test("an agent's limit is edited where it stands, what is wrong is said there, a
   await page.getByRole("button", { name: "Credits for bob" }).click();
   await page.getByLabel("Give credits").fill("-3");
   await page.getByRole("button", { name: "Give", exact: true }).click();
-  await page.getByRole("alert").filter({ hasText: "decimal" }).waitFor();
+  await page.locator(".field").getByRole("alert").filter({ hasText: "decimal" }).waitFor();
   await page.getByLabel("Give credits").fill("7.25");
   await page.getByRole("button", { name: "Give", exact: true }).click();
   await page.locator("[data-agent=bob]", { hasText: "7.25" }).waitFor();
@@ -71,7 +75,11 @@ test("a limit is made and changed, and the share of each agent is set for the zo
   await form.getByLabel("Name").fill("openai");
   await form.getByLabel("Runs: how many").fill("-1");
   await form.getByRole("button", { name: "Save" }).click();
-  await form.getByRole("alert").filter({ hasText: "must be" }).waitFor();
+  await form
+    .locator(".field", { hasText: "Runs" })
+    .getByRole("alert")
+    .filter({ hasText: "must be" })
+    .waitFor();
   await form.getByLabel("Runs: how many").fill("5");
   await form.getByRole("button", { name: "Save" }).click();
   await page.locator('[data-limit=openai] [data-share="0/5"]').waitFor();
