@@ -1,7 +1,7 @@
 import type { BudgetPart, Priority, SpeculationCause, TaskBudget } from "../graph/index.ts";
 import type { History } from "../history/index.ts";
 import type { TaskRecalled, VoteTaken } from "../ledger/index.ts";
-import type { CandidateRow, Rejection } from "../placement/index.ts";
+import type { CandidateRow } from "../placement/index.ts";
 import type {
   Ack,
   ChunkHandle,
@@ -19,14 +19,15 @@ import type { DataBytes, InputPlace, WaitReason } from "../scheduler/index.ts";
 import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
 import type { TraceContext } from "../telemetry/index.ts";
 import type { ToldChange } from "../words/index.ts";
+import type { AttemptsView, QueuesView, WorkerView } from "./api-fleet.ts";
 import type { LedgerStanding } from "./ledger-check.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
-import type { AttemptOutcome } from "./recent-attempts.ts";
 import type { RunGraphView } from "./run-graphs.ts";
 import type { RunNodesView } from "./run-nodes.ts";
 import type { Forecast } from "./run-plan.ts";
 
+export type { AttemptsView, AttemptView, QueuesView, QueueView, WorkerView } from "./api-fleet.ts";
 export type { RunGraphView, RunNodesView };
 
 /**
@@ -414,89 +415,6 @@ export interface RunPlanView {
   readonly rows: readonly TaskLine[];
   /** Undefined for a run that has ended. */
   readonly forecast: Forecast | undefined;
-}
-
-export interface WorkerView {
-  readonly id: string;
-  readonly zone: string;
-  readonly zones: readonly string[];
-  readonly executors: readonly string[];
-  /** Task types that it can run. */
-  readonly types: readonly string[];
-  readonly capabilities: readonly string[];
-  readonly status: string;
-  readonly slots: number;
-  readonly held: number;
-  readonly cpuMillicores: number;
-  readonly freeCpuMillicores: number;
-  readonly memoryBytes: number;
-  readonly freeMemoryBytes: number;
-  /** As its last heartbeat has it; of a worker of another zone nothing is said. */
-  readonly chunks: Heartbeat["memory"];
-  /** What it has of what the caller may see, in the order in which it was given. */
-  readonly running: readonly {
-    readonly id: string;
-    readonly type: string;
-    readonly node: string | undefined;
-    readonly attempt: number;
-    /** When it began or, where nobody knows that yet, was given. */
-    readonly since: number;
-    readonly hasStarted: boolean;
-  }[];
-  /** Of what is ready and meant for it, how much it cannot take now, by the first reason. */
-  readonly rejects: Readonly<Partial<Record<Rejection, number>>>;
-}
-
-export interface AttemptsView {
-  readonly now: number;
-  /** Nothing that ended later is missing. */
-  readonly from: number;
-  readonly attempts: readonly AttemptView[];
-}
-
-export interface AttemptView {
-  readonly worker: string;
-  /** Its slot; -1: it waits for one, or never got one. */
-  readonly lane: number;
-  readonly assignedAt: number;
-  /** -1: not that anybody knows. */
-  readonly startedAt: number;
-  /** -1: not yet. */
-  readonly endedAt: number;
-  /** Undefined: it is another's, of whom the caller is told no more. */
-  readonly task:
-    | {
-        readonly id: string;
-        readonly node: string | undefined;
-        readonly attempt: number;
-        readonly type: string;
-        readonly outcome: AttemptOutcome | undefined;
-      }
-    | undefined;
-  /** What was brought for it. */
-  readonly transfers: readonly { readonly from: string; readonly at: number; readonly tookMs: number }[];
-}
-
-/** What waits and runs in a zone, by executor. Whoever is no admin is told of their own. */
-export interface QueuesView {
-  readonly zone: string;
-  readonly isPaused: boolean;
-  /** Of an agent that has no limit of its own; null: any number. */
-  readonly maxConcurrent: number | null;
-  /** Whether that was set for the zone, rather than for all. */
-  readonly hasOwnMax: boolean;
-  readonly queues: readonly QueueView[];
-}
-
-export interface QueueView {
-  readonly executor: string;
-  readonly isPaused: boolean;
-  /** Could start if there were room. */
-  readonly ready: number;
-  readonly running: number;
-  readonly oldestWaitMs: number;
-  /** That serve it here. */
-  readonly workers: number;
 }
 
 /** Null: no limit; undefined: as the zone or the configuration says. */
