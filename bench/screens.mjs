@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { findChromium } from "../scripts/find-chromium.mjs";
+import { measurePast, writeLedger } from "./past.mjs";
 import { Apart } from "./queue/apart.mjs";
 import { Closers } from "./queue/closers.mjs";
 import { interruptible } from "./queue/interruptible.mjs";
@@ -19,7 +20,8 @@ import { median } from "./stats.mjs";
 /** @type {import("./report.mjs").Bench} */
 export const screens = {
   name: "screens",
-  summary: "how fast the dashboard shows runs of 1,000 and 20,000 nodes, and moves them",
+  summary:
+    "how fast the dashboard shows and moves runs of 1,000 and 20,000 nodes, and the past of 100,000 events",
   run: (setting) => interruptible((surroundings) => run(setting, surroundings)),
 };
 
@@ -46,10 +48,7 @@ async function run({ quick, rounds = quick ? 1 : ROUNDS, say }, { folder, signal
   /** @type {Row[]} */
   const rows = [];
   try {
-    const args = ["serve", "--json", "--store", "memory", "--port", "0", "--data", join(folder, "data")];
-    const server = new Apart(cli, args, { env: { ORRERY_API_KEY: KEY } });
-    await closers.use(Promise.resolve(server));
-    const { url } = /** @type {{ url: string }} */ (await server.printed());
+    const url = await serve(closers, join(folder, "runs"));
     const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
     await closers.use(Promise.resolve({ [Symbol.asyncDispose]: () => browser.close() }));
     for (const size of quick ? SIZES.slice(0, 1) : SIZES) {
@@ -63,12 +62,27 @@ async function run({ quick, rounds = quick ? 1 : ROUNDS, say }, { folder, signal
       }
       rows.push(...rowsOf(`${size.layers * size.width} nodes`, size.paintMs, found));
     }
+    say("writing a long ledger");
+    const ledger = await serve(closers, join(folder, "ledger"));
+    await writeLedger((path, body) => post(ledger, path, body));
+    rows.push(...(await measurePast((path) => openPage(browser, ledger + path), rounds)));
     return outcomeOf(rows, []);
   } finally {
     signal.removeEventListener("abort", stop);
     await closers.closeAll();
     signal.throwIfAborted();
   }
+}
+
+/**
+ * @param {Closers} closers
+ * @param {string} data
+ */
+async function serve(closers, data) {
+  const args = ["serve", "--json", "--store", "memory", "--port", "0", "--data", data];
+  const server = new Apart(cli, args, { env: { ORRERY_API_KEY: KEY } });
+  await closers.use(Promise.resolve(server));
+  return /** @type {{ url: string }} */ (await server.printed()).url;
 }
 
 /**
@@ -113,12 +127,38 @@ async function submit(url, { layers, width }) {
         estimate: "1s",
         ...(layer > 0 && { needs: [`n${layer - 1}-${n}`, `n${layer - 1}-${(n * 13 + 5) % width}`] }),
       };
-  const answer = await fetch(`${url}/api/v2/scheduler/runs`, {
+  return /** @type {{ id: string }} */ (await post(url, "/runs", { graph: { nodes } })).id;
+}
+
+/**
+ * @param {string} url
+ * @param {string} path
+ * @param {object} body
+ */
+async function post(url, path, body) {
+  const answer = await fetch(`${url}/api/v2/scheduler${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-    body: JSON.stringify({ graph: { nodes } }),
+    body: JSON.stringify(body),
   });
-  return /** @type {{ id: string }} */ (await answer.json()).id;
+  if (!answer.ok) throw new Error(`${path} answers ${answer.status}: ${await answer.text()}`);
+  return /** @type {unknown} */ (await answer.json());
+}
+
+/**
+ * A tab of its own, signed in.
+ *
+ * @param {import("playwright-core").Browser} browser
+ * @param {string} address
+ */
+async function openPage(browser, address) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const session = JSON.stringify(JSON.stringify({ key: KEY }));
+  await page.addInitScript({ content: `sessionStorage.setItem("orrery.session", ${session})` });
+  const startedAt = performance.now();
+  await page.goto(address, { waitUntil: "commit" });
+  return { page, startedAt, close: () => context.close() };
 }
 
 /**
@@ -126,13 +166,8 @@ async function submit(url, { layers, width }) {
  * @param {string} address
  */
 async function look(browser, address) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const { page, startedAt, close } = await openPage(browser, address);
   try {
-    const page = await context.newPage();
-    const session = JSON.stringify(JSON.stringify({ key: KEY }));
-    await page.addInitScript({ content: `sessionStorage.setItem("orrery.session", ${session})` });
-    const startedAt = performance.now();
-    await page.goto(address, { waitUntil: "commit" });
     const picture = page.locator("[data-frame=graph][data-view] canvas[data-frames]");
     await picture.waitFor({ timeout: 120_000 });
     const paintMs = performance.now() - startedAt;
@@ -142,7 +177,7 @@ async function look(browser, address) {
     const zoom = await frames(page, "graph", false);
     return { paintMs, pan, zoom, rows: await frames(page, "gantt", true) };
   } finally {
-    await context.close();
+    await close();
   }
 }
 
