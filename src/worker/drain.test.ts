@@ -60,21 +60,25 @@ describe.each(Object.entries(TRANSPORTS))("a worker that drains, over %s", (_nam
     },
   );
 
-  test("leaves a server that stays away after a while, and says what that was not told", async () => {
-    const gate = new Gate();
-    const { worker, ended, events } = await work({ long: task(() => gate.opened) }, { reportMs: 50 });
-    server.assign(anAssignment("long"));
-    await server.hears("heartbeat", (it) => it.heartbeat.attempts.length === 1);
-    await server.crash();
-    worker.drain();
-    gate.open();
-    await ended;
-    expect(events.at(-1)).toEqual({
-      type: "warning",
-      message:
-        "the server was away for 50 ms: it was not told how 1 of its tasks ended, and will have them run again",
-    });
-  });
+  test.for(["before", "after"])(
+    "leaves a server that stays away, and says what that was not told: of what ended %s it was missed",
+    async (when) => {
+      const gate = new Gate();
+      const { worker, ended, events } = await work({ long: task(() => gate.opened) }, { reportMs: 50 });
+      server.assign(anAssignment("long"));
+      await server.hears("heartbeat", (it) => it.heartbeat.attempts.length === 1);
+      await server.crash();
+      worker.drain();
+      if (when === "after") await expect.poll(() => events.map(({ type }) => type)).toContain("disconnected");
+      gate.open();
+      await ended;
+      expect(events.at(-1)).toEqual({
+        type: "warning",
+        message:
+          "the server was away for 50 ms: it was not told how 1 of its tasks ended, and will have them run again",
+      });
+    },
+  );
 
   test("goes on with what runs, however long the server is away, and tells it when it is back", async () => {
     const gate = new Gate();

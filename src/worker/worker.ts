@@ -360,6 +360,8 @@ export class Worker {
       observe?.({ type: "ended", assignment, report, ms: performance.now() - sinceMs });
       this.#report(attempt, report);
       this.#startWaiting();
+      // Where nobody is there to acknowledge it.
+      this.#leaveWhenDone();
     });
   }
 
