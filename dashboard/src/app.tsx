@@ -1,8 +1,8 @@
-import { keepPreviousData, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
 import { Route, Router, Switch } from "wouter";
+import { client } from "./api/client.ts";
 import { carried } from "./api/moment.ts";
-import { Refused } from "./api/request.ts";
 import { useSession } from "./api/session.ts";
 import { Boundary } from "./parts/boundary.tsx";
 import { Login } from "./screens/login/login.tsx";
@@ -23,27 +23,6 @@ const Ledger = lazy(async () => ({ default: (await import("./screens/ledger/ledg
 const Worker = lazy(async () => ({ default: (await import("./screens/workers/worker.tsx")).Worker }));
 
 const WhatIf = lazy(async () => ({ default: (await import("./screens/what-if/what-if.tsx")).WhatIf }));
-
-/** Whoever moves through the past sees many moments once. */
-const KEPT_MS = 60_000;
-
-const client = new QueryClient({
-  defaultOptions: {
-    queries: {
-      // Whatever changes is told by the event stream.
-      staleTime: Number.POSITIVE_INFINITY,
-      refetchOnWindowFocus: false,
-      refetchOnReconnect: false,
-      networkMode: "always",
-      retry: (failures, error) =>
-        isBuilding(error) || (failures < 3 && !(error instanceof Refused && isFinal(error.status))),
-      // Another moment of the same thing: what was seen stays until it is there.
-      placeholderData: keepPreviousData,
-      gcTime: KEPT_MS,
-      retryDelay: 300,
-    },
-  },
-});
 
 export function App() {
   const session = useSession();
@@ -83,13 +62,4 @@ export function App() {
       </Router>
     </QueryClientProvider>
   );
-}
-
-/** The past takes its time to be replayed, and says how far it is. */
-function isBuilding(error: Error): boolean {
-  return error instanceof Refused && error.progress !== undefined;
-}
-
-function isFinal(status: number): boolean {
-  return status >= 400 && status < 500;
 }

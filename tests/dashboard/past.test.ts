@@ -126,6 +126,19 @@ test("the ledger shows every event, leads to its moment, and is replayed and com
   expect(tab.complaints).toEqual([]);
 });
 
+test("a moment that is asked for while the server is away is shown when that is back", async () => {
+  await using tab = await browser.look(service.server.url, `/?at=${seq.waiting}`, { key: ADMIN_KEY });
+  const { page } = tab;
+  await expect.poll(() => queued(page)).toBe("10");
+  await page.context().setOffline(true);
+  await page.getByLabel("Go to an event or a time").fill("1");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => momentOf(page)).toBe(1);
+  await page.getByText("the server does not answer").first().waitFor();
+  await page.context().setOffline(false);
+  await expect.poll(() => queued(page)).toBe("0");
+});
+
 test("without the scope operator there is no past, and it is said so", async () => {
   const { body } = await service.post("keys", {
     name: "reader",
@@ -140,6 +153,9 @@ test("without the scope operator there is no past, and it is said so", async () 
   await page.getByRole("button", { name: "Back to now" }).click();
   await page.locator("[data-total=queued]").waitFor();
   expect(await page.getByRole("link", { name: "Ledger", exact: true }).count()).toBe(0);
+  // Nor can who only reads change anything.
+  await page.getByRole("link", { name: "Tasks", exact: true }).click();
+  expect(await page.getByRole("button", { name: /Cancel all/ }).isDisabled()).toBe(true);
   await page.goto(`${service.server.url}/ledger`);
   await page.getByText("for keys with the scope operator").waitFor();
   // The browser itself writes of what was refused.

@@ -4,9 +4,6 @@ import { navigate } from "wouter/use-browser-location";
 /** The sequence of the ledger that a page shows the state at; undefined: now. */
 export type Moment = number | undefined;
 
-/** Why nothing can be done at a moment that is not now. */
-export const PAST_IS_FIXED = "The past cannot be changed; go back to now.";
-
 /** The one place where time travel enters: every query takes the moment that the URL names. */
 export function useMoment(): Moment {
   return momentIn(useSearch());

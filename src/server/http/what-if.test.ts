@@ -37,6 +37,8 @@ test("what if there were more workers, from now on or from an event on", async (
   expect(early.body.at).toBe(2);
   // What came later came as well.
   expect(early.body.as_is.ended).toBe(4);
+  const { body: whole } = await ask({ at: 0, changes: [] });
+  expect(whole.as_is).toMatchObject({ ended: 4, makespan: expect.closeTo(40, -1) });
 });
 
 test("what if an agent's tasks had another priority", async () => {

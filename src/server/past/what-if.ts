@@ -61,7 +61,8 @@ const MOST = 200_000;
 /** Plays what came after a moment twice: as it was, and with alterations. */
 export function whatIf(chronicle: Chronicle, state: State, query: WhatIfQuery): WhatIfView {
   const { at, zone, alterations, isActual, listed } = query;
-  const snapshot = takeSnapshot(state);
+  // Before the first event there is no time yet.
+  const snapshot = { ...takeSnapshot(state), now: chronicle.timeOf(at) };
   const unknown = unknownWorkers(snapshot, alterations);
   if (unknown.length > 0) return { unknownWorkers: unknown };
   const { happenings, leftOut } = happeningsAfter(chronicle, at);

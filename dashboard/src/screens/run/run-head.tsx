@@ -1,7 +1,7 @@
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import type { RunAnswer } from "../../../../src/protocol/api-schemas.ts";
-import { useMoment } from "../../api/moment.ts";
+import { useBarrier } from "../../api/barrier.ts";
 import type { RunAction } from "../../api/run-queries.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -19,9 +19,10 @@ interface RunHeadProps {
 /** What the run is, and what can be done about it. */
 export function RunHead({ run, parent, exports }: RunHeadProps) {
   const [doing, setDoing] = useState<RunAction>();
-  const isNow = useMoment() === undefined;
-  const mayCancel = isNow && run.status === "running";
-  const mayRelease = isNow && (run.data?.held_bytes ?? 0) > 0;
+  const why = useBarrier();
+  const mayAct = why === undefined;
+  const mayCancel = mayAct && run.status === "running";
+  const mayRelease = mayAct && (run.data?.held_bytes ?? 0) > 0;
   useShortcuts(
     useMemo(
       () => (mayCancel ? [{ keys: "c", does: "cancel the run", run: () => setDoing("cancel") }] : []),
@@ -53,11 +54,17 @@ export function RunHead({ run, parent, exports }: RunHeadProps) {
         <CopyButton text={cliOf(run)}>Copy command</CopyButton>
         {exports}
         {run.data && (
-          <button type="button" disabled={!mayRelease} onClick={() => setDoing("release")}>
+          <button type="button" disabled={!mayRelease} title={why} onClick={() => setDoing("release")}>
             Release
           </button>
         )}
-        <button type="button" className="danger" disabled={!mayCancel} onClick={() => setDoing("cancel")}>
+        <button
+          type="button"
+          className="danger"
+          disabled={!mayCancel}
+          title={why}
+          onClick={() => setDoing("cancel")}
+        >
           Cancel
         </button>
       </div>

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
-import { PAST_IS_FIXED, useMoment } from "../../api/moment.ts";
+import { useBarrier } from "../../api/barrier.ts";
 import type { TaskAction } from "../../api/task-actions.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -15,10 +15,11 @@ type Doing = TaskAction | "clone" | undefined;
 /** What the task is, and what can be done about it. */
 export function TaskHead({ task }: { readonly task: TaskAnswer }) {
   const [doing, setDoing] = useState<Doing>();
-  const isPast = useMoment() !== undefined;
-  const isOpen = !isPast && (task.status === "queued" || task.status === "running");
+  const why = useBarrier();
+  const mayAct = why === undefined;
+  const isOpen = mayAct && (task.status === "queued" || task.status === "running");
   const mayRetry =
-    !isPast && (task.status === "failed" || task.status === "cancelled") && task.run_id === null;
+    mayAct && (task.status === "failed" || task.status === "cancelled") && task.run_id === null;
   const shortcuts = useMemo(
     () => [
       ...(mayRetry ? [{ keys: "r", does: "retry the task", run: () => setDoing("retry") }] : []),
@@ -27,7 +28,6 @@ export function TaskHead({ task }: { readonly task: TaskAnswer }) {
     [mayRetry, isOpen],
   );
   useShortcuts(shortcuts);
-  const why = isPast ? PAST_IS_FIXED : undefined;
   const close = () => setDoing(undefined);
   return (
     <div className="task-title">
@@ -53,7 +53,7 @@ export function TaskHead({ task }: { readonly task: TaskAnswer }) {
         <CopyButton text={curlOf(task)}>Copy curl</CopyButton>
         <CopyButton text={cliOf(task)}>Copy command</CopyButton>
         {task.run_id === null && (
-          <button type="button" disabled={isPast} title={why} onClick={() => setDoing("clone")}>
+          <button type="button" disabled={!mayAct} title={why} onClick={() => setDoing("clone")}>
             Clone…
           </button>
         )}

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "react";
 import { useSearchParams } from "wouter";
 import { isFilterProblem, readFilter } from "../../../../src/protocol/task-filter.ts";
-import { PAST_IS_FIXED, useMoment } from "../../api/moment.ts";
+import { useBarrier } from "../../api/barrier.ts";
 import type { TaskAction } from "../../api/task-actions.ts";
 import { useTaskPages } from "../../api/task-pages.ts";
 import { countText } from "../../parts/numbers.ts";
@@ -21,8 +21,7 @@ export function Tasks() {
   const filter = params.get("filter") ?? "";
   const isReadable = useMemo(() => !isFilterProblem(readFilter(filter)), [filter]);
   const pages = useTaskPages(filter, isReadable);
-  const isPast = useMoment() !== undefined;
-  const why = isPast ? PAST_IS_FIXED : undefined;
+  const why = useBarrier();
   const [doing, setDoing] = useState<Doing>();
   const setFilter = (text: string) =>
     setParams((before) => {
@@ -47,7 +46,7 @@ export function Tasks() {
         <span className="spacer" />
         <button
           type="button"
-          disabled={isPast}
+          disabled={why !== undefined}
           title={why}
           onClick={() => setDoing({ action: "retry", ids: "all" })}
         >
@@ -56,7 +55,7 @@ export function Tasks() {
         <button
           type="button"
           className="danger"
-          disabled={isPast}
+          disabled={why !== undefined}
           title={why}
           onClick={() => setDoing({ action: "cancel", ids: "all" })}
         >
@@ -64,7 +63,11 @@ export function Tasks() {
         </button>
       </div>
       {pages.error && <Problem error={pages.error} onRetry={() => void pages.refetch()} />}
-      <TaskList pages={pages} tasks={tasks} onAct={(action, ids) => !isPast && setDoing({ action, ids })} />
+      <TaskList
+        pages={pages}
+        tasks={tasks}
+        onAct={(action, ids) => why === undefined && setDoing({ action, ids })}
+      />
       {doing?.ids === "all" && <BulkDialog action={doing.action} filter={filter} onClose={close} />}
       {doing && doing.ids !== "all" && <ActDialog action={doing.action} ids={doing.ids} onClose={close} />}
     </div>

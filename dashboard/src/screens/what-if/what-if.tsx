@@ -9,7 +9,7 @@ import type {
 } from "../../../../src/protocol/api-schemas.ts";
 import { useMoment } from "../../api/moment.ts";
 import { useCaller, useLook } from "../../api/queries.ts";
-import { post } from "../../api/request.ts";
+import { post, Refused } from "../../api/request.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { useTitle } from "../../shell/title.ts";
@@ -99,7 +99,7 @@ function Question() {
             disabled={play.isPending || changes.length === 0}
             onClick={() => play.mutate({ changes, durations, ...(at !== undefined && { at }) })}
           >
-            {play.isPending ? "Playing…" : "Play"}
+            {play.isPending ? playingText(play.failureReason) : "Play"}
           </button>
         </div>
       </Panel>
@@ -124,4 +124,10 @@ function Question() {
 
 function isEmpty({ as_is, changed }: WhatIfAnswer): boolean {
   return [as_is, changed].every(({ ended, unfinished }) => ended + unfinished === 0);
+}
+
+/** Before anything is played, the ledger is replayed. */
+function playingText(reason: Error | null): string {
+  const progress = reason instanceof Refused ? reason.progress : undefined;
+  return progress === undefined ? "Playing…" : `Replaying, ${Math.floor(100 * progress)} %…`;
 }
