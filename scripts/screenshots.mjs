@@ -175,6 +175,11 @@ function caller(url) {
   };
 }
 
+const CHANGES = [
+  { kind: "agent-limit", agent: "barbara", max: 1 },
+  { kind: "order", order: "classic" },
+];
+
 /** @typedef {[name: string, path: string, options: import("playwright-core").BrowserContextOptions]} Shot */
 
 /**
@@ -204,6 +209,7 @@ function picturesOf(shown) {
     ["past", "/?at=200", {}],
     ["past-phone", "/tasks?at=200", { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],
     ["ledger", "/ledger?at=200", {}],
+    ["what-if", `/what-if?changes=${encodeURIComponent(JSON.stringify(CHANGES))}`, {}],
     ["overview-phone", "/", { viewport: { width: 390, height: 844 } }],
     ["tasks-phone", "/tasks", { viewport: { width: 390, height: 844 } }],
     ["task-phone", `/tasks/${shown.failed}`, { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],
@@ -227,6 +233,10 @@ async function shoot(url, pictures) {
     await page.locator(".live:is([data-state=live], [data-state=past])").waitFor();
     // Until the ledger is replayed, where it is.
     await page.locator(".past-bar input:disabled").waitFor({ state: "detached" });
+    if (path.startsWith("/what-if")) {
+      await page.locator(".what-if .primary").click();
+      await page.locator(".scores").waitFor();
+    }
     await sleep(1200);
     await page.screenshot({ path: join(folder, `${name}.png`) });
     await context.close();

@@ -1,8 +1,7 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import type { LedgerEventAnswer } from "../../../../src/protocol/api-schemas.ts";
 import type { EventPages } from "../../api/past-queries.ts";
+import { useEndlessRows } from "../../parts/endless-rows.ts";
 import { useKept } from "../../parts/kept.ts";
 import { countText } from "../../parts/numbers.ts";
 import { clockText, timeMode } from "../../time/time.tsx";
@@ -21,19 +20,7 @@ const ROW_PX = 30;
 export function EventList({ pages, events, at, onOpen }: EventListProps) {
   // Whoever changes it sees it.
   useKept(timeMode);
-  const list = useRef<HTMLTableSectionElement>(null);
-  const rows = useWindowVirtualizer({
-    count: events.length,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-    scrollMargin: list.current?.offsetTop ?? 0,
-  });
-  const items = rows.getVirtualItems();
-  const lastSeen = items.at(-1)?.index ?? -1;
-  const { hasNextPage, isFetching, fetchNextPage } = pages;
-  useEffect(() => {
-    if (hasNextPage && !isFetching && lastSeen >= events.length - 30) void fetchNextPage();
-  }, [hasNextPage, isFetching, fetchNextPage, lastSeen, events.length]);
+  const { list, rows, items } = useEndlessRows(events.length, ROW_PX, pages);
   return (
     <div className="task-list">
       <table aria-label="Events" aria-rowcount={events.length}>
@@ -78,7 +65,7 @@ export function EventList({ pages, events, at, onOpen }: EventListProps) {
           })}
         </tbody>
       </table>
-      {events.length === 0 && !isFetching && <p className="quiet empty">No event fits.</p>}
+      {events.length === 0 && !pages.isFetching && <p className="quiet empty">No event fits.</p>}
     </div>
   );
 }

@@ -1,9 +1,9 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import type { TaskSummary } from "../../../../src/protocol/api-schemas.ts";
 import type { TaskAction } from "../../api/task-actions.ts";
 import type { TaskPages } from "../../api/task-pages.ts";
+import { useEndlessRows } from "../../parts/endless-rows.ts";
 import { useShortcuts } from "../../shell/shortcuts.ts";
 import { TaskRow } from "./task-row.tsx";
 
@@ -19,20 +19,8 @@ const COLUMNS = ["status", "task", "agent", "class", "submitted", "waited", "ran
 /** As many rows as are seen, however many there are; what is scrolled to is asked for. */
 export function TaskList({ pages, tasks, onAct }: TaskListProps) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const list = useRef<HTMLTableSectionElement>(null);
-  const rows = useWindowVirtualizer({
-    count: tasks.length,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-    scrollMargin: list.current?.offsetTop ?? 0,
-  });
-  const items = rows.getVirtualItems();
-  const lastSeen = items.at(-1)?.index ?? -1;
-  const { hasNextPage, isFetchingNextPage, fetchNextPage, isFetching } = pages;
-  useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && !isFetching && lastSeen >= tasks.length - 20)
-      void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, isFetching, fetchNextPage, lastSeen, tasks.length]);
+  const { list, rows, items } = useEndlessRows(tasks.length, ROW_PX, pages);
+  const { hasNextPage, isFetching } = pages;
   const toggle = (id: string) =>
     setSelected((before) => {
       const next = new Set(before);

@@ -1,9 +1,44 @@
 import { useId } from "react";
 import type { WhatIfChange } from "../../../../src/protocol/api-schemas.ts";
+import type { Kind } from "./changes.ts";
 
-const STRATEGIES = ["round-robin", "least-loaded", "random", "affinity"] as const;
-const ORDERS = ["hrrn", "classic", "graph"] as const;
-const PRIORITIES = ["critical", "high", "normal", "low", "best_effort"] as const;
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  /** The name of a worker, any text, a number from so many on, or one of these. */
+  readonly is: "worker" | "text" | { readonly from: number } | readonly string[];
+  /** Nothing at all is a value: no limit, or any. */
+  readonly mayBeEmpty?: true;
+}
+
+const STRATEGIES = ["round-robin", "least-loaded", "random", "affinity"];
+const ORDERS = ["hrrn", "classic", "graph"];
+const PRIORITIES = ["critical", "high", "normal", "low", "best_effort"];
+const MOST: Field = { name: "max", label: "at once (none)", is: { from: 0 }, mayBeEmpty: true };
+
+/** What a change of its kind needs. */
+const FIELDS: Readonly<Record<Kind, readonly Field[]>> = {
+  "more-workers": [
+    { name: "like", label: "like", is: "worker" },
+    { name: "count", label: "how many", is: { from: 1 } },
+  ],
+  "without-worker": [{ name: "worker", label: "worker", is: "worker" }],
+  slots: [
+    { name: "worker", label: "worker", is: "worker" },
+    { name: "slots", label: "slots", is: { from: 1 } },
+  ],
+  strategy: [{ name: "strategy", label: "strategy", is: STRATEGIES }],
+  order: [{ name: "order", label: "order", is: ORDERS }],
+  prefetch: [{ name: "prefetch", label: "tasks", is: { from: 0 } }],
+  priority: [
+    { name: "type", label: "of type (any)", is: "text", mayBeEmpty: true },
+    { name: "agent", label: "of agent (any)", is: "text", mayBeEmpty: true },
+    { name: "priority", label: "priority", is: PRIORITIES },
+  ],
+  "agent-limit": [{ name: "agent", label: "agent", is: "text" }, MOST],
+  limit: [{ name: "name", label: "limit", is: "text" }, MOST],
+  speculation: [{ name: "ways", label: "ways", is: { from: 0 } }],
+};
 
 interface FieldsProps {
   readonly change: WhatIfChange;
@@ -11,203 +46,63 @@ interface FieldsProps {
   readonly onChange: (change: WhatIfChange) => void;
 }
 
-/** What a change of its kind needs. */
 export function ChangeFields({ change, workers, onChange }: FieldsProps) {
-  switch (change.kind) {
-    case "more-workers":
-      return (
-        <>
-          <Choice
-            label="like"
-            value={change.like}
-            values={workers}
-            onPick={(like) => onChange({ ...change, like })}
-          />
-          <Amount
-            label="how many"
-            value={change.count}
-            min={1}
-            onSet={(count) => onChange({ ...change, count: count ?? 1 })}
-          />
-        </>
-      );
-    case "without-worker":
-      return (
-        <Choice
-          label="worker"
-          value={change.worker}
-          values={workers}
-          onPick={(worker) => onChange({ ...change, worker })}
-        />
-      );
-    case "slots":
-      return (
-        <>
-          <Choice
-            label="worker"
-            value={change.worker}
-            values={workers}
-            onPick={(worker) => onChange({ ...change, worker })}
-          />
-          <Amount
-            label="slots"
-            value={change.slots}
-            min={1}
-            onSet={(slots) => onChange({ ...change, slots: slots ?? 1 })}
-          />
-        </>
-      );
-    case "strategy":
-      return (
-        <Choice
-          label="strategy"
-          value={change.strategy}
-          values={STRATEGIES}
-          onPick={(strategy) => onChange({ ...change, strategy })}
-        />
-      );
-    case "order":
-      return (
-        <Choice
-          label="order"
-          value={change.order}
-          values={ORDERS}
-          onPick={(order) => onChange({ ...change, order })}
-        />
-      );
-    case "prefetch":
-      return (
-        <Amount
-          label="tasks"
-          value={change.prefetch}
-          min={0}
-          onSet={(prefetch) => onChange({ ...change, prefetch: prefetch ?? 0 })}
-        />
-      );
-    case "priority":
-      return (
-        <>
-          <Text
-            label="of type (any)"
-            value={change.type ?? ""}
-            onSet={(type) => onChange(without({ ...change, type }))}
-          />
-          <Text
-            label="of agent (any)"
-            value={change.agent ?? ""}
-            onSet={(agent) => onChange(without({ ...change, agent }))}
-          />
-          <Choice
-            label="priority"
-            value={change.priority}
-            values={PRIORITIES}
-            onPick={(priority) => onChange({ ...change, priority })}
-          />
-        </>
-      );
-    case "agent-limit":
-      return (
-        <>
-          <Text label="agent" value={change.agent} onSet={(agent) => onChange({ ...change, agent })} />
-          <Amount
-            label="at once (none)"
-            value={change.max}
-            min={0}
-            onSet={(max) => onChange({ ...change, max })}
-          />
-        </>
-      );
-    case "limit":
-      return (
-        <>
-          <Text label="limit" value={change.name} onSet={(name) => onChange({ ...change, name })} />
-          <Amount
-            label="at once (none)"
-            value={change.max}
-            min={0}
-            onSet={(max) => onChange({ ...change, max })}
-          />
-        </>
-      );
-    case "speculation":
-      return (
-        <Amount
-          label="ways"
-          value={change.ways}
-          min={0}
-          onSet={(ways) => onChange({ ...change, ways: ways ?? 0 })}
-        />
-      );
-  }
+  const values = change as Readonly<Record<string, unknown>>;
+  const set = ({ name, mayBeEmpty }: Field, value: string | number | null) => {
+    const { [name]: _, ...others } = values;
+    // A text that may be empty is a condition, and none then.
+    const isLeftOut = value === "" && mayBeEmpty;
+    onChange({ ...others, ...(!isLeftOut && { [name]: value }) } as WhatIfChange);
+  };
+  const id = useId();
+  return FIELDS[change.kind].map((field) => (
+    <label key={field.name} className="field" htmlFor={`${id} ${field.name}`}>
+      <span>{field.label}</span>
+      <Input
+        id={`${id} ${field.name}`}
+        field={field}
+        value={values[field.name]}
+        workers={workers}
+        onSet={(value) => set(field, value)}
+      />
+    </label>
+  ));
 }
 
-/** Nothing typed is no condition. */
-function without(change: Extract<WhatIfChange, { kind: "priority" }>): WhatIfChange {
-  const { type, agent, ...rest } = change;
-  return { ...rest, ...(type && { type }), ...(agent && { agent }) };
+interface InputProps {
+  readonly id: string;
+  readonly field: Field;
+  readonly value: unknown;
+  readonly workers: readonly string[];
+  readonly onSet: (value: string | number | null) => void;
 }
 
-interface ChoiceProps<Value extends string> {
-  readonly label: string;
-  readonly value: Value;
-  readonly values: readonly Value[];
-  readonly onPick: (value: Value) => void;
-}
-
-function Choice<Value extends string>({ label, value, values, onPick }: ChoiceProps<Value>) {
-  // What an address names may not be there.
-  const all = values.includes(value) ? values : [value, ...values];
-  return (
-    <label className="field">
-      <span>{label}</span>
-      <select value={value} onChange={({ target }) => onPick(target.value as Value)}>
+function Input({ id, field: { is, mayBeEmpty }, value, workers, onSet }: InputProps) {
+  const text = value === null || value === undefined ? "" : String(value);
+  if (is === "text")
+    return <input id={id} value={text} maxLength={256} onChange={({ target }) => onSet(target.value)} />;
+  if (is === "worker" || Array.isArray(is)) {
+    const choices: readonly string[] = is === "worker" ? workers : is;
+    // What an address names may not be there.
+    const all = choices.includes(text) ? choices : [text, ...choices];
+    return (
+      <select id={id} value={text} onChange={({ target }) => onSet(target.value)}>
         {all.map((one) => (
           <option key={one}>{one}</option>
         ))}
       </select>
-    </label>
-  );
-}
-
-function Text({
-  label,
-  value,
-  onSet,
-}: {
-  readonly label: string;
-  readonly value: string;
-  readonly onSet: (value: string) => void;
-}) {
-  const id = useId();
+    );
+  }
+  const { from } = is as { readonly from: number };
+  const read = (typed: string) => (typed === "" ? undefined : Math.max(from, Math.floor(Number(typed))));
   return (
-    <label className="field" htmlFor={id}>
-      <span>{label}</span>
-      <input id={id} value={value} maxLength={256} onChange={({ target }) => onSet(target.value)} />
-    </label>
-  );
-}
-
-interface AmountProps {
-  readonly label: string;
-  /** Null: none. */
-  readonly value: number | null;
-  readonly min: number;
-  readonly onSet: (value: number | null) => void;
-}
-
-function Amount({ label, value, min, onSet }: AmountProps) {
-  return (
-    <label className="field">
-      <span>{label}</span>
-      <input
-        type="number"
-        inputMode="numeric"
-        min={min}
-        value={value ?? ""}
-        onChange={({ target }) =>
-          onSet(target.value === "" ? null : Math.max(min, Math.floor(target.valueAsNumber)))
-        }
-      />
-    </label>
+    <input
+      id={id}
+      type="number"
+      inputMode="numeric"
+      min={from}
+      value={text}
+      onChange={({ target }) => onSet(read(target.value) ?? (mayBeEmpty ? null : from))}
+    />
   );
 }
