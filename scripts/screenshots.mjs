@@ -29,6 +29,11 @@ const FLEET_PICTURES = [
   ["cluster", "/cluster", { viewport: { width: 1280, height: 400 }, colorScheme: "dark" }],
 ];
 
+const CHANGES = [
+  { kind: "agent-limit", agent: "barbara", max: 1 },
+  { kind: "order", order: "classic" },
+];
+
 mkdirSync(folder, { recursive: true });
 const server = spawn(
   process.execPath,
@@ -174,11 +179,6 @@ function caller(url) {
     return /** @type {Promise<{ id: string }>} */ (answer.json());
   };
 }
-
-const CHANGES = [
-  { kind: "agent-limit", agent: "barbara", max: 1 },
-  { kind: "order", order: "classic" },
-];
 
 /** @typedef {[name: string, path: string, options: import("playwright-core").BrowserContextOptions]} Shot */
 
