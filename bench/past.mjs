@@ -84,6 +84,8 @@ async function drag(open, path, asks) {
   try {
     const line = page.getByLabel("Moment of the ledger");
     await page.locator(".past-bar[data-past]").waitFor({ timeout: 120_000 });
+    // Before that there is nothing to be dragged.
+    await page.locator(".past-bar input:disabled").waitFor({ state: "detached" });
     const box = await line.boundingBox();
     if (!box) throw new Error("there is no line to drag on");
     /** @type {Set<string>} */
