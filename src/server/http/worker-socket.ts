@@ -88,6 +88,7 @@ class Connection {
   readonly #log: FastifyBaseLogger;
   readonly #impatience: NodeJS.Timeout;
   #registered: Promise<WorkerSession | undefined> | undefined;
+  #isClosing = false;
   #session: WorkerSession | undefined;
   #hasLeft = false;
   #isAnswering = true;
@@ -128,6 +129,7 @@ class Connection {
   }
 
   goAway(): void {
+    this.#isClosing = true;
     this.#socket.close(1001, "the server is closing");
   }
 
@@ -228,7 +230,8 @@ class Connection {
   #failWith(error: unknown): void {
     const problem = problemOf(error);
     const isOurs = problem.statusCode >= 500;
-    if (isOurs) this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
+    // What a worker says to a server that closes it says again to the next one.
+    if (isOurs && !this.#isClosing) this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
     this.#fail(problem.code, problem.message, isOurs);
   }
 
