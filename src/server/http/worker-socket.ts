@@ -231,7 +231,8 @@ class Connection {
     const problem = problemOf(error);
     const isOurs = problem.statusCode >= 500;
     // What a worker says to a server that closes it says again to the next one.
-    if (isOurs && !this.#isClosing) this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
+    if (isOurs && !this.#isClosing)
+      this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
     this.#fail(problem.code, problem.message, isOurs);
   }
 
