@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Forwarder, type Term, untilLeading } from "../cluster/index.ts";
 import { type Leadership, type Member, type ServiceStore, StoreError } from "../store/index.ts";
 import type { Door } from "./door.ts";
-import type { ClusterControl, ClusterStatus } from "./http/route.ts";
+import type { ClusterControl, ClusterStatus, SteppingDown } from "./http/route.ts";
 import { follower, leader, refusals } from "./keepers.ts";
 import type { OpenService } from "./open-service.ts";
 import type { PreparedApp } from "./prepared-app.ts";
@@ -85,7 +85,7 @@ export class Terms implements ClusterControl, AsyncDisposable {
     return { name, leadership, members: members.sort((a, b) => (a.name < b.name ? -1 : 1)) };
   }
 
-  async stepDown(): Promise<{ readonly name: string; readonly epoch: number } | undefined> {
+  async stepDown(): Promise<SteppingDown | undefined> {
     const { store, name, leaseMs } = this.#options;
     const freshMs = FRESH_LEASES * leaseMs;
     const others = (await store.members()).filter(
@@ -93,9 +93,11 @@ export class Terms implements ClusterControl, AsyncDisposable {
     );
     const led = this.#led;
     if (!led || others.length === 0) return undefined;
-    // After the answer, which is one of those that are waited for.
-    setImmediate(() => this.#endTerm("stepped down"));
-    return { name, epoch: led.term.epoch };
+    const { epoch } = led.term;
+    const goAhead = (): void => {
+      if (this.#led === led) this.#endTerm("stepped down");
+    };
+    return { name, epoch, goAhead };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,3 +1,4 @@
+import { finished } from "node:stream";
 import { ClusterAnswer, StepDownAnswer } from "../../protocol/api-schemas.ts";
 import { Problem } from "./problems.ts";
 import { type App, answers, type ClusterStatus, type Edge } from "./route.ts";
@@ -21,10 +22,17 @@ export function clusterRoutes(app: App, edge: Pick<Edge, "cluster">): void {
         response: answers({ 200: StepDownAnswer }),
       },
     },
-    async () => {
-      const stepped = await edge.cluster.stepDown();
-      if (stepped) return stepped;
-      throw new Problem("no-standby", "no other server follows; start a second one on the same store first");
+    async (_, reply) => {
+      const stepping = await edge.cluster.stepDown();
+      if (!stepping)
+        throw new Problem(
+          "no-standby",
+          "no other server follows; start a second one on the same store first",
+        );
+      const { name, epoch } = stepping;
+      // Whoever hands on requests gives up those that a server has which no longer leads.
+      finished(reply.raw, () => stepping.goAhead());
+      return { name, epoch };
     },
   );
 }

@@ -52,8 +52,14 @@ export interface Health {
 /** The servers that share a store, as this one knows them. */
 export interface ClusterControl {
   status(): Promise<ClusterStatus>;
-  /** Lets another server lead. The answer comes before it happens; undefined: there is no other one. */
-  stepDown(): Promise<{ readonly name: string; readonly epoch: number } | undefined>;
+  /** Lets another server lead, once whoever asked has been told; undefined: there is no other one. */
+  stepDown(): Promise<SteppingDown | undefined>;
+}
+
+export interface SteppingDown {
+  readonly name: string;
+  readonly epoch: number;
+  goAhead(): void;
 }
 
 export interface ClusterStatus {
