@@ -5,19 +5,33 @@ import { invariant } from "./invariant.ts";
  * Members that are `undefined` are left out, as JSON does.
  */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
   if (value === null || typeof value !== "object") return scalar(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  const members: string[] = [];
-  for (const key of Object.keys(value).sort()) {
-    const member = (value as Record<string, unknown>)[key];
-    if (member !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[])
+      text += text === "" ? canonicalJson(item) : `,${canonicalJson(item)}`;
+    return `[${text}]`;
   }
-  return `{${members.join(",")}}`;
+  for (const key of inOrder(Object.keys(value))) {
+    const member = (value as Record<string, unknown>)[key];
+    if (member === undefined) continue;
+    if (text !== "") text += ",";
+    text += `${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${text}}`;
+}
+
+/** Most are in order already, which takes less to see than to sort them. */
+function inOrder(keys: string[]): string[] {
+  for (let at = 1; at < keys.length; at++)
+    if ((keys[at - 1] as string) > (keys[at] as string)) return keys.sort();
+  return keys;
 }
 
 function scalar(value: unknown): string {
   invariant(typeof value !== "number" || Number.isFinite(value), "a number in canonical JSON is finite");
   const text = JSON.stringify(value);
-  invariant(text !== undefined, `a ${typeof value} has no canonical JSON`);
+  if (text === undefined) invariant(false, `a ${typeof value} has no canonical JSON`);
   return text;
 }

@@ -45,6 +45,7 @@ export function findGraphProblems(nodes: readonly NodeSpec[], limits: GraphLimit
  * must come back. A node that needs itself is no knot.
  */
 export function findCycles(needs: readonly (readonly number[])[]): number[][] {
+  if (needs.every((of, index) => of.every((need) => need < index))) return [];
   const knotOf = findKnots(needs);
   const members = new Uint32Array(needs.length);
   for (const knot of knotOf) (members[knot] as number)++;

@@ -7,6 +7,7 @@ import {
   isMapping,
   isRefusal,
   type Mapping,
+  NO_SETTINGS,
   parseName,
   parseText,
   readSettings,
@@ -48,17 +49,30 @@ const META_TIMEOUT_MS = 10_000;
 const KEY_CHARACTERS = 32;
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
+/** What a node's task is, and how much it says. */
+interface Specified {
+  readonly task: TaskSpec;
+  readonly characters: number;
+}
+
 /** Reads nodes one after the other; equal task specifications become one object. */
 export class NodeReader {
   readonly #defaults: Partial<Settings>;
+  /** Of a node that sets nothing itself, and by type what its task is then. */
+  readonly #common: Settings;
+  readonly #commonSpecs = new Map<string, Specified>();
   readonly #faults: Faults;
   readonly #specs = new Map<string, TaskSpec>();
   readonly #maxCharacters: number;
   #characters = 0;
+  /** Nodes that differ only in whose results they get ask for the same. */
+  #lastRequest = "";
+  #lastHash = "";
 
   /** All nodes together may ask for so much, with what the defaults give to each. */
   constructor(defaults: Partial<Settings>, faults: Faults, maxCharacters: number) {
     this.#defaults = defaults;
+    this.#common = { ...STANDARD, ...defaults };
     this.#faults = faults;
     this.#maxCharacters = maxCharacters;
   }
@@ -80,16 +94,21 @@ export class NodeReader {
     const own = readSettings(map, path, this.#faults);
     const call = readCall(map, path, this.#faults);
     const isMeta = call?.payload.as?.meta === true;
-    const settings = { ...STANDARD, ...this.#defaults, ...own, ...(isMeta && this.#meta(own, path)) };
+    const isCommon = own === NO_SETTINGS && !isMeta;
+    const settings = isCommon
+      ? this.#common
+      : { ...this.#common, ...own, ...(isMeta && this.#meta(own, path)) };
     const work = isMapping(value) ? this.#work(map, id, path, settings, own, call) : NOTHING;
     const type = work.kind === "task" ? work.type : COMMAND;
     const listed = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], [...path, "needs"]) : [];
+    const { task, characters } = isCommon ? this.#commonSpec(type) : this.#taskSpec(type, settings);
+    this.#characters += characters;
     const spec = {
       id,
-      needs: call ? [...new Set([...listed, ...call.inputs])] : listed,
+      needs: call ? together(listed, call.inputs) : listed,
       ...(call && { inputs: call.inputs }),
       ...(this.#keeps(map, path) && { keep: true }),
-      task: this.#taskSpec(type, settings),
+      task,
       requestHash: this.#hash(work, id, path),
       done: false,
     };
@@ -105,17 +124,15 @@ export class NodeReader {
       );
     }
     refuseUnknownKeys(map, NODE_KEYS, path, `node ${JSON.stringify(id)}`, this.#faults);
-    for (const [keys, owner] of [
-      [COMMAND_KEYS, "run"],
-      [TASK_KEYS, "task"],
-    ] as const) {
-      if (Object.hasOwn(map, owner) || !(Object.hasOwn(map, "run") || Object.hasOwn(map, "task"))) continue;
-      for (const key of keys.filter((key) => Object.hasOwn(map, key))) {
-        this.#faults.atKey(
-          [...path, key],
-          `${key} only goes with ${owner}, which node ${JSON.stringify(id)} does not have; remove it`,
-        );
-      }
+    const hasRun = Object.hasOwn(map, "run");
+    if (hasRun === Object.hasOwn(map, "task")) return;
+    for (const key of hasRun ? TASK_KEYS : COMMAND_KEYS) {
+      if (!Object.hasOwn(map, key)) continue;
+      const owner = hasRun ? "task" : "run";
+      this.#faults.atKey(
+        [...path, key],
+        `${key} only goes with ${owner}, which node ${JSON.stringify(id)} does not have; remove it`,
+      );
     }
   }
 
@@ -189,7 +206,16 @@ export class NodeReader {
     return [...needs];
   }
 
-  #taskSpec(type: string, settings: Settings): TaskSpec {
+  #commonSpec(type: string): Specified {
+    let known = this.#commonSpecs.get(type);
+    if (!known) {
+      known = this.#taskSpec(type, this.#common);
+      this.#commonSpecs.set(type, known);
+    }
+    return known;
+  }
+
+  #taskSpec(type: string, settings: Settings): Specified {
     const { env, cwd, payload, capabilities, limits: counted, tokens, ...rest } = settings;
     const { limits, amounts } = limitsOf(
       tokens === undefined ? counted : new Map([...counted, ["tokens", tokens]]),
@@ -198,12 +224,12 @@ export class NodeReader {
     const text = [type, ...Object.values(rest), "", ...capabilities, "", ...limits, "", ...amounts].join(
       "\n",
     );
-    this.#characters += text.length;
+    const characters = text.length;
     const known = this.#specs.get(text);
-    if (known) return known;
+    if (known) return { task: known, characters };
     const task = { type, ...rest, capabilities, limits, amounts };
     this.#specs.set(text, task);
-    return task;
+    return { task, characters };
   }
 
   #hash(work: Work, id: string, path: Path): string {
@@ -216,7 +242,11 @@ export class NodeReader {
       const message = `${what} of node ${JSON.stringify(id)} must fit into 1 MiB of JSON; keep large data in files and pass their names`;
       this.#faults.atKey([...path, what], message);
     }
-    return sha256Hex(request);
+    if (request !== this.#lastRequest) {
+      this.#lastRequest = request;
+      this.#lastHash = sha256Hex(request);
+    }
+    return this.#lastHash;
   }
 
   #take(key: string, path: Path, value: ReturnType<typeof parseText>): string {
@@ -224,6 +254,11 @@ export class NodeReader {
     this.#faults.atValue([...path, key], `${key} ${value.refusal}`);
     return "";
   }
+}
+
+/** The nodes that it lists, and those whose results it gets; each once. */
+function together(listed: readonly string[], inputs: readonly string[]): readonly string[] {
+  return listed.length === 0 ? inputs : [...new Set([...listed, ...inputs])];
 }
 
 /** Stands for the work of a node that is refused anyway. */

@@ -1,6 +1,6 @@
 import { readDocument } from "./document.ts";
 import { EXAMPLE, NodeIndex, readEntries } from "./entries.ts";
-import type { Faults, Path, Problem } from "./faults.ts";
+import { EnoughFaults, Faults, type Path, type Problem } from "./faults.ts";
 import { type FileNode, NodeReader } from "./file-node.ts";
 import { reportGraphProblems } from "./graph-faults.ts";
 import {
@@ -11,6 +11,7 @@ import {
   refuseUnknownKeys,
   SETTING_KEYS,
 } from "./node-settings.ts";
+import { Lines } from "./source-text.ts";
 import { shown } from "./units.ts";
 
 export interface GraphFile {
@@ -57,6 +58,21 @@ export function readGraphFile(
     limits.maxProblems,
   );
   return result.ok ? { ok: true, graph: result.value } : result;
+}
+
+/** The same of what was parsed from JSON already. As a text it is read only where something is wrong, to tell that in its order. */
+export function readGraphValue(root: unknown, fileName: string, limits: ReadLimits): GraphFileResult {
+  const graph = readFaultless(root, fileName, limits);
+  return graph ? { ok: true, graph } : readGraphFile(JSON.stringify(root), fileName, limits);
+}
+
+function readFaultless(root: unknown, fileName: string, limits: ReadLimits): GraphFile | undefined {
+  try {
+    return readGraph(root, fileName, limits, new NodeIndex(new Lines("")), new Faults(1));
+  } catch (error) {
+    if (error instanceof EnoughFaults) return undefined;
+    throw error;
+  }
 }
 
 /** Asked before anything goes through the nodes, however many there are. */

@@ -9,7 +9,7 @@ export type {
 export { type DocumentReader, readDocument } from "./document.ts";
 export type { Faults, Path, Problem } from "./faults.ts";
 export { type FileNode, META_EXECUTOR, type Work } from "./file-node.ts";
-export { type GraphFile, readGraphFile } from "./graph-file.ts";
+export { type GraphFile, type GraphFileResult, readGraphFile, readGraphValue } from "./graph-file.ts";
 export { findJsonError } from "./json-syntax.ts";
 export * from "./json-tokens.ts";
 export type { CallManner } from "./node-data.ts";

@@ -113,17 +113,23 @@ function parseDynamic(value: unknown): number | Refusal | undefined {
 
 export const SETTING_KEYS: readonly string[] = [...PARSERS.keys(), ...READERS.keys()];
 
+/** What most nodes set: nothing of their own. */
+export const NO_SETTINGS: Partial<Settings> = {};
+
 /** Reads the settings in a map; other keys are the caller's. */
 export function readSettings(map: Mapping, at: Path, faults: Faults): Partial<Settings> {
-  const draft: Draft = {};
+  let draft: Draft = NO_SETTINGS;
   for (const key of Object.keys(map)) {
     const parse = PARSERS.get(key);
+    const read = parse ? undefined : READERS.get(key);
+    if (!parse && !read) continue;
+    if (draft === NO_SETTINGS) draft = {};
     if (parse) {
       // An estimate beats a size, in whichever order they stand.
       const isBeaten = key === "size" && Object.hasOwn(map, "estimate");
       const refusal = parse(map[key], isBeaten ? {} : draft);
       if (refusal) refuse(faults, [...at, key], refusal);
-    } else READERS.get(key)?.(map[key], draft, [...at, key], faults);
+    } else read?.(map[key], draft, [...at, key], faults);
   }
   return draft;
 }

@@ -5,6 +5,8 @@ import type { ListCursor } from "./rows.ts";
 export class NewestFirst {
   /** Oldest first. */
   #places: ListCursor[] = [];
+  /** What came since somebody looked: it is put in order for the next who does. */
+  #came: ListCursor[] = [];
   #forgotten = 0;
   readonly #isKept: (id: string) => boolean;
 
@@ -13,28 +15,35 @@ export class NewestFirst {
   }
 
   add(places: readonly ListCursor[]): void {
-    const sorted = places.map(({ submittedSeq, id }) => ({ submittedSeq, id })).sort(byPlace);
-    const [first] = sorted;
-    const last = this.#places.at(-1);
-    for (const place of sorted) this.#places.push(place);
-    // Blocks come in the order of their sequences, so this is only for a caller that numbers otherwise.
-    if (first && last && byPlace(first, last) < 0) this.#places.sort(byPlace);
+    for (const { submittedSeq, id } of places) this.#came.push({ submittedSeq, id });
   }
 
   noteForgotten(): void {
     this.#forgotten++;
-    if (this.#forgotten * 2 <= this.#places.length) return;
+    if (this.#forgotten * 2 <= this.#places.length + this.#came.length) return;
+    this.#settle();
     this.#places = this.#places.filter(({ id }) => this.#isKept(id));
     this.#forgotten = 0;
   }
 
   /** The ids after the cursor, newest first. */
   *idsAfter(cursor: ListCursor | undefined): Generator<string> {
+    this.#settle();
     const places = this.#places;
     for (let at = cursor ? this.#countBefore(cursor) : places.length; at-- > 0; ) {
       const { id } = places[at] as ListCursor;
       if (this.#isKept(id)) yield id;
     }
+  }
+
+  #settle(): void {
+    const came = this.#came.sort(byPlace);
+    this.#came = [];
+    const [first] = came;
+    const last = this.#places.at(-1);
+    for (const place of came) this.#places.push(place);
+    // Blocks come in the order of their sequences, so this is only for a caller that numbers otherwise.
+    if (first && last && byPlace(first, last) < 0) this.#places.sort(byPlace);
   }
 
   #countBefore(cursor: ListCursor): number {

@@ -10,7 +10,7 @@ import {
   RunPage,
   RunPlanAnswer,
 } from "../../protocol/api-schemas.ts";
-import { type GraphFile, readGraphFile } from "../../protocol/index.ts";
+import { type GraphFile, type GraphFileResult, readGraphFile, readGraphValue } from "../../protocol/index.ts";
 import type { RunSubmission } from "../api.ts";
 import { runAnswer, runLine, sendRunPlan } from "./answers.ts";
 import { callerOf } from "./auth.ts";
@@ -227,12 +227,13 @@ function readRun(body: GraphText | undefined, query: RunOptions): RunSubmission 
   }
   if (!isEnvelope(body.json)) {
     const fileName = `${query.name ?? "graph"}.${body.json === undefined ? "yaml" : "json"}`;
-    return submissionOf(graphOf(body.text, fileName, ""), query);
+    return submissionOf(graphOf(readGraphFile(body.text, fileName, LIMITS), ""), query);
   }
   const errors = checkRunBody(body.json);
   if (errors.length > 0) throw invalid(errors);
   const { graph, ...options } = body.json as RunBody;
-  return submissionOf(graphOf(JSON.stringify(graph), "graph.json", "/graph"), { ...query, ...options });
+  const read = readGraphValue(graph, "graph.json", LIMITS);
+  return submissionOf(graphOf(read, "/graph"), { ...query, ...options });
 }
 
 /** At once: with more of them, even saying what is wrong would take too long. */
@@ -254,8 +255,7 @@ function submissionOf(graph: GraphFile, { name, id, fail_fast = false }: RunOpti
   return { id, graph: name === undefined ? graph : { ...graph, name }, failFast: fail_fast };
 }
 
-function graphOf(text: string, fileName: string, pointer: string): GraphFile {
-  const result = readGraphFile(text, fileName, LIMITS);
+function graphOf(result: GraphFileResult, pointer: string): GraphFile {
   if (result.ok) return result.graph;
   const isFile = pointer === "";
   const errors = result.problems.map(({ line, column, path, message }): ErrorItem => {
