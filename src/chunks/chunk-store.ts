@@ -123,12 +123,20 @@ export class ChunkStore {
   async read(id: string): Promise<Encoded | undefined> {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
-    const { kind } = entry.handle;
-    if (entry.memory) {
-      this.#use(entry);
-      return { kind, bytes: entry.memory };
-    }
-    return { kind, bytes: await this.#readBack(entry) };
+    return this.atHand(id) ?? { kind: entry.handle.kind, bytes: await this.#readBack(entry) };
+  }
+
+  /** The same of what is in memory. */
+  atHand(id: string): Encoded | undefined {
+    const entry = this.#entries.get(id);
+    if (!entry?.memory) return undefined;
+    this.#use(entry);
+    return { kind: entry.handle.kind, bytes: entry.memory };
+  }
+
+  /** Undefined: it is not here. */
+  kindOf(id: string): ChunkKind | undefined {
+    return this.#entries.get(id)?.handle.kind;
   }
 
   /** For another worker. Undefined: it is not here, or none of that run's. */

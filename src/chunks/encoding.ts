@@ -12,6 +12,9 @@ export interface Encoded {
   readonly bytes: Buffer;
 }
 
+/** What returns nothing has a result all the same: others may need it. */
+const NOTHING: Encoded = { kind: "json", bytes: Buffer.from("null") };
+
 export type ByteStream = AsyncIterable<Uint8Array>;
 
 /**
@@ -19,8 +22,7 @@ export type ByteStream = AsyncIterable<Uint8Array>;
  * not copied, and must not be changed any more; all else is. A text that fits into so many bytes of JSON is that.
  */
 export function encode(value: unknown, inlineBytes: number): Encoded {
-  // What returns nothing has a result all the same: others may need it.
-  if (value === undefined) return { kind: "json", bytes: Buffer.from("null") };
+  if (value === undefined) return NOTHING;
   if (value instanceof Uint8Array) return { kind: "bytes", bytes: ownBytes(value) };
   if (typeof value === "string" && value.isWellFormed()) return encodedText(value, inlineBytes);
   // An object with this key would be taken for what stands for a chunk.
@@ -84,8 +86,13 @@ export function inlineOf({ kind, bytes }: Encoded): unknown {
   return { $chunk: kind, base64: bytes.toString("base64") };
 }
 
+/** Whether a small result is written as it is. */
+export function isInlineJson(value: unknown): boolean {
+  return !hasChunkKey(value);
+}
+
 export function encodedInline(value: unknown): Encoded {
-  if (!hasChunkKey(value)) return { kind: "json", bytes: Buffer.from(JSON.stringify(value)) };
+  if (isInlineJson(value)) return { kind: "json", bytes: Buffer.from(JSON.stringify(value)) };
   const { $chunk, base64 } = value as { readonly $chunk: ChunkKind; readonly base64: string };
   return { kind: $chunk, bytes: Buffer.from(base64, "base64") };
 }

@@ -1,6 +1,7 @@
 export { ChunkServer, type ChunkServerOptions } from "./chunk-server.ts";
-export { ChunkStore, type ChunkStoreOptions } from "./chunk-store.ts";
+export { type ChunkOwner, ChunkStore, type ChunkStoreOptions } from "./chunk-store.ts";
 export {
+  type ByteStream,
   checkedPieces,
   decode,
   type Encoded,
@@ -9,6 +10,7 @@ export {
   handleOf,
   inlineOf,
   isByteStream,
+  isInlineJson,
 } from "./encoding.ts";
 export { ChunkError, InputMissing } from "./errors.ts";
 export { Fetcher, type Landed } from "./fetcher.ts";

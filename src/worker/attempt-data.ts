@@ -1,4 +1,11 @@
-import { ChunkError, type Encoded, encodedInline, InputMissing, type Landed } from "../chunks/index.ts";
+import {
+  ChunkError,
+  type Encoded,
+  encodedInline,
+  InputMissing,
+  isInlineJson,
+  type Landed,
+} from "../chunks/index.ts";
 import type { AssignedData, ChunkKind, InputChunk, Transfer } from "../protocol/index.ts";
 import type { ChunkRoom, KeptResult } from "./chunk-room.ts";
 
@@ -10,6 +17,9 @@ export interface Makers {
   /** Tells once how the attempt that makes a chunk ended here. False: there is no such attempt. */
   follow(chunk: string, onEnd: (isFinished: boolean) => void): boolean;
 }
+
+/** What an input holds: as bytes, or as the value that its attempt was given with. */
+export type HeldInput = Encoded | { readonly value: unknown };
 
 /** As many as a report takes. */
 const MAX_TRANSFERS = 1000;
@@ -55,7 +65,7 @@ export class AttemptData {
     const { store } = this.#makers.room();
     return this.#data.inputs.map((input) => {
       if (hasValue(input)) return encodedInline(input.value).kind;
-      return input.kind ?? store.open(input.chunk)?.handle.kind ?? "json";
+      return input.kind ?? store.kindOf(input.chunk) ?? "json";
     });
   }
 
@@ -82,13 +92,20 @@ export class AttemptData {
     this.#abort?.abort();
   }
 
-  /** What the inputs hold. Each is for reading only: it may be others' as well. */
-  async inputs(): Promise<Encoded[]> {
-    return await Promise.all(this.#data.inputs.map((input) => this.#read(input)));
+  /** What the inputs hold, at once where nothing has to be read from the disk. Bytes are for reading only: others may get them too. */
+  inputs(): HeldInput[] | Promise<HeldInput[]> {
+    const { inputs } = this.#data;
+    const held: HeldInput[] = [];
+    for (const input of inputs) {
+      const found = this.#atHand(input);
+      if (!found) return Promise.all(inputs.map(async (one) => this.#atHand(one) ?? (await this.#read(one))));
+      held.push(found);
+    }
+    return held;
   }
 
-  async keep(result: unknown): Promise<KeptResult> {
-    return await this.#makers.room().keep({ id: this.#id, token: this.#data.token }, result);
+  keep(result: unknown): KeptResult | Promise<KeptResult> {
+    return this.#makers.room().keep({ id: this.#id, token: this.#data.token }, result);
   }
 
   /** Its result counts for nothing. */
@@ -128,8 +145,12 @@ export class AttemptData {
     this.#transfers.push({ chunk, from, began_at: beganAt, took_us: Math.round(1000 * tookMs) });
   }
 
+  #atHand(input: InputChunk): HeldInput | undefined {
+    if (!hasValue(input)) return this.#makers.room().store.atHand(input.chunk);
+    return isInlineJson(input.value) ? { value: input.value } : encodedInline(input.value);
+  }
+
   async #read(input: InputChunk): Promise<Encoded> {
-    if (hasValue(input)) return encodedInline(input.value);
     try {
       const found = await this.#makers.room().store.read(input.chunk);
       if (found) return found;

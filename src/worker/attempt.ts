@@ -14,7 +14,7 @@ function startBuiltIn(type: string, payload: unknown, timeoutMs: number): Runnin
   const signal = AbortSignal.any([cancelled.signal, ...limit]);
   const run = async (): Promise<CommandOutcome> => {
     try {
-      await BUILT_IN[type]?.(payload, signal);
+      await BUILT_IN[type]?.(payload, { signal });
       return { type: "finished", resultHash: "", resultBytes: 0 };
     } catch (error) {
       if (cancelled.signal.aborted) return { type: "cancelled" };

@@ -3,26 +3,22 @@ import { carriedValue } from "./carried-value.ts";
 import { type Handlers, task } from "./handler.ts";
 
 /** Task types that every worker knows. They resolve when done and throw what went wrong. */
-export const BUILT_IN: Readonly<Record<string, (payload: unknown, signal: AbortSignal) => Promise<unknown>>> =
-  {
-    noop: async () => {},
-    sleep: async (payload, signal) => {
-      const ms = (payload as { readonly ms?: unknown } | null)?.ms;
-      if (typeof ms !== "number" || !(ms >= 0 && ms < 2 ** 31)) {
-        throw new TypeError("payload.ms must be a number of milliseconds from 0 to 2147483647");
-      }
-      await sleep(ms, undefined, { signal });
-    },
-    /** Its payload is its result. */
-    echo: async (payload) => payload,
-  };
+export const BUILT_IN: Readonly<
+  Record<string, (payload: unknown, context: { readonly signal: AbortSignal }) => Promise<unknown>>
+> = {
+  noop: async () => {},
+  sleep: async (payload, { signal }) => {
+    const ms = (payload as { readonly ms?: unknown } | null)?.ms;
+    if (typeof ms !== "number" || !(ms >= 0 && ms < 2 ** 31)) {
+      throw new TypeError("payload.ms must be a number of milliseconds from 0 to 2147483647");
+    }
+    await sleep(ms, undefined, { signal });
+  },
+  /** Its payload is its result. */
+  echo: async (payload) => payload,
+};
 
 export const BUILT_IN_HANDLERS: Handlers = {
-  ...Object.fromEntries(
-    Object.entries(BUILT_IN).map(([type, run]) => [
-      type,
-      task((payload, { signal }) => run(payload, signal)),
-    ]),
-  ),
+  ...Object.fromEntries(Object.entries(BUILT_IN).map(([type, run]) => [type, task(run)])),
   value: task<{ readonly args?: unknown }>(({ args }) => carriedValue(args)),
 };

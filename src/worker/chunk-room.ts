@@ -1,6 +1,8 @@
 import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import {
+  type ByteStream,
+  type ChunkOwner,
   ChunkServer,
   ChunkStore,
   checkedPieces,
@@ -52,8 +54,9 @@ export class ChunkRoom {
   readonly url: string | undefined;
   readonly #server: ChunkServer | undefined;
   readonly #inlineBytes: number;
-  /** Results that went with their reports, the oldest first: only tasks that were given ahead look for them here. */
-  readonly #small = new Set<string>();
+  /** Results that went with their reports, in a ring: only tasks that were given ahead look for them here. */
+  readonly #small: string[] = [];
+  #smallKept = 0;
 
   static async open(options: DataOptions): Promise<ChunkRoom> {
     const store = storeOf(options);
@@ -84,25 +87,30 @@ export class ChunkRoom {
     return { ...this.store.counters, moved: this.fetcher.moved };
   }
 
-  async keep(owner: { readonly id: string; readonly token: string }, value: unknown): Promise<KeptResult> {
-    if (isByteStream(value)) {
-      const chunk = await this.store.spool(owner, "bytes", checkedPieces(value));
-      if (chunk.bytes > this.#inlineBytes) return { chunk };
-      return this.#inline(owner.id, (await this.store.read(owner.id)) as Encoded);
-    }
+  /** At once where it is small: most are. */
+  keep(owner: ChunkOwner, value: unknown): KeptResult | Promise<KeptResult> {
+    if (isByteStream(value)) return this.#keepStream(owner, value);
     const encoded = value instanceof EncodedResult ? value.encoded : encode(value, this.#inlineBytes);
-    if (encoded.bytes.length > this.#inlineBytes) return { chunk: await this.store.put(owner, encoded) };
+    if (encoded.bytes.length > this.#inlineBytes) return this.#keepLarge(owner, encoded);
     this.store.putSmall(owner, encoded);
     return this.#inline(owner.id, encoded);
   }
 
+  async #keepStream(owner: ChunkOwner, stream: ByteStream): Promise<KeptResult> {
+    const chunk = await this.store.spool(owner, "bytes", checkedPieces(stream));
+    if (chunk.bytes > this.#inlineBytes) return { chunk };
+    return this.#inline(owner.id, (await this.store.read(owner.id)) as Encoded);
+  }
+
+  async #keepLarge(owner: ChunkOwner, encoded: Encoded): Promise<KeptResult> {
+    return { chunk: await this.store.put(owner, encoded) };
+  }
+
   #inline(id: string, encoded: Encoded): KeptResult {
-    this.#small.add(id);
-    if (this.#small.size > MAX_SMALL) {
-      const [oldest] = this.#small;
-      this.#small.delete(oldest as string);
-      this.store.free([oldest as string]);
-    }
+    const place = this.#smallKept++ % MAX_SMALL;
+    const oldest = this.#small[place];
+    this.#small[place] = id;
+    if (oldest !== undefined) this.store.free([oldest]);
     return { inline: { value: inlineOf(encoded) } };
   }
 

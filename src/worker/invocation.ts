@@ -1,6 +1,6 @@
 import { decode, type Encoded } from "../chunks/index.ts";
 import type { AssignedData, ResultHandle } from "../protocol/index.ts";
-import { argumentsIn, resultHandle, withInputs } from "./arguments.ts";
+import { type Arguments, argumentsIn, resultHandle, withInputs } from "./arguments.ts";
 import type { Handler } from "./handler.ts";
 import { marksOf } from "./processors/marks.ts";
 import type { AttemptContext } from "./task-context.ts";
@@ -9,7 +9,7 @@ import type { AttemptContext } from "./task-context.ts";
 export interface Invocation {
   readonly payload: unknown;
   /** Of an attempt of a run with data. */
-  readonly inputs?: readonly (GivenInput | { readonly meta: ResultHandle })[];
+  readonly inputs?: readonly (GivenInput | { readonly meta: ResultHandle } | { readonly value: unknown })[];
 }
 
 /** Others may get the same bytes, unless they are its own. */
@@ -26,15 +26,18 @@ export async function invoke(
 ): Promise<unknown> {
   if (!inputs) return await handler.run(payload as never, context);
   const isReader = marksOf(handler).isReader ?? false;
-  const values = inputs.map((input) => ("meta" in input ? input.meta : valueIn(input, isReader)));
-  const resolved = withInputs(payload, values);
-  const given = argumentsIn(resolved);
-  if (!given) return await handler.run(resolved as never, context);
-  if (handler.call) return await handler.call(given, context);
-  return await handler.run({ ...given.inputs, args: given.args } as never, context);
+  const values = inputs.map((input) => heldValue(input, isReader));
+  const given = argumentsIn(payload);
+  if (!given) return await handler.run(withInputs(payload, values) as never, context);
+  const args = withInputs(given.args, values) as Arguments["args"];
+  const named = withInputs(given.inputs, values) as Arguments["inputs"];
+  if (handler.call) return await handler.call({ args, inputs: named }, context);
+  return await handler.run({ ...named, args } as never, context);
 }
 
-function valueIn(input: GivenInput, isReader: boolean): unknown {
+function heldValue(input: NonNullable<Invocation["inputs"]>[number], isReader: boolean): unknown {
+  if ("meta" in input) return input.meta;
+  if ("value" in input) return input.value;
   const value = decode(input);
   return input.kind !== "bytes" || isReader || input.isOwn ? value : Buffer.from(input.bytes);
 }

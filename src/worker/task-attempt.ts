@@ -125,14 +125,16 @@ export class TaskAttempt {
 
   async #workWith(work: Work, data: AttemptData): Promise<DataResult> {
     const assigned = this.assignment.data as NonNullable<Assignment["data"]>;
-    const inputs = assigned.meta ? metaInputs(assigned) : await data.inputs();
+    const given = assigned.meta ? metaInputs(assigned) : data.inputs();
+    const inputs = given instanceof Promise ? await given : given;
     const result = await this.#work(work, { payload: this.assignment.payload, inputs });
     const expansion = expansionIn(result);
     if (expansion) {
       checkSize(expansion);
       return { expansion };
     }
-    const kept = await data.keep(result);
+    const keeping = data.keep(result);
+    const kept = keeping instanceof Promise ? await keeping : keeping;
     if (assigned.meta && kept.chunk) throw metaTooLarge(kept.chunk);
     return kept;
   }

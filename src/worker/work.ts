@@ -13,7 +13,7 @@ export function workOf(attempt: TaskAttempt, handlers: Handlers, processors: Pro
     const processor = processors.choose(
       handler,
       data?.meta ? "thread" : data?.processor,
-      attempt.data?.kinds ?? [],
+      () => attempt.data?.kinds ?? [],
     );
     if (processor === "thread") return { endsByForce: true, run: processors.onThread(handler) };
     return {

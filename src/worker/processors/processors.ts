@@ -17,9 +17,13 @@ export class Processors {
   }
 
   /** The node's own word goes first, then the function's, then the rule of its file. */
-  choose(handler: Handler, asked: ProcessorName | undefined, kinds: readonly ChunkKind[]): ProcessorName {
+  choose(
+    handler: Handler,
+    asked: ProcessorName | undefined,
+    kindsOf: () => readonly ChunkKind[],
+  ): ProcessorName {
     if (this.#limit === 0 || handler.isBound || !handler.origin) return "main";
-    return asked ?? marksOf(handler).processor ?? ruled(handler.origin, kinds) ?? "main";
+    return asked ?? marksOf(handler).processor ?? ruled(handler.origin, kindsOf) ?? "main";
   }
 
   /** The same handler, on the next of those threads that have least to do. */
@@ -56,9 +60,9 @@ export class Processors {
 
 function ruled(
   { name, rule }: NonNullable<Handler["origin"]>,
-  kinds: readonly ChunkKind[],
+  kindsOf: () => readonly ChunkKind[],
 ): ProcessorName | undefined {
-  const said: unknown = rule?.(name, kinds);
+  const said: unknown = rule?.(name, kindsOf());
   if (said === undefined || said === "main" || said === "thread") return said;
   throw new PermanentError(
     `processors(${JSON.stringify(name)}, …) of the tasks file returned ${String(said)}; return "main", "thread" or nothing`,

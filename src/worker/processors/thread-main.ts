@@ -64,7 +64,7 @@ function arrived({ payload, inputs }: Invocation): Invocation {
   return {
     payload,
     inputs: inputs.map((input) => {
-      if ("meta" in input) return input;
+      if ("meta" in input || "value" in input) return input;
       const { buffer, byteOffset, byteLength } = input.bytes;
       const bytes = Buffer.from(buffer, byteOffset, byteLength);
       return { kind: input.kind, bytes, isOwn: !(buffer instanceof SharedArrayBuffer) };
