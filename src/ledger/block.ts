@@ -37,7 +37,7 @@ export function headOf(block: Block): Head {
 /** Gathers the events of a turn, as text, and seals them into a block. */
 export class BlockWriter {
   readonly #texts: string[] = [];
-  readonly #checks: string[] = [];
+  readonly #checks: number[] = [];
   #check = 0;
 
   get count(): number {
@@ -48,20 +48,21 @@ export class BlockWriter {
     const text = encodeEvent(event);
     this.#check = crc32(text, this.#check);
     this.#texts.push(text);
-    this.#checks.push(hex8(this.#check));
+    this.#checks.push(this.#check);
   }
 
   seal(head: Head, epoch: number, now: number): Block {
     const seq = head.seq + 1;
-    const body = `{"v":1,"epoch":${epoch},"seq":${seq},"prev":"${head.hash}","now":${now},"events":[${this.#texts.join(",")}],"checks":"${this.#checks.join("")}"`;
+    const body = `{"v":1,"epoch":${epoch},"seq":${seq},"prev":"${head.hash}","now":${now},"events":[${this.#texts.join(",")}],"checks":"${hexOf(this.#checks)}"`;
     const hash = sha256Hex(body);
     const line = `${body},"hash":"${hash}"}`;
     return { epoch, seq, count: this.#texts.length, prev: head.hash, now, hash, line };
   }
 }
 
-const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
-export function hex8(value: number): string {
-  return `${HEX[value >>> 24]}${HEX[(value >>> 16) & 255]}${HEX[(value >>> 8) & 255]}${HEX[value & 255]}`;
+/** Eight digits for each. */
+export function hexOf(checks: readonly number[]): string {
+  const bytes = Buffer.allocUnsafe(4 * checks.length);
+  for (let at = 0; at < checks.length; at++) bytes.writeUInt32BE(checks[at] as number, 4 * at);
+  return bytes.toString("hex");
 }

@@ -163,7 +163,7 @@ export function decodeEvent(wire: unknown): LedgerEvent {
 
 function encodeAssigned(event: TaskAssigned): string {
   const { run, node, attempt, worker, reason, runnerUp, rejected } = event;
-  return `["TaskAssigned",${run},${node},${attempt},${worker},${encodeReason(reason)},${runnerUp},[${rejected}]]`;
+  return `["TaskAssigned",${run},${node},${attempt},${worker},${encodeReason(reason)},${runnerUp},[${rejected.join()}]]`;
 }
 
 function encodeSubmitted(event: TaskSubmitted): string {
@@ -209,9 +209,9 @@ function encodeFinished(event: AttemptFinished): string {
 }
 
 function encodeReason(reason: Reason): string {
-  return reason.type === "LeastLoaded"
-    ? `["LeastLoaded",${reason.queueDepth}]`
-    : JSON.stringify(wireReason(reason));
+  if (reason.type === "LeastLoaded") return `["LeastLoaded",${reason.queueDepth}]`;
+  if (reason.type === "OnlyWorkerAvailable") return '["OnlyWorkerAvailable"]';
+  return JSON.stringify(wireReason(reason));
 }
 
 function wireReason(reason: Reason): readonly unknown[] {

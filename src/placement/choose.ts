@@ -33,7 +33,8 @@ const ONLY_WORKER: Reason = { type: "OnlyWorkerAvailable" };
 
 /** Where there is one candidate, nothing about the task matters. */
 export function onlyChoice(fleet: Fleet, { set, available, requiredCpu }: Candidates): Choice {
-  const word = set.findIndex((bits) => bits !== 0);
+  let word = 0;
+  while (set[word] === 0) word++;
   const only = (word << 5) | lowestBit(set[word] as number);
   const reason: Reason =
     available === 1 ? ONLY_WORKER : { type: "ResourceFit", availableCpu: fleet.freeCpu(only), requiredCpu };

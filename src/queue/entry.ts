@@ -1,8 +1,9 @@
 import type { PriorityClass, Tier } from "./classes.ts";
+import type { HrrnBlock } from "./hrrn-block.ts";
 
 /**
  * Something that waits: a task, or the first ready node of a run in a group. It is the caller's object; the
- * queue only reads it, and its fields change only within `Line.rekey`.
+ * queue only notes in it where it stands, and its other fields change only within `Line.rekey`.
  */
 export interface Entry {
   /** Ends every tie, by code unit. */
@@ -23,4 +24,6 @@ export interface Entry {
   readonly standing: number;
   readonly weight: number;
   readonly node: number;
+  /** Where it waits by response ratio: the queue's own. */
+  home?: HrrnBlock | undefined;
 }

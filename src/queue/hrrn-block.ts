@@ -31,6 +31,8 @@ export class HrrnBlock {
   /** By which age it is known there. */
   listedAt: number = Number.POSITIVE_INFINITY;
   champion: Entry | undefined;
+  /** Where the champion stood when it was found. */
+  #championAt = -1;
   /** The champion must be looked for again from this moment on. */
   overtakenFrom: number = Number.NEGATIVE_INFINITY;
   #readyAt = new Float64Array(FIRST_ROOM);
@@ -66,7 +68,7 @@ export class HrrnBlock {
 
   /** Whether the champion may have changed. Without another entry, the champion only stays longer. */
   delete(entry: Entry): boolean {
-    const at = this.#placeOf(entry);
+    const at = this.entries[this.#championAt] === entry ? this.#championAt : this.#placeOf(entry);
     invariant(this.entries[at] === entry, "an entry waits with the keys that it was added with");
     this.#remove(at);
     const on = this.#hull.indexOf(at);
@@ -83,7 +85,8 @@ export class HrrnBlock {
     const hull = this.#hull;
     const at = this.#touchingPoint(now);
     const isFirstMoment = this.oldestReadyAt >= now;
-    this.champion = this.entries[isFirstMoment ? 0 : (hull[at] as number)];
+    this.#championAt = isFirstMoment ? 0 : (hull[at] as number);
+    this.champion = this.entries[this.#championAt];
     if (isFirstMoment) this.overtakenFrom = now + 1;
     else if (at + 1 === hull.length) this.overtakenFrom = Number.POSITIVE_INFINITY;
     else this.overtakenFrom = this.#passes(hull[at] as number, hull[at + 1] as number, now);

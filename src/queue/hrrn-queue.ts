@@ -28,17 +28,11 @@ interface Listing {
  * together also starve together, and moving each of them would take seconds.
  */
 export class HrrnQueue implements Rung {
-  /** Where each entry is, in this queue or another of the same line. */
-  readonly #homes: Map<Entry, HrrnBlock>;
   readonly #blocks = new Tournament();
   #open: HrrnBlock | undefined;
   #size = 0;
   /** Every block stands here with its `listedAt`, which is never later than its oldest entry. */
   readonly #listings = new Heap<Listing>((a, b) => a.readyAt < b.readyAt);
-
-  constructor(homes: Map<Entry, HrrnBlock>) {
-    this.#homes = homes;
-  }
 
   get size(): number {
     return this.#size;
@@ -56,9 +50,9 @@ export class HrrnQueue implements Rung {
   }
 
   delete(entry: Entry): boolean {
-    const block = this.#homes.get(entry);
+    const block = entry.home;
     if (block?.owner !== this) return false;
-    this.#homes.delete(entry);
+    entry.home = undefined;
     this.#size--;
     if (block.delete(entry)) this.#blocks.replay(block);
     if (block.size === 0) this.#drop(block);
@@ -123,7 +117,7 @@ export class HrrnQueue implements Rung {
   }
 
   #put(entry: Entry, block: HrrnBlock): void {
-    this.#homes.set(entry, block);
+    entry.home = block;
     if (block.add(entry)) this.#blocks.replay(block);
     if (entry.readyAt < block.listedAt) this.#list(block);
   }

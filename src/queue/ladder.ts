@@ -1,7 +1,6 @@
 import { classAt, deadlineNearAt, isDeadlineNear } from "./classes.ts";
 import type { QueueConfig } from "./config.ts";
 import type { Entry } from "./entry.ts";
-import type { HrrnBlock } from "./hrrn-block.ts";
 import { HrrnQueue } from "./hrrn-queue.ts";
 import { OrderedQueue } from "./ordered-queue.ts";
 import type { Rung } from "./rung.ts";
@@ -43,7 +42,6 @@ const BACKGROUND = 3;
 
 class HrrnLadder implements Ladder {
   readonly rungs: (HrrnQueue | undefined)[] = [];
-  readonly #homes = new Map<Entry, HrrnBlock>();
   readonly #config: QueueConfig;
 
   constructor(config: QueueConfig) {
@@ -83,7 +81,7 @@ class HrrnLadder implements Ladder {
   }
 
   #rung(at: number): HrrnQueue {
-    const rung = this.rungs[at] ?? new HrrnQueue(this.#homes);
+    const rung = this.rungs[at] ?? new HrrnQueue();
     this.rungs[at] = rung;
     return rung;
   }

@@ -1,7 +1,7 @@
 import type { AttemptFinished, Report, TaskAssigned, TasksWithdrawn } from "../ledger/index.ts";
 import { NO_RUN, taskKey, type Worker } from "../placement/index.ts";
 import { CostWindow, type Limit } from "../queue/index.ts";
-import { expectedTime, lacksInputs, makeReady, noteResult } from "./data-events.ts";
+import { expectedMicros, lacksInputs, makeReady, noteResult } from "./data-events.ts";
 import { forgetFollower, noteFollower } from "./followers.ts";
 import { ROOM_PAUSE } from "./room.ts";
 import type { Run } from "./run.ts";
@@ -17,7 +17,7 @@ export function assign(state: State, event: TaskAssigned, now: number): void {
   const worker = state.worker(event.worker);
   const group = tasks.groupOf(node);
   tasks.withdraw(node);
-  state.fleet.returned.delete(key);
+  if (state.fleet.returned.size > 0) state.fleet.returned.delete(key);
   if (state.roomFor.get(group.zone) === key)
     state.roomAgainAt.set(group.zone, now + ROOM_PAUSE * task.estimateMs);
   state.unreserve(tasks, node);
@@ -48,12 +48,12 @@ function begin(state: State, tasks: Tasks, node: number, worker: Worker, now: nu
   }
   state.fleet.cursor = worker;
   worker.noteGiven(now);
-  state.fleet.take(worker, taskKey(tasks.number, node), {
-    cpuMillicores: task.cpuMillicores,
-    memoryBytes: task.memoryBytes,
-    expectedEndMs: now + task.estimateMs,
-    ...expectedTime(state, tasks.number, task.type, now),
-  });
+  const { cpuMillicores, memoryBytes, estimateMs } = task;
+  const expectedEndMs = now + estimateMs;
+  const micros = expectedMicros(state, tasks.number, task.type);
+  const held = { cpuMillicores, memoryBytes, expectedEndMs };
+  const key = taskKey(tasks.number, node);
+  state.fleet.take(worker, key, micros === undefined ? held : { ...held, since: now, micros });
 }
 
 /** What becomes of an alternative is kept for the vote. */

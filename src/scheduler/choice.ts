@@ -10,25 +10,14 @@ import { inputsOnWorkers, localityOf } from "./locality.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
 
-export interface Chosen extends Choice {
-  readonly rejected: readonly number[];
-}
-
 /** Of the state's candidates, the one that gets the task. */
-export function chooseFor(state: State, tasks: Tasks, node: number, now: number): Chosen {
+export function chooseFor(state: State, tasks: Tasks, node: number, now: number): Choice {
   const { fleet, candidates, config } = state;
   const run = state.runs.get(tasks.number);
   const inputs = run && inputsOnWorkers(run, node, now);
-  if (inputs) {
-    const choice = chooseNear(fleet, candidates, inputs, config.transferRates ?? DEFAULT_RATES);
-    return { ...choice, rejected: candidates.rejected() };
-  }
-  const rejected = candidates.rejected();
-  const choice =
-    candidates.count === 1
-      ? onlyChoice(fleet, candidates)
-      : choose(fleet, candidates, subjectOf(state, tasks, node));
-  return { ...choice, rejected };
+  if (inputs) return chooseNear(fleet, candidates, inputs, config.transferRates ?? DEFAULT_RATES);
+  if (candidates.count === 1) return onlyChoice(fleet, candidates);
+  return choose(fleet, candidates, subjectOf(state, tasks, node));
 }
 
 export function subjectOf(state: State, tasks: Tasks, node: number): Subject {

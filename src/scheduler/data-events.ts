@@ -86,15 +86,10 @@ export function loseChunk(state: State, { run, node, worker }: ChunkLost): void 
 /** Before the first of a type has ended. */
 const UNKNOWN_MICROS = 100_000;
 
-/** What is expected of a task on a worker; nothing where nodes hand no data to each other. */
-export function expectedTime(
-  state: State,
-  run: number,
-  type: string,
-  since: number,
-): { readonly since?: number; readonly micros?: number } {
+/** How long a task will run on a worker; undefined where nodes hand no data to each other. */
+export function expectedMicros(state: State, run: number, type: string): number | undefined {
   const data = run === NO_RUN ? undefined : state.run(run).data;
-  return data ? { since, micros: data.times.get(type) ?? UNKNOWN_MICROS } : {};
+  return data && (data.times.get(type) ?? UNKNOWN_MICROS);
 }
 
 /** Whether something that a node needs is being made again. */

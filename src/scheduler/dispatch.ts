@@ -1,6 +1,7 @@
 import { clearBit, invariant } from "../core/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import {
+  type Choice,
   choose,
   couldEverRun,
   firstOpening,
@@ -12,7 +13,7 @@ import {
 } from "../placement/index.ts";
 import type { Entry } from "../queue/index.ts";
 import { isAdmitted, mayRun, nextAdmissionAt } from "./admission.ts";
-import { type Chosen, chooseFor, subjectOf } from "./choice.ts";
+import { chooseFor, subjectOf } from "./choice.ts";
 import { Contest } from "./contest.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
@@ -149,7 +150,8 @@ function placeRoot(state: State, run: Run, node: number, now: number, emit: Emit
     const root = run.data?.territories.next(run.laneOf(node), worker.number, takes);
     if (root !== undefined) {
       const because = { type: "Affinity", because: "SharedConsumer" } as const;
-      assign(emit, run, root, { worker, runnerUp, reason: root === node ? reason : because, rejected });
+      const choice = { worker, runnerUp, reason: root === node ? reason : because };
+      assign(emit, run, root, choice, rejected);
       return true;
     }
     clearBit(candidates.set, fleet.ordinalOf(worker));
@@ -177,14 +179,15 @@ function mayWait(run: Run, node: number): boolean {
 /** Gives it to one of those that were found for it. */
 function place(state: State, tasks: Tasks, node: number, now: number, emit: Emit): void {
   const choice = chooseFor(state, tasks, node, now);
-  assign(emit, tasks, node, choice);
+  assign(emit, tasks, node, choice, state.candidates.rejected());
 }
 
 function assign(
   emit: Emit,
   tasks: Tasks,
   node: number,
-  { worker, reason, runnerUp, rejected }: Chosen,
+  { worker, reason, runnerUp }: Choice,
+  rejected: readonly number[],
 ): void {
   emit({
     kind: "TaskAssigned",

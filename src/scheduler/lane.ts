@@ -31,6 +31,7 @@ export class Lane implements Entry {
   weight = 0;
   readyAt = 0;
   estimateMs = 1;
+  home: Entry["home"];
 
   constructor(run: Run, group: Group) {
     this.run = run;

@@ -51,6 +51,7 @@ export function submittedSingle(event: TaskSubmitted, place: Place, config: Sche
     since: isLater ? event.runAt : now,
     lastSeq: seq,
     offered: false,
+    home: undefined,
   };
 }
 
@@ -90,6 +91,7 @@ export function alternativeSingle(of: AlternativeOf, run: Run, place: Place): Si
     since: now,
     lastSeq: seq,
     offered: false,
+    home: undefined,
   };
 }
 

@@ -87,6 +87,7 @@ function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSn
     since,
     lastSeq,
     offered: false,
+    home: undefined,
   });
   reindexTask(state, state.singles, number);
 }

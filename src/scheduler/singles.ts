@@ -51,12 +51,16 @@ export class Singles implements Tasks {
   /** By number. */
   readonly all: Map<number, Single> = new Map();
   readonly #byId = new Map<string, Single>();
+  /** Most of what is asked is asked of the same task as before. */
+  #last: Single | undefined;
   /** How many of them are alternatives. */
   alternatives = 0;
 
   get(node: number): Single {
+    if (this.#last?.number === node) return this.#last;
     const single = this.all.get(node);
     invariant(single, `task ${node} is in the state`);
+    this.#last = single;
     return single;
   }
 
@@ -72,6 +76,7 @@ export class Singles implements Tasks {
 
   delete(single: Single): void {
     this.all.delete(single.number);
+    this.#last = undefined;
     this.#byId.delete(single.id);
     if (single.alternativeOf) this.alternatives--;
   }

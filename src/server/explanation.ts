@@ -37,13 +37,20 @@ export class LastAssignments {
   ): void {
     for (const { event, about } of facts) {
       if (about?.task === undefined) continue;
-      const before = this.#byTask.get(about.task.id);
-      if (event.kind === "TaskAssigned") {
-        const isNext = before?.recalled?.attempt === event.attempt - 1;
-        this.#byTask.set(about.task.id, { assigned: event, recalled: isNext ? before?.recalled : undefined });
-      } else if (event.kind === "TaskRecalled" && before)
-        this.#byTask.set(about.task.id, { ...before, recalled: event });
+      if (event.kind === "TaskAssigned") this.#assign(about.task.id, event);
+      else if (event.kind === "TaskRecalled") this.#recall(about.task.id, event);
     }
+  }
+
+  #assign(id: string, assigned: TaskAssigned): void {
+    const before = assigned.attempt === 1 ? undefined : this.#byTask.get(id)?.recalled;
+    const isNext = before?.attempt === assigned.attempt - 1;
+    this.#byTask.set(id, { assigned, recalled: isNext ? before : undefined });
+  }
+
+  #recall(id: string, recalled: TaskRecalled): void {
+    const before = this.#byTask.get(id);
+    if (before) this.#byTask.set(id, { ...before, recalled });
   }
 
   of(taskId: string): LastAssignment | undefined {

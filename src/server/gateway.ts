@@ -114,6 +114,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   /** What a committed turn means to the workers. */
   letOut(facts: readonly Fact[]): void {
+    const { payloads } = this.#options;
     const assigned: PlacedTask[] = [];
     const recalled: (AttemptName & { readonly worker: number })[] = [];
     for (const fact of facts) {
@@ -154,6 +155,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
           break;
         case "AttemptFinished":
         case "TaskRetried":
+          if (taskId !== undefined) this.#forgetAttempt(taskId);
+          break;
         case "TaskFailed":
         case "TaskCancelled":
           if (taskId !== undefined) this.#forget(taskId);
@@ -162,7 +165,10 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       }
     }
     // What is placed and ended in one turn needs no assignment.
-    const open = assigned.filter(({ id, attempt }) => this.#placed.live(id)?.attempt === attempt);
+    const open = assigned.filter((task) => this.#placed.live(task.id) === task);
+    if (open.length < assigned.length)
+      for (const task of assigned)
+        if (this.#placed.live(task.id) === undefined) payloads.drop(payloadIdOf(task));
     if (open.length > 0) void this.#sendAssignments(open);
     for (const worker of new Set(recalled.map((one) => one.worker)))
       this.#sessions.get(worker)?.recall(recalled.filter((one) => one.worker === worker));
@@ -363,14 +369,14 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       const known = payloads.atHand(ids) ?? (await payloads.of(ids));
       const made = needed.length === 0 ? NO_RESULTS : (results.atHand(needed) ?? (await results.of(needed)));
       const byWorker = new Map<number, Assignment[]>();
-      for (const task of tasks) {
+      for (let at = 0; at < tasks.length; at++) {
+        const task = tasks[at] as PlacedTask;
         // It ended meanwhile, or was given to another.
         if (this.#placed.live(task.id) !== task) continue;
-        const id = payloadIdOf(task);
-        const plain = assignmentOf(task, known.get(id));
+        const plain = assignmentOf(task, known[at]);
         const assignment = this.#traced(
           task.inputs ? { ...plain, data: data.of(task, task.inputs, made, plain.payload) } : plain,
-          id,
+          ids[at] as string,
         );
         if (byWorker.get(task.worker)?.push(assignment) === undefined)
           byWorker.set(task.worker, [assignment]);
@@ -440,9 +446,13 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   }
 
   #forget(taskId: string): void {
+    this.#forgetAttempt(taskId);
+    this.#options.payloads.drop(taskId);
+  }
+
+  #forgetAttempt(taskId: string): void {
     this.#progress.delete(taskId);
     this.#watchdog.forgetTask(taskId);
-    this.#options.payloads.drop(taskId);
   }
 
   #noteStarted(

@@ -8,8 +8,10 @@ import { RecentTexts } from "./recent-texts.ts";
  */
 export class Payloads {
   readonly #store: Pick<ServiceStore, "payloads">;
-  /** What no worker has got yet. */
+  /** Of tasks that wait. */
   readonly #recent = new RecentTexts();
+  /** Of tasks that were assigned, until they are sent. */
+  readonly #ready = new Map<string, string>();
   /** Told the settings of tasks that belong to a trace. */
   readonly #onTraced: (id: string, settings: string) => void;
   readonly #asked = new Map<string, Promise<ReadonlyMap<string, string>>>();
@@ -32,7 +34,10 @@ export class Payloads {
     for (const { event, about } of facts) {
       if (event.kind !== "TaskAssigned" || !about?.task) continue;
       const id = about.task.alternative?.of ?? about.task.id;
-      if (this.#recent.get(id) === undefined) ids.push(id);
+      if (this.#ready.has(id)) continue;
+      const payload = this.#recent.take(id);
+      if (payload === undefined) ids.push(id);
+      else this.#ready.set(id, payload);
     }
     if (ids.length === 0) return;
     const reading = this.#read(ids);
@@ -41,32 +46,32 @@ export class Payloads {
     for (const id of ids) this.#asked.set(id, reading);
   }
 
-  /** Of tasks that are stored. */
-  async of(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const found = new Map<string, string>();
+  /** Of tasks that are stored, in their order. */
+  async of(ids: readonly string[]): Promise<(string | undefined)[]> {
     const read = await this.#prepared(ids);
-    const missing: string[] = [];
-    for (const id of ids) {
-      const payload = this.#recent.get(id) ?? read.find((some) => some.has(id))?.get(id);
-      if (payload === undefined) missing.push(id);
-      else found.set(id, payload);
-      this.drop(id);
-    }
+    const found = ids.map((id) => this.#ready.get(id) ?? read.find((some) => some.has(id))?.get(id));
+    for (const id of ids) this.drop(id);
+    const missing = ids.filter((_, at) => found[at] === undefined);
     if (missing.length === 0) return found;
-    for (const [id, payload] of await this.#read(missing)) found.set(id, payload);
-    return found;
+    const late = await this.#read(missing);
+    return found.map((payload, at) => payload ?? late.get(ids[at] as string));
   }
 
   /** What is known without waiting; undefined unless it is all of them. */
-  atHand(ids: readonly string[]): ReadonlyMap<string, string> | undefined {
-    const found = this.#recent.all(ids);
-    if (found) for (const id of ids) this.#recent.forget(id);
+  atHand(ids: readonly string[]): string[] | undefined {
+    const found: string[] = [];
+    for (const id of ids) {
+      const payload = this.#ready.get(id);
+      if (payload === undefined) return undefined;
+      found.push(payload);
+    }
+    for (const id of ids) this.#ready.delete(id);
     return found;
   }
 
   /** It is nobody's business any more. */
   drop(id: string): void {
-    this.#recent.forget(id);
+    if (!this.#ready.delete(id)) this.#recent.forget(id);
     this.#asked.delete(id);
   }
 

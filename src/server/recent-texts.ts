@@ -26,6 +26,13 @@ export class RecentTexts {
     if (!this.#young.delete(id)) this.#old.delete(id);
   }
 
+  /** It is not kept any longer. */
+  take(id: string): string | undefined {
+    const text = this.get(id);
+    if (text !== undefined) this.forget(id);
+    return text;
+  }
+
   /** Undefined unless all of them are here. */
   all(ids: readonly string[]): ReadonlyMap<string, string> | undefined {
     const found = new Map<string, string>();

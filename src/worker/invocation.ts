@@ -19,12 +19,17 @@ export function metaInputs({ inputs }: AssignedData): NonNullable<Invocation["in
   return inputs.map((input) => ({ meta: resultHandle(input) }));
 }
 
-export async function invoke(
+export function invoke(handler: Handler, invocation: Invocation, context: AttemptContext): Promise<unknown> {
+  const { payload, inputs } = invocation;
+  return inputs ? invokeWith(handler, payload, inputs, context) : handler.run(payload as never, context);
+}
+
+async function invokeWith(
   handler: Handler,
-  { payload, inputs }: Invocation,
+  payload: unknown,
+  inputs: NonNullable<Invocation["inputs"]>,
   context: AttemptContext,
 ): Promise<unknown> {
-  if (!inputs) return await handler.run(payload as never, context);
   const isReader = marksOf(handler).isReader ?? false;
   const values = inputs.map((input) => heldValue(input, isReader));
   const given = argumentsIn(payload);

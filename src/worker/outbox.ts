@@ -39,8 +39,10 @@ export class Outbox {
     const reports = keys.map((key) => this.#reports.get(key) as Report);
     this.#connection.report(reports).then(
       (acks) => {
-        for (const [at, key] of keys.entries())
+        for (let at = 0; at < keys.length; at++) {
+          const key = keys[at] as string;
           if (this.#reports.delete(key)) this.#onAnswered(key, reports[at] as Report, acks[at]);
+        }
       },
       // The connection has ended, and the next one will carry them.
       () => {},
