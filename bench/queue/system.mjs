@@ -35,9 +35,11 @@
  * @property {() => Promise<unknown>} submit Resolves once the task is durable.
  * @property {(count: number) => Promise<unknown>} submitMany In one call.
  * @property {(count: number) => Promise<unknown>} load As many, as it likes best.
- * @property {() => Promise<unknown>} begin Its worker starts.
- * @property {(count: number) => Promise<unknown>} completed Resolves when so many ends are committed since it began.
+ * @property {() => Promise<Stop>} begin Its worker starts.
+ * @property {(count: number) => Promise<unknown>} completed Resolves when so many ends are committed in all.
  * @property {(file: string) => Promise<unknown>} [writeLedger]
  */
+
+/** @typedef {() => Promise<unknown>} Stop What was begun ends, and may begin again. */
 
 export {};

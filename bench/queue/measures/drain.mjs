@@ -9,6 +9,7 @@ import { usageOfThis } from "../usage.mjs";
 
 /**
  * @typedef {object} DrainSizes
+ * @property {number} warmUp Drained before, in the same process.
  * @property {number} tasks
  * @property {number} backlog How many more wait.
  */
@@ -26,7 +27,11 @@ export const drainTitle = ({ tasks, backlog }) =>
  * @param {DrainSizes} sizes
  */
 export async function measureDrain(system, place, queue, sizes) {
-  await queue.load(sizes.tasks + sizes.backlog);
+  const { warmUp, tasks, backlog } = sizes;
+  await queue.load(warmUp);
+  const [stop] = await Promise.all([queue.begin(), queue.completed(warmUp)]);
+  await stop();
+  await queue.load(tasks + backlog);
   // Nobody is measured while the database still looks after what was loaded.
   if (system.keptIn === "postgresql") {
     await ask(place.url, "vacuum analyze");
@@ -35,13 +40,13 @@ export async function measureDrain(system, place, queue, sizes) {
   await sleep(SETTLE_MS);
   const before = usageOfThis();
   const startedAt = performance.now();
-  await Promise.all([queue.begin(), queue.completed(sizes.tasks)]);
+  await Promise.all([queue.begin(), queue.completed(warmUp + tasks)]);
   const seconds = (performance.now() - startedAt) / 1000;
   const after = usageOfThis();
   const title = drainTitle(sizes);
   return [
-    figure(title, "tasks", PER_SECOND, sizes.tasks / seconds),
-    figure(title, "CPU of the process, each", "µs", (after.cpuMicros - before.cpuMicros) / sizes.tasks),
+    figure(title, "tasks", PER_SECOND, tasks / seconds),
+    figure(title, "CPU of the process, each", "µs", (after.cpuMicros - before.cpuMicros) / tasks),
     figure(title, "memory of the process", "MiB", after.rssBytes / 2 ** 20),
   ];
 }

@@ -102,6 +102,7 @@ function bullmq({ concurrency, says, classes, connection, ...system }) {
           worker.on("completed", () => committed.add());
           worker.on("error", (error) => process.stderr.write(`bullmq: ${error}\n`));
           await closers.use(Promise.resolve({ [Symbol.asyncDispose]: () => worker.close(true) }));
+          return () => worker.close(false);
         },
         completed: (many) => committed.reaches(many),
       };

@@ -81,7 +81,11 @@ async function openGraphile({ place, purpose, onStart }, closers) {
         noHandleSignals: true,
         taskList: { noop: async () => onStart() },
       });
-      await closers.use(Promise.resolve({ [Symbol.asyncDispose]: () => runner.stop() }));
+      /** @type {Promise<void> | undefined} */
+      let stopped;
+      const stop = () => (stopped ??= runner.stop());
+      await closers.use(Promise.resolve({ [Symbol.asyncDispose]: stop }));
+      return stop;
     },
     completed: (many) => committed.reaches(many),
   };

@@ -63,7 +63,10 @@ async function openOrrery({ place, purpose, onStart }, closers) {
         await submitAs(library, `agent-${agent}`, share);
       }
     },
-    begin: () => library.api.setPaused(admin, undefined, false),
+    async begin() {
+      await library.api.setPaused(admin, undefined, false);
+      return () => library.api.setPaused(admin, undefined, true);
+    },
     async completed(many) {
       await started.reaches(many);
       // A read waits for the commit that is under way. This one does not look at what waits.

@@ -16,6 +16,7 @@ import { payloadOf } from "../tasks.mjs";
  * @property {(name: string, data: object) => Promise<unknown>} send
  * @property {(name: string, jobs: readonly { data: object }[]) => Promise<unknown>} insert
  * @property {(name: string, options: object, handler: (jobs: readonly unknown[]) => Promise<void>) => Promise<unknown>} work
+ * @property {(name: string) => Promise<unknown>} offWork
  */
 
 const QUEUE = "bench";
@@ -79,10 +80,12 @@ async function openBoss({ place, purpose, onStart }, closers) {
     async load(many) {
       for (let left = many; left > 0; left -= CHUNK) await submitMany(Math.min(left, CHUNK));
     },
-    begin: () =>
-      boss.work(QUEUE, WORK[purpose], async (jobs) => {
+    async begin() {
+      await boss.work(QUEUE, WORK[purpose], async (jobs) => {
         for (const _ of jobs) onStart();
-      }),
+      });
+      return () => boss.offWork(QUEUE);
+    },
     completed: (many) => committed.reaches(many),
   };
 }
