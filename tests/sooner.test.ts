@@ -21,7 +21,7 @@ function* waitingTasks(state: State): Generator<readonly [Tasks, number]> {
     if (run.outcome !== undefined) continue;
     for (let node = 0; node < run.graph.size; node++) if (isWaiting(run, node)) yield [run, node];
   }
-  for (const number of state.singles.all.keys())
+  for (const { number } of state.singles.all.values())
     if (isWaiting(state.singles, number)) yield [state.singles, number];
 }
 
@@ -294,7 +294,7 @@ describe("where very much waits", () => {
     return loop;
   }
 
-  const last = ({ state }: Loop) => [...state.singles.all.keys()].at(-1) as number;
+  const last = ({ state }: Loop) => [...state.singles.all.values()].at(-1)?.number as number;
 
   test("the start is told from some of the line, and is about right, as is what would help", () => {
     for (const order of ["hrrn", "classic", "graph"] as const) {
@@ -317,7 +317,7 @@ describe("where very much waits", () => {
   test("some are counted for all, and the first is the first", () => {
     for (const order of ["hrrn", "classic", "graph"] as const) {
       const { state } = longLine(50_000, order);
-      const middle = [...state.singles.all.keys()][30_000] as number;
+      const middle = [...state.singles.all.values()][30_000]?.number as number;
       const [first, ahead] = inOrder(state, middle);
       const line = lineBefore(state, state.singles, middle, state.now, 10);
       expect(line.first[0]?.id, order).toBe(first);

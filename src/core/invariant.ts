@@ -6,3 +6,8 @@ export class InvariantError extends Error {
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new InvariantError(message);
 }
+
+/** Where what is wrong is only worth putting into words when it is. */
+export function violated(message: string): never {
+  throw new InvariantError(message);
+}

@@ -1,4 +1,4 @@
-import { invariant } from "../core/index.ts";
+import { violated } from "../core/index.ts";
 import type { Risk } from "./risk.ts";
 import type { NodeSpec, Priority, TaskSpec } from "./spec.ts";
 import type { TaskBudget } from "./task-budget.ts";
@@ -83,7 +83,7 @@ function ascending({ id, needs }: NodeSpec, indexOf: ReadonlyMap<string, number>
   let inOrder = true;
   for (const need of needs) {
     const index = indexOf.get(need);
-    invariant(index !== undefined, `node ${id} needs ${need}, which is in the graph`);
+    if (index === undefined) violated(`node ${id} needs ${need}, which is in the graph`);
     inOrder &&= index > last;
     last = index;
     indexes.push(index);

@@ -66,6 +66,8 @@ export class Fleet {
   #freeCpu: Float64Array = new Float64Array(0);
   #freeMemory: Float64Array = new Float64Array(0);
   #depths: Int32Array = new Int32Array(0);
+  /** What the sets say of each, in one number. */
+  #standings: Int32Array = new Int32Array(0);
   /** The numbers of the workers that got room, by `relief`. */
   readonly #relieved: Int32Array = new Int32Array(CHANGES);
   #stale = false;
@@ -316,6 +318,7 @@ export class Fleet {
     this.#freeCpu = new Float64Array(size);
     this.#freeMemory = new Float64Array(size);
     this.#depths = new Int32Array(size).fill(-1);
+    this.#standings = new Int32Array(size);
     this.open = bitsetOf(size);
     this.overloaded = bitsetOf(size);
     this.draining = bitsetOf(size);
@@ -335,20 +338,36 @@ export class Fleet {
   #reindex(worker: Worker): void {
     if (this.#stale) return;
     const ordinal = this.ordinalOf(worker);
-    const { status } = worker;
-    const isOpen = this.isOpen(worker);
-    writeBit(this.open, ordinal, isOpen);
-    writeBit(this.overloaded, ordinal, status === "Overloaded");
-    writeBit(this.draining, ordinal, status === "Draining");
-    writeBit(this.unreachable, ordinal, status === "Unreachable");
-    writeBit(this.roomy, ordinal, worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker);
-    writeBit(this.vacant, ordinal, worker.held.size < worker.spec.slots);
-    writeBit(this.crowded, ordinal, isCrowded(worker));
-    writeBit(this.reserved, ordinal, worker.reservedFor !== undefined);
+    this.#stand(ordinal, worker);
     this.#freeCpu[ordinal] = worker.freeCpu;
     this.#freeMemory[ordinal] = worker.freeMemory;
     this.changes[this.changeCount++ % CHANGES] = ordinal;
-    this.#indexDepth(ordinal, isOpen ? worker.held.size : -1);
+    this.#indexDepth(ordinal, this.isOpen(worker) ? worker.held.size : -1);
+  }
+
+  /** Most that is given or ends leaves a worker in the same sets. */
+  #stand(ordinal: number, worker: Worker): void {
+    const { status, held, spec } = worker;
+    const places = held.size - spec.slots;
+    const standing =
+      (this.isOpen(worker) ? 1 : 0) |
+      (status === "Overloaded" ? 2 : 0) |
+      (status === "Draining" ? 4 : 0) |
+      (status === "Unreachable" ? 8 : 0) |
+      (places < this.config.maxQueuePerWorker ? 16 : 0) |
+      (places < 0 ? 32 : 0) |
+      (isCrowded(worker) ? 64 : 0) |
+      (worker.reservedFor === undefined ? 0 : 128);
+    if (standing === this.#standings[ordinal]) return;
+    this.#standings[ordinal] = standing;
+    writeBit(this.open, ordinal, (standing & 1) !== 0);
+    writeBit(this.overloaded, ordinal, (standing & 2) !== 0);
+    writeBit(this.draining, ordinal, (standing & 4) !== 0);
+    writeBit(this.unreachable, ordinal, (standing & 8) !== 0);
+    writeBit(this.roomy, ordinal, (standing & 16) !== 0);
+    writeBit(this.vacant, ordinal, (standing & 32) !== 0);
+    writeBit(this.crowded, ordinal, (standing & 64) !== 0);
+    writeBit(this.reserved, ordinal, (standing & 128) !== 0);
   }
 
   #indexDepth(ordinal: number, depth: number): void {

@@ -1,4 +1,4 @@
-import { compareText, hash32, invariant } from "../core/index.ts";
+import { compareText, hash32, violated } from "../core/index.ts";
 import { type Pace, paceAfter } from "./pace.ts";
 
 /** What a worker says of itself when it registers. */
@@ -123,7 +123,8 @@ export class Worker {
 
   moveTo(status: WorkerStatus): void {
     if (status === this.status) return;
-    invariant(NEXT[this.status].includes(status), `a worker that is ${this.status} cannot become ${status}`);
+    if (!NEXT[this.status].includes(status))
+      violated(`a worker that is ${this.status} cannot become ${status}`);
     this.status = status;
   }
 }

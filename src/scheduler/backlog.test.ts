@@ -134,6 +134,6 @@ function askedOneByOne(state: State, now: number): Record<WaitCode, number> {
     if (first) counts[first]++;
   };
   for (const run of state.runs.values()) for (const node of run.status.keys()) ask(run, node);
-  for (const node of state.singles.all.keys()) ask(state.singles, node);
+  for (const { node } of state.singles.all.values()) ask(state.singles, node);
   return counts;
 }

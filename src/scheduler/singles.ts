@@ -1,4 +1,4 @@
-import { invariant } from "../core/index.ts";
+import { Numbered, violated } from "../core/index.ts";
 import type { TaskSpec } from "../graph/index.ts";
 import { NO_RUN } from "../placement/index.ts";
 import type { Entry, PriorityClass, RequestState, Tier } from "../queue/index.ts";
@@ -49,7 +49,7 @@ export interface Single extends Entry {
 export class Singles implements Tasks {
   readonly number = NO_RUN;
   /** By number. */
-  readonly all: Map<number, Single> = new Map();
+  readonly all: Numbered<Single> = new Numbered();
   readonly #byId = new Map<string, Single>();
   /** Most of what is asked is asked of the same task as before. */
   #last: Single | undefined;
@@ -59,7 +59,7 @@ export class Singles implements Tasks {
   get(node: number): Single {
     if (this.#last?.number === node) return this.#last;
     const single = this.all.get(node);
-    invariant(single, `task ${node} is in the state`);
+    if (!single) violated(`task ${node} is in the state`);
     this.#last = single;
     return single;
   }

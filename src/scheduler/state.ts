@@ -1,4 +1,4 @@
-import { invariant } from "../core/index.ts";
+import { violated } from "../core/index.ts";
 import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
@@ -103,14 +103,19 @@ export class State {
   /** Of tasks of no run. */
   readonly #deadlines = new Timetable((due) => this.#hasDeadline(due));
 
+  /** Most of what is asked is asked of the same run as before. */
+  #lastRun: Run | undefined;
+
   runById(id: string): Run | undefined {
     const number = this.#numbers.get(id);
     return number === undefined ? undefined : this.runs.get(number);
   }
 
   run(number: number): Run {
+    if (this.#lastRun?.number === number) return this.#lastRun;
     const run = this.runs.get(number);
-    invariant(run, `run ${number} is in the state`);
+    if (!run) violated(`run ${number} is in the state`);
+    this.#lastRun = run;
     return run;
   }
 
@@ -125,7 +130,7 @@ export class State {
 
   worker(number: number): Worker {
     const worker = this.fleet.workers[number];
-    invariant(worker, `worker ${number} is in the state`);
+    if (!worker) violated(`worker ${number} is in the state`);
     return worker;
   }
 
@@ -183,6 +188,7 @@ export class State {
 
   forget(run: Run): void {
     this.runs.delete(run.number);
+    this.#lastRun = undefined;
     this.#numbers.delete(run.id);
     this.dataRuns.delete(run);
     this.withIdle.delete(run.number);

@@ -1,4 +1,4 @@
-import { invariant } from "../core/index.ts";
+import { violated } from "../core/index.ts";
 
 /**
  * Where a task stands. Numbers, because a run keeps them in one byte per node.
@@ -91,10 +91,8 @@ function bits(table: Readonly<Record<Status, readonly Status[]>>): number[] {
 }
 
 export function checkMove(from: Status, to: Status): void {
-  invariant(
-    ((NEXT[from] as number) & (1 << to)) !== 0,
-    `a ${STATUS_NAMES[from]} task cannot become ${STATUS_NAMES[to]}`,
-  );
+  if (((NEXT[from] as number) & (1 << to)) === 0)
+    violated(`a ${STATUS_NAMES[from]} task cannot become ${STATUS_NAMES[to]}`);
 }
 
 export function isEnded(status: Status): boolean {
