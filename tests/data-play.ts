@@ -10,7 +10,7 @@ export interface Play {
   /** Bytes of every result. */
   readonly bytes?: number;
   /** How long a node runs, in milliseconds. */
-  readonly tookMs?: (node: number) => number;
+  readonly tookMs?: (node: number, worker: number) => number;
 }
 
 /** One run on workers that begin at once what they are given, in order, one at a time. */
@@ -26,7 +26,7 @@ export class DataPlay {
   readonly #queues = new Map<number, TaskAssigned[]>();
   readonly #ends = new Map<number, number>();
   readonly #bytes: number;
-  readonly #tookMs: (node: number) => number;
+  readonly #tookMs: (node: number, worker: number) => number;
   now = 1;
 
   constructor(loop: Loop, { bytes = MIB, tookMs = () => 1 }: Play = {}) {
@@ -59,7 +59,7 @@ export class DataPlay {
       run,
       node,
       attempt,
-      startedAt: this.now - this.#tookMs(node),
+      startedAt: this.now - this.#tookMs(node, worker),
       resultHash: `${node}`,
       resultBytes: this.#bytes,
       costMicros: 0,
@@ -104,7 +104,7 @@ export class DataPlay {
 
   #begin(worker: number): void {
     const first = this.#queues.get(worker)?.[0];
-    if (first && !this.#ends.has(worker)) this.#ends.set(worker, this.now + this.#tookMs(first.node));
+    if (first && !this.#ends.has(worker)) this.#ends.set(worker, this.now + this.#tookMs(first.node, worker));
   }
 
   #bring(worker: number, node: number): void {

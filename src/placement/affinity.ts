@@ -29,27 +29,33 @@ export const DEFAULT_RATES: Rates = { perInput: 1000, perKib: 10 };
 /** How many tasks beyond those that others would get are given to a worker that has their inputs, where another has room. */
 const NEAR_QUEUE = 16;
 
+/** One part in so many of a wait is as good as not known. */
+const UNSURE_PART = 8;
+
 /**
  * What speaks for a worker, in microseconds: what it has, less what it lacks, less the wait in its queue (D-05). Waits are
- * known to within a task, so bringing something has to be worth more than that.
+ * known to within a task and an eighth of them, so bringing something has to be worth more than that.
  */
 function affinityOf(worker: Worker, inputs: Inputs, rates: Rates): number {
   const has = inputs.at.get(worker.number) ?? NOTHING;
   const lacks = { count: inputs.count - has.count, bytes: inputs.bytes - has.bytes };
-  const brought = lacks.count === 0 ? 0 : worthOf(lacks, rates) + inputs.micros;
-  return worthOf(has, rates) - brought - waitOf(worker, inputs.now);
+  const wait = waitOf(worker, inputs.now);
+  const unsure = inputs.micros + Math.floor(wait / UNSURE_PART);
+  const brought = lacks.count === 0 ? 0 : bringMicros(lacks, rates) + unsure;
+  return bringMicros(has, rates) - brought - wait;
 }
 
 const NOTHING = { count: 0, bytes: 0 };
 
-function worthOf(of: typeof NOTHING, { perInput, perKib }: Rates): number {
+/** How long it takes to bring results to a worker; as much speaks for one that has them. */
+export function bringMicros(of: typeof NOTHING, { perInput, perKib }: Rates): number {
   return of.count * perInput + Math.floor((of.bytes * perKib) / 1024);
 }
 
 /** What bringing the inputs that a worker lacks takes, in microseconds. */
 export function moveMicros(worker: Worker, inputs: Inputs, rates: Rates): number {
   const has = inputs.at.get(worker.number) ?? NOTHING;
-  return worthOf({ count: inputs.count - has.count, bytes: inputs.bytes - has.bytes }, rates);
+  return bringMicros({ count: inputs.count - has.count, bytes: inputs.bytes - has.bytes }, rates);
 }
 
 /** What a worker has of the inputs, what it would have to fetch, how long it would wait, and what that comes to. */
@@ -90,6 +96,20 @@ function waitOf(worker: Worker, now: number): number {
   let running = spec.slots;
   for (const one of held.values()) sum += remainingOf(one, running-- > 0 ? worker : undefined, now);
   return Math.floor(sum / spec.slots);
+}
+
+/**
+ * Until it has ended all that it holds, in microseconds. It may have worked on all of it since it last reported: short tasks are
+ * reported together.
+ */
+export function busyMicros({ held, spec, finishedAt }: Worker, now: number): number {
+  const [first] = held.values();
+  if (!first) return 0;
+  let sum = 0;
+  for (const { micros, expectedEndMs } of held.values())
+    sum += micros ?? 1000 * Math.max(0, expectedEndMs - now);
+  const elapsed = 1000 * (now - Math.max(finishedAt, first.since ?? now));
+  return Math.max(0, Math.floor(sum / spec.slots) - elapsed);
 }
 
 /**

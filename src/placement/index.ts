@@ -1,4 +1,6 @@
 export {
+  bringMicros,
+  busyMicros,
   chooseNear,
   DEFAULT_RATES,
   type Inputs,

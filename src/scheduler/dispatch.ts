@@ -3,7 +3,6 @@ import type { LedgerEvent } from "../ledger/index.ts";
 import {
   type Choice,
   choose,
-  couldEverRun,
   firstOpening,
   nodeOfKey,
   type Opening,
@@ -18,6 +17,7 @@ import { Contest } from "./contest.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { keyOf, type Offer, offerOf, tasksOf } from "./offer.ts";
+import { outlookOf } from "./outlook.ts";
 import { nextRecallAt } from "./recalls.ts";
 import { fitsAtAll, hasWorker, isPassedOver, keepRoom, lacksOnlyRoom, meetsReserved } from "./room.ts";
 import type { Run } from "./run.ts";
@@ -139,24 +139,23 @@ function placeRoot(state: State, run: Run, node: number, now: number, emit: Emit
     place(state, run, node, now, emit);
     return true;
   }
-  const takes = (number: number) => {
-    const worker = state.worker(number);
-    return fleet.isOpen(worker) && couldEverRun(worker, pool.demand.needs);
-  };
+  const outlook = outlookOf(state, run, pool.demand.needs, now);
   const rejected = candidates.rejected();
   const subject = subjectOf(state, run, node);
+  let isLeft = false;
   for (; candidates.count > 0; candidates.count--) {
     const { worker, runnerUp, reason } = choose(fleet, candidates, subject);
-    const root = run.data?.territories.next(run.laneOf(node), worker.number, takes);
-    if (root !== undefined) {
+    const root = run.data?.territories.next(run.laneOf(node), worker.number, outlook);
+    if (typeof root === "number") {
       const because = { type: "Affinity", because: "SharedConsumer" } as const;
       const choice = { worker, runnerUp, reason: root === node ? reason : because };
       assign(emit, run, root, choice, rejected);
       return true;
     }
+    isLeft ||= root === "left";
     clearBit(candidates.set, fleet.ordinalOf(worker));
   }
-  if (mayWait(run, node) && run.data?.territories.isLeft(node, takes)) return false;
+  if (isLeft && mayWait(run, node)) return false;
   findTakers(state, pool, taskKey(run.number, node));
   place(state, run, node, now, emit);
   return true;

@@ -1,5 +1,6 @@
 import { type Graph, topologicalOrder } from "../graph/index.ts";
 import type { Lane } from "./lane.ts";
+import type { Outlook, RootCosts } from "./outlook.ts";
 
 /** Roots from one place in their order up to another, exclusive, and the worker that takes them; -1: nobody yet. */
 interface Territory {
@@ -12,9 +13,14 @@ interface Territory {
 
 /** One part in so many of all roots is too little to be worth a cut. */
 const SMALLEST_PART = 16;
+/** A cut has to save so many times what it costs: both are estimates. Of a large part it does not matter what crosses the cut. */
+const WORTH_TIMES = 4;
+const LARGE_PART = 4;
+/** How long workers are busy is known to within this time: they report short tasks together. */
+const UNSURE_MICROS = 10_000;
 /** A cut is made within so large a part of what is cut from its middle. */
 const AROUND_MIDDLE = 8;
-/** How far is looked for a root that a worker of some kind can take. */
+/** How far is looked for a root that a worker of some kind can take, or that has been made. */
 const LOOK_AHEAD = 64;
 
 /**
@@ -29,7 +35,7 @@ export class Territories {
   readonly #ranks: Int32Array;
   readonly #isTaken: Uint8Array;
   #all: Territory[];
-  #crossings: Uint32Array | undefined;
+  #crossingsFound: Uint32Array | undefined;
 
   constructor(graph: Graph, links: ReadonlyMap<number, unknown>) {
     this.#graph = graph;
@@ -61,21 +67,14 @@ export class Territories {
     this.#all.splice(at, 1, ...parts);
   }
 
-  /** Whether a root is one of the last of a worker that takes it: too few are left to be worth a cut. */
-  isLeft(node: number, takes: (worker: number) => boolean): boolean {
-    const rank = this.#ranks[node] as number;
-    const territory = this.#all.find(({ to }) => rank < to) as Territory;
-    return territory.worker !== -1 && takes(territory.worker) && this.#isSmall(territory);
-  }
-
-  /** The root of a lane that a worker takes next; undefined: what is left belongs to others, who take it. */
-  next(lane: Lane, worker: number, takes: (worker: number) => boolean): number | undefined {
+  /** The root of a lane that a worker takes next; "left": what there is belongs to others, who are better left to make it. */
+  next(lane: Lane, worker: number, outlook: Outlook): number | "left" | undefined {
     for (const territory of this.#all) {
       if (territory.worker !== worker) continue;
       const root = this.#firstIn(lane, territory, this.#firstLeft(territory));
       if (root !== undefined) return root;
     }
-    return this.#newGround(lane, takes);
+    return this.#newGround(lane, worker, outlook);
   }
 
   toSnapshot(): readonly (readonly [from: number, to: number, worker: number])[] {
@@ -87,24 +86,43 @@ export class Territories {
     for (const [rank, node] of this.#roots.entries()) this.#isTaken[rank] = attempts[node] === 0 ? 0 : 1;
   }
 
-  #isSmall(territory: Territory): boolean {
-    return (territory.to - this.#firstLeft(territory)) * SMALLEST_PART < this.#roots.length;
-  }
-
-  #newGround(lane: Lane, takes: (worker: number) => boolean): number | undefined {
+  #newGround(lane: Lane, worker: number, outlook: Outlook): number | "left" | undefined {
+    const isFree = (of: Territory) => of.worker === -1 || !outlook.takes(of.worker);
     let widest: Territory | undefined;
     let room = 0;
+    let isSomeLeft = false;
     for (const territory of this.#all) {
-      const isFree = territory.worker === -1 || !takes(territory.worker);
       const left = territory.to - this.#firstLeft(territory);
-      // Cutting a small part would cost more than it gains; nobody's can be taken to the last one.
-      if (left <= room || (!isFree && this.#isSmall(territory))) continue;
-      widest = territory;
-      room = left;
+      if (left <= room) continue;
+      // What is nobody's can be taken to the last one.
+      if (isFree(territory) || this.#isWorthCutting(territory, worker, outlook)) {
+        widest = territory;
+        room = left;
+      } else isSomeLeft = true;
     }
-    if (!widest) return undefined;
-    const isFree = widest.worker === -1 || !takes(widest.worker);
-    return this.#firstIn(lane, widest, isFree ? this.#firstLeft(widest) : this.#cutOf(widest));
+    if (!widest) return isSomeLeft ? "left" : undefined;
+    return this.#firstIn(lane, widest, isFree(widest) ? this.#firstLeft(widest) : this.#cutOf(widest));
+  }
+
+  /** It saves what the new worker makes while the other would be busy alone. */
+  #isWorthCutting(territory: Territory, by: number, { busyMicros, costsOf }: Outlook): boolean {
+    const left = territory.to - this.#firstLeft(territory);
+    if (left * SMALLEST_PART < this.#roots.length) return false;
+    const costs = this.#costsBefore(territory.left, costsOf);
+    if (!costs) return true;
+    const aloneMicros = busyMicros(territory.worker) + left * costs.makeMicros - busyMicros(by);
+    const savedMicros = Math.min(Math.floor(aloneMicros / 2), (left >> 1) * costs.makeMicros);
+    const isLarge = left * LARGE_PART >= this.#roots.length;
+    const crossings = isLarge ? 0 : (this.#crossings[this.#cutOf(territory)] as number);
+    return savedMicros > WORTH_TIMES * (crossings * costs.moveMicros + UNSURE_MICROS);
+  }
+
+  #costsBefore(rank: number, costsOf: Outlook["costsOf"]): RootCosts | undefined {
+    for (let before = rank - 1; before >= Math.max(0, rank - LOOK_AHEAD); before--) {
+      const costs = costsOf(this.#roots[before] as number);
+      if (costs) return costs;
+    }
+    return undefined;
   }
 
   #firstLeft(territory: Territory): number {
@@ -123,16 +141,21 @@ export class Territories {
     return undefined;
   }
 
+  get #crossings(): Uint32Array {
+    this.#crossingsFound ??= crossingsOf(this.#graph, this.#ranks, this.#roots.length);
+    return this.#crossingsFound;
+  }
+
   /** Near the middle of what is left, where the fewest nodes get results from both sides. */
   #cutOf(territory: Territory): number {
     const first = this.#firstLeft(territory);
     const middle = (first + territory.to + 1) >> 1;
     const reach = Math.floor((territory.to - first) / AROUND_MIDDLE);
-    this.#crossings ??= crossingsOf(this.#graph, this.#ranks, this.#roots.length);
+    const crossings = this.#crossings;
     let best = middle;
     for (let off = 1; off <= reach; off++) {
       for (const rank of [middle - off, middle + off])
-        if ((this.#crossings[rank] as number) < (this.#crossings[best] as number)) best = rank;
+        if ((crossings[rank] as number) < (crossings[best] as number)) best = rank;
     }
     return Math.min(best, territory.to - 1);
   }

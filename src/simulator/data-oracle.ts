@@ -35,8 +35,9 @@ export function nearnessOf(model: Model, worker: ModelWorker, task: ModelTask): 
   const held = heldInputs(task);
   const has = held.filter(({ holders }) => holders.includes(worker));
   const lacks = held.filter(({ holders }) => !holders.includes(worker));
-  const micros = lacks.length === 0 ? 0 : (task.run.times.get(task.spec.type) ?? 0);
-  return worth(has) - worth(lacks) - micros - waitOf(worker, model.now);
+  const wait = waitOf(worker, model.now);
+  const unsure = (task.run.times.get(task.spec.type) ?? 0) + Math.floor(wait / 8);
+  return worth(has) - worth(lacks) - (lacks.length === 0 ? 0 : unsure) - wait;
 }
 
 /**
