@@ -287,6 +287,27 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
       expect(await store.task(task.id)).toEqual({ ...task, ...progress(at) });
   });
 
+  test("tasks are written as they came: one alone, several alike, and with what cannot stand between two texts", async () => {
+    await using store = await open();
+    let seq = 0;
+    const bring = async (...payloads: readonly string[]) => {
+      const tasks = payloads.map((payload) => {
+        seq += 1;
+        const own = { agent: `agent ${seq % 3}`, estimateMs: 1000 * seq, payloadHash: `hash-${seq}` };
+        return taskOf(`t${seq}`, { run: undefined, submittedSeq: seq, payload, ...own });
+      });
+      await commit(store, submitted(...tasks));
+      for (const task of tasks) expect(await store.task(task.id)).toMatchObject(task);
+    };
+    await bring('{"a":"alone"}');
+    await bring("");
+    await bring('{"a":1}', '{"a":"\\"{,}"}', "", "null", "");
+    await bring("", "");
+    await bring("null", "a\u0001b", "\u0001");
+    await bring("\u0001");
+    expect(seq).toBe(13);
+  });
+
   test("payloads come with the settings of tasks that belong to a trace, and of no others", async () => {
     await using store = await open();
     const settings = '{"needs":[],"traceparent":"00-…-01"}';

@@ -11,8 +11,10 @@ import {
   type TaskProgress,
   type Usage,
 } from "../rows.ts";
+import { Kinds } from "./kinds.ts";
 import { arraysOf, type Columns, textOfValue } from "./parameters.ts";
 import { type Statement, sql } from "./sql.ts";
+import { addTasks, type Part, SUBMITTED } from "./submitted-tasks.ts";
 
 export interface Query extends Statement {
   readonly values: string[];
@@ -22,57 +24,9 @@ type Added = RowChanges["submitted"][number];
 /** Nothing was written of it since it was submitted. */
 type First = ProgressedTask & { readonly first: object };
 
-/** The statement finds a kind by walking through all of them. */
-const MAX_KINDS = 32;
-
 const statusOf = ({ status }: TaskProgress): number => ROW_STATUSES.indexOf(status);
 
 /** In the order of the parameters of the files in `sql/` that the constants are named after. */
-const NEW_TASKS_KIND: Columns<Added> = [
-  ({ task }) => task.enqueuedAt,
-  ({ task }) => task.zone,
-  ({ task }) => task.boostMicros,
-  ({ task }) => task.priority,
-  ({ task }) => task.priorityClass,
-  ({ task }) => task.executor,
-  ({ task }) => task.type,
-  ({ task }) => task.requestState,
-  ({ task }) => task.settings,
-];
-
-const NEW_TASKS: Columns<Added> = [
-  ({ task }) => task.id,
-  ({ task }) => task.agent,
-  ({ task }) => task.submittedSeq,
-  ({ task }) => task.runAt,
-  ({ task }) => task.deadline,
-  ({ task }) => task.estimateMs,
-  ({ task }) => task.payloadHash,
-  ({ task }) => task.payload,
-];
-
-const SUBMITTED: Columns<Pick<Added, "task">> = [
-  ({ task }) => task.id,
-  ({ task }) => task.zone,
-  ({ task }) => task.agent,
-  ({ task }) => task.submittedSeq,
-  ({ task }) => task.enqueuedAt,
-  ({ task }) => task.runAt,
-  ({ task }) => task.deadline,
-  ({ task }) => task.estimateMs,
-  ({ task }) => task.boostMicros,
-  ({ task }) => task.priority,
-  ({ task }) => task.priorityClass,
-  ({ task }) => task.run?.id,
-  ({ task }) => task.run?.node,
-  ({ task }) => task.executor,
-  ({ task }) => task.type,
-  ({ task }) => task.requestState,
-  ({ task }) => task.payloadHash,
-];
-
-const TASKS: Columns<Added> = [...SUBMITTED, ({ task }) => task.settings, ({ task }) => task.payload];
-
 const ALTERNATIVES: Columns<AlternativeTask> = [...SUBMITTED, ({ of }) => of];
 
 const CHOSEN: Columns<ChosenTask> = [
@@ -154,7 +108,8 @@ export function commitOf(block: Block, changes: RowChanges): Query {
     if (isFirst(one)) first.push(one);
     else again.push(one);
   }
-  if (changes.submitted.length > 0) parts.push(...tasksOf(changes.submitted, first));
+  addTasks(parts, changes.submitted);
+  for (const row of changes.submitted) if (!isNew(row)) first.push(firstOf(row));
   addKinds(parts, "first-progress", first, FIRST_PROGRESS_KIND, FIRST_PROGRESS);
   addKinds(parts, "progress", again, PROGRESS_KIND, PROGRESS);
   addColumns(parts, "alternatives", changes.alternatives, ALTERNATIVES);
@@ -168,12 +123,6 @@ export function commitOf(block: Block, changes: RowChanges): Query {
     ...statementOf(parts, ofBlock.length),
     values: parts.length === 0 ? ofBlock : ofBlock.concat(...parts.map(({ values }) => values)),
   };
-}
-
-/** What is added to the commit of a bare block. */
-interface Part {
-  readonly name: string;
-  readonly values: readonly string[];
 }
 
 function addColumns<T>(parts: Part[], name: string, rows: readonly T[], columns: Columns<T>): void {
@@ -197,20 +146,10 @@ function isFirst(one: ProgressedTask): one is First {
   return one.first !== undefined;
 }
 
-/** What has become of some of them already is added to what is written of tasks for the first time. */
-function* tasksOf(submitted: readonly Added[], progressed: First[]): Iterable<Part> {
-  const kinds = new Kinds(NEW_TASKS_KIND, MAX_KINDS);
-  const alone: Added[] = [];
-  const others: Added[] = [];
-  for (const row of submitted) {
-    (!row.task.run && kinds.add(row) ? alone : others).push(row);
-    if (isNew(row)) continue;
-    const { id, zone, agent, submittedSeq: seq } = row.task;
-    progressed.push({ id, progress: row.progress, first: { zone, agent, seq } });
-  }
-  if (alone.length > 0)
-    yield { name: "new-tasks", values: [...kinds.arrays(), ...arraysOf(alone, NEW_TASKS)] };
-  if (others.length > 0) yield { name: "tasks", values: arraysOf(others, TASKS) };
+/** What has become already of a task that came with this block. */
+function firstOf({ task, progress }: Added): First {
+  const { id, zone, agent, submittedSeq: seq } = task;
+  return { id, progress, first: { zone, agent, seq } };
 }
 
 /** Nothing has become of it but that it waits: what a task without progress is taken for. */
@@ -228,48 +167,6 @@ function isNew({ task, progress }: Added): boolean {
     progress.errorMessage === QUEUED.errorMessage &&
     progress.costMicros === QUEUED.costMicros
   );
-}
-
-/** Rows that are the same in some columns are of one kind. Kinds are counted from 1, as PostgreSQL counts. */
-class Kinds<T> {
-  readonly #columns: Columns<T>;
-  readonly #limit: number;
-  readonly #numbers = new Map<string, number>();
-  /** One row of each kind. */
-  readonly #examples: T[] = [];
-  readonly #ofRows: number[] = [];
-  #last = 0;
-
-  constructor(columns: Columns<T>, limit: number) {
-    this.#columns = columns;
-    this.#limit = limit;
-  }
-
-  /** False: there are too many kinds already. */
-  add(row: T): boolean {
-    if (this.#last === 0 || !this.#isAlike(row, this.#examples[this.#last - 1] as T)) {
-      const key = JSON.stringify(this.#columns.map((column) => column(row)));
-      let number = this.#numbers.get(key);
-      if (number === undefined) {
-        if (this.#examples.length >= this.#limit) return false;
-        number = this.#examples.push(row);
-        this.#numbers.set(key, number);
-      }
-      this.#last = number;
-    }
-    this.#ofRows.push(this.#last);
-    return true;
-  }
-
-  /** Those of the kinds, then that of the rows. */
-  arrays(): string[] {
-    return [...arraysOf(this.#examples, this.#columns), `{${this.#ofRows.join(",")}}`];
-  }
-
-  #isAlike(one: T, other: T): boolean {
-    for (const column of this.#columns) if (column(one) !== column(other)) return false;
-    return true;
-  }
 }
 
 const statements = new Map<string, Statement>();
