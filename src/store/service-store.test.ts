@@ -117,6 +117,31 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     expect((await store.tasks(filter, undefined, 10)).map(({ id }) => id)).toEqual(["t1"]);
   });
 
+  test("ends are written as they came: one alone, several alike, and with what cannot stand between two texts", async () => {
+    await using store = await open();
+    let seq = 100;
+    const end = async (...results: readonly (string | undefined)[]) => {
+      const tasks = results.map(() => taskOf(`t${++seq}`, { agent: `agent ${seq % 3}`, submittedSeq: seq }));
+      await commit(store, {
+        submitted: tasks.map((task) => ({ task, progress: { ...QUEUED, seq: task.submittedSeq } })),
+      });
+      const progressed = tasks.map(({ id, zone, agent, submittedSeq }, at) => {
+        seq += 1;
+        const own = { worker: `w${seq % 2}`, startedAt: seq, result: results[at], resultHash: `hash-${seq}` };
+        return { id, progress: endedAt(1000, { ...own, seq }), first: { zone, agent, seq: submittedSeq } };
+      });
+      await commit(store, { progressed });
+      for (const [at, task] of tasks.entries())
+        expect(await store.task(task.id)).toEqual({ ...task, ...progressed[at]?.progress });
+    };
+    await end('{"a":1}');
+    await end(undefined);
+    await end('{"a":"\\"{,}"}', undefined, "", "null", "");
+    await end(undefined, undefined);
+    await end("1", "a\u0001b", "\u0002");
+    await end("\u0002");
+  });
+
   test("a task that is submitted and ends in one block is written with its end", async () => {
     await using store = await open();
     const progress = endedAt(100, { status: "failed", result: undefined, errorMessage: "no" });

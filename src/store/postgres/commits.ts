@@ -5,26 +5,20 @@ import {
   type KeyedTask,
   type ProgressedTask,
   QUEUED,
-  ROW_STATUSES,
   type RowChanges,
   type RunRow,
-  type TaskProgress,
   type Usage,
 } from "../rows.ts";
-import { Kinds } from "./kinds.ts";
 import { arraysOf, type Columns, textOfValue } from "./parameters.ts";
+import { addFirstProgress, addProgress, type First, statusOf } from "./progress.ts";
 import { type Statement, sql } from "./sql.ts";
 import { addTasks, type Part, SUBMITTED } from "./submitted-tasks.ts";
 
 export interface Query extends Statement {
-  readonly values: string[];
+  readonly values: (string | null)[];
 }
 
 type Added = RowChanges["submitted"][number];
-/** Nothing was written of it since it was submitted. */
-type First = ProgressedTask & { readonly first: object };
-
-const statusOf = ({ status }: TaskProgress): number => ROW_STATUSES.indexOf(status);
 
 /** In the order of the parameters of the files in `sql/` that the constants are named after. */
 const ALTERNATIVES: Columns<AlternativeTask> = [...SUBMITTED, ({ of }) => of];
@@ -43,28 +37,6 @@ const CHOSEN: Columns<ChosenTask> = [
   ({ first }) => first?.agent,
   ({ first }) => first?.seq,
 ];
-
-const PROGRESS_KIND: Columns<ProgressedTask> = [
-  ({ progress }) => statusOf(progress),
-  ({ progress }) => progress.attempt,
-  ({ progress }) => progress.worker,
-  ({ progress }) => progress.endedAt,
-  ({ progress }) => progress.errorCode,
-];
-
-const PROGRESS: Columns<ProgressedTask> = [
-  ({ id }) => id,
-  ({ progress }) => progress.startedAt,
-  ({ progress }) => progress.costMicros,
-  ({ progress }) => progress.seq,
-  ({ progress }) => progress.errorMessage,
-  ({ progress }) => progress.resultHash,
-  ({ progress }) => progress.result,
-];
-
-const FIRST_PROGRESS_KIND: Columns<First> = [...PROGRESS_KIND, ({ first }) => first.zone];
-
-const FIRST_PROGRESS: Columns<First> = [...PROGRESS, ({ first }) => first.seq, ({ first }) => first.agent];
 
 const USAGES: Columns<Usage> = [
   ({ id }) => id,
@@ -110,15 +82,17 @@ export function commitOf(block: Block, changes: RowChanges): Query {
   }
   addTasks(parts, changes.submitted);
   for (const row of changes.submitted) if (!isNew(row)) first.push(firstOf(row));
-  addKinds(parts, "first-progress", first, FIRST_PROGRESS_KIND, FIRST_PROGRESS);
-  addKinds(parts, "progress", again, PROGRESS_KIND, PROGRESS);
+  addFirstProgress(parts, first);
+  addProgress(parts, again);
   addColumns(parts, "alternatives", changes.alternatives, ALTERNATIVES);
   addColumns(parts, "chosen", changes.chosen, CHOSEN);
   addColumns(parts, "usages", changes.usages, USAGES);
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
   addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);
-  const ofBlock = [prev, seq - 1, epoch, seq + count - 1, hash, count, now, line].map(textOfValue);
+  const ofBlock: (string | null)[] = [prev, seq - 1, epoch, seq + count - 1, hash, count, now, line].map(
+    textOfValue,
+  );
   return {
     ...statementOf(parts, ofBlock.length),
     values: parts.length === 0 ? ofBlock : ofBlock.concat(...parts.map(({ values }) => values)),
@@ -127,19 +101,6 @@ export function commitOf(block: Block, changes: RowChanges): Query {
 
 function addColumns<T>(parts: Part[], name: string, rows: readonly T[], columns: Columns<T>): void {
   if (rows.length > 0) parts.push({ name, values: arraysOf(rows, columns) });
-}
-
-function addKinds<T>(
-  parts: Part[],
-  name: string,
-  rows: readonly T[],
-  ofKinds: Columns<T>,
-  ofRows: Columns<T>,
-): void {
-  if (rows.length === 0) return;
-  const kinds = new Kinds(ofKinds, Number.POSITIVE_INFINITY);
-  for (const row of rows) kinds.add(row);
-  parts.push({ name, values: [...kinds.arrays(), ...arraysOf(rows, ofRows)] });
 }
 
 function isFirst(one: ProgressedTask): one is First {

@@ -35,9 +35,16 @@ export function joinedOf<T>(rows: readonly T[], column: (row: T) => string): str
   return joined;
 }
 
+const NOTHING = "\u0002";
+
+/** As `joinedOf`; what is undefined becomes null. */
+export function joinedIfAny<T>(rows: readonly T[], column: (row: T) => string | undefined): string {
+  return joinedOf(rows, (row) => column(row) ?? NOTHING);
+}
+
 /** Names, hashes and JSON do not hold what stands between texts that are joined; unless somebody made an error. */
 export function mayBeJoined(text: string): boolean {
-  return !text.includes(BETWEEN) && !text.includes("\0");
+  return !text.includes(BETWEEN) && !text.includes("\0") && text !== NOTHING;
 }
 
 export function textOfValue(value: string | number): string {

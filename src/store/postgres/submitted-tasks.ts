@@ -5,7 +5,7 @@ import { arraysOf, type Columns, joinedOf, mayBeJoined, textOfValue } from "./pa
 /** What is added to the commit of a bare block. */
 export interface Part {
   readonly name: string;
-  readonly values: readonly string[];
+  readonly values: readonly (string | null)[];
 }
 
 type Added = Pick<RowChanges["submitted"][number], "task">;
