@@ -1,6 +1,6 @@
 // Graphs of functions, computed by a real server and two worker processes.
 
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -262,6 +262,8 @@ describe("commands", () => {
       stderr: expect.stringContaining("was freed"),
     });
     expect(await orrery("release", runId)).toMatchObject({ code: 1 });
+    expect(await orrery("release", randomUUID())).toMatchObject({ code: 3, stdout: "" });
+    expect(await orrery("release", "nothing", "--json")).toMatchObject({ code: 3, stdout: "" });
   });
 
   test("it runs on this machine with its tasks, and says so where these are missing", async () => {

@@ -22,7 +22,10 @@ beforeAll(async () => {
   const cwd = await directoryWith({
     "tasks.mjs": `export const make = (length) => Buffer.alloc(length, "x");`,
   });
-  liar = createServer((_, response) => lie(response)).listen(0, "127.0.0.1");
+  liar = createServer((_, response) => lie(response.setHeader("x-orrery-kind", "bytes"))).listen(
+    0,
+    "127.0.0.1",
+  );
   await once(liar, "listening");
   server = await startServerProcess(cwd, ["--store", "memory"]);
   const at = `http://127.0.0.1:${(liar.address() as AddressInfo).port}`;
@@ -69,6 +72,21 @@ test("[D-07] who waits for a result that its holder cuts short is not left waiti
   lie = (response) => void response.end(Buffer.alloc(LENGTH / 2, "x"));
   expect(await answered()).toMatch(/^HTTP\/1.1 200 .*x$/s);
 });
+
+test("[D-07] a holder that drips or does not answer is not waited for", async () => {
+  lie = (response) => {
+    // The next one gets no answer.
+    lie = () => {};
+    response.setHeader("content-length", LENGTH);
+    const drip = setInterval(() => response.write("x"), 500);
+    response.once("close", () => clearInterval(drip));
+  };
+  const dripped = answered();
+  await expect.poll(() => lie.length).toBe(0);
+  const answer = await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${SERVER_KEY}` } });
+  expect(answer.status).toBe(503);
+  expect(await dripped).toMatch(/^HTTP\/1.1 200 .*x$/s);
+}, 60_000);
 
 test("[D-07] a holder cannot send the server elsewhere", async () => {
   let isAsked = false;

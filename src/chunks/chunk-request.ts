@@ -19,6 +19,16 @@ export interface ChunkRequest {
   readonly id: string;
   readonly token: string;
   readonly signal: AbortSignal;
+  readonly limits?: TransferLimits;
+}
+
+/** How slow a holder may be, so that another one is asked instead. */
+export interface TransferLimits {
+  /** Until it answers. One that is busy says so sooner. */
+  readonly answerMs: number;
+  /** Of the time that is waited for it, in so long it has to send so many bytes. */
+  readonly windowMs: number;
+  readonly windowBytes: number;
 }
 
 export interface ComingChunk {
@@ -26,7 +36,7 @@ export interface ComingChunk {
   readonly body: AsyncIterable<Buffer>;
 }
 
-const STALL_MS = 60_000;
+const LIMITS: TransferLimits = { answerMs: 15_000, windowMs: 10_000, windowBytes: 160 * 1024 };
 const KINDS: readonly string[] = ["json", "bytes", "text", "clone"] satisfies ChunkKind[];
 
 const agents = {
@@ -50,10 +60,10 @@ export async function requestChunk(asked: ChunkRequest): Promise<ComingChunk> {
     bytes: Number(headers["content-length"]),
     sha256: String(headers["x-orrery-sha256"]),
   };
-  return { handle, body: bodyOf(response) };
+  return { handle, body: bodyOf(response, asked.limits ?? LIMITS) };
 }
 
-function respond({ url, id, token, signal }: ChunkRequest): Promise<IncomingMessage> {
+function respond({ url, id, token, signal, limits = LIMITS }: ChunkRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const target = new URL(`${url.replace(/\/$/, "")}/chunks/${id}`);
     const isSecure = target.protocol === "https:";
@@ -63,16 +73,43 @@ function respond({ url, id, token, signal }: ChunkRequest): Promise<IncomingMess
       signal,
     };
     const request = isSecure ? httpsRequest(target, options) : httpRequest(target, options);
-    request.setTimeout(STALL_MS, () => request.destroy(new Error("nothing is heard of it")));
-    request.once("response", resolve).on("error", reject).end();
+    const { answerMs } = limits;
+    const late = setTimeout(() => request.destroy(new Error(`no answer within ${answerMs} ms`)), answerMs);
+    request
+      .once("response", resolve)
+      .on("error", reject)
+      .once("response", () => clearTimeout(late))
+      .once("close", () => clearTimeout(late))
+      .end();
   });
 }
 
-async function* bodyOf(response: IncomingMessage): AsyncGenerator<Buffer> {
+async function* bodyOf(
+  response: IncomingMessage,
+  { windowMs, windowBytes }: TransferLimits,
+): AsyncGenerator<Buffer> {
+  const pieces = response[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+  const slow = new Error(`it sends less than ${windowBytes} bytes in ${windowMs} ms`);
+  let bytes = 0;
+  let waitedMs = 0;
   try {
-    for await (const piece of response) yield piece as Buffer;
+    for (;;) {
+      const sinceMs = performance.now();
+      const late = setTimeout(() => response.destroy(slow), windowMs);
+      const { done, value } = await pieces.next().finally(() => clearTimeout(late));
+      if (done) return;
+      bytes += value.length;
+      waitedMs += performance.now() - sinceMs;
+      yield value;
+      if (waitedMs < windowMs) continue;
+      if (bytes < windowBytes) throw slow;
+      bytes = 0;
+      waitedMs = 0;
+    }
   } catch (error) {
     throw unreachable(error);
+  } finally {
+    response.destroy();
   }
 }
 

@@ -13,10 +13,13 @@ export interface ChunkServerOptions {
   readonly port: number;
   /** How many chunks are sent at once; 8 by default. */
   readonly maxOut?: number;
+  /** How long others wait for that before they are told to come again; 5 s by default. */
+  readonly waitMs?: number;
 }
 
-/** How many wait for that. Whoever comes then is told to come again. */
+/** How many wait for that. Whoever comes then is told to come again at once. */
 const MAX_WAITING = 256;
+const DEFAULT_WAIT_MS = 5_000;
 /** Who takes nothing for so long gives its place to others. */
 const STALL_MS = 60_000;
 
@@ -25,6 +28,7 @@ export class ChunkServer {
   readonly #store: ChunkStore;
   readonly #server: Server;
   readonly #places: Places;
+  readonly #waitMs: number;
   readonly #closing = new AbortController();
 
   static async listen(store: ChunkStore, options: ChunkServerOptions): Promise<ChunkServer> {
@@ -35,8 +39,9 @@ export class ChunkServer {
     return server;
   }
 
-  private constructor(store: ChunkStore, { maxOut = 8 }: ChunkServerOptions) {
+  private constructor(store: ChunkStore, { maxOut = 8, waitMs = DEFAULT_WAIT_MS }: ChunkServerOptions) {
     this.#store = store;
+    this.#waitMs = waitMs;
     this.#places = new Places(maxOut, MAX_WAITING);
     this.#server = createServer((request, response) => {
       // Whoever asked sees that it ends too early, and asks another one.
@@ -69,12 +74,29 @@ export class ChunkServer {
     if (id === undefined) return refuse(response, 404, "there is nothing but /chunks/{id}");
     if (request.method !== "GET") return refuse(response, 405, "chunks are only read");
     if (!this.#mayHave(request, id, response)) return;
-    if (this.#places.isFull) return refuse(response, 503, "too many ask at once; ask again");
-    const leave = await this.#places.take(this.#closing.signal);
+    const leave = await this.#place();
+    if (!leave) return refuse(response, 503, "too many ask at once; ask again");
     try {
       if (!response.closed) await this.#send(request, id, response);
     } finally {
       leave();
+    }
+  }
+
+  /** Undefined: there is none soon. */
+  async #place(): Promise<(() => void) | undefined> {
+    if (this.#places.isFull) return undefined;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), this.#waitMs);
+    const stop = (): void => late.abort();
+    this.#closing.signal.addEventListener("abort", stop);
+    try {
+      return await this.#places.take(late.signal);
+    } catch {
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+      this.#closing.signal.removeEventListener("abort", stop);
     }
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChunkHandle, InputChunk } from "../protocol/index.ts";
-import { NotGiven, requestChunk } from "./chunk-request.ts";
+import { NotGiven, requestChunk, type TransferLimits } from "./chunk-request.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { ChunkError, InputMissing } from "./errors.ts";
 import { Places } from "./places.ts";
@@ -26,7 +26,7 @@ export interface Landed {
 }
 
 /** How often a holder is asked that nothing is heard of, or that is busy, and the wait before the second time. */
-const MAX_TRIES = { unreachable: 2, busy: 10 };
+const MAX_TRIES = { unreachable: 2, busy: 30 };
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 2_000;
 
@@ -34,13 +34,15 @@ const MAX_WAIT_MS = 2_000;
 export class Fetcher {
   readonly #store: ChunkStore;
   readonly #places: Places;
+  readonly #limits: TransferLimits | undefined;
   readonly #flights = new Map<string, Flight>();
   #moved = 0;
 
   /** At most so many at a time. */
-  constructor(store: ChunkStore, maxIn: number = 8) {
+  constructor(store: ChunkStore, maxIn: number = 8, limits?: TransferLimits) {
     this.#store = store;
     this.#places = new Places(maxIn);
+    this.#limits = limits;
   }
 
   /** Bytes that came since the start. */
@@ -63,7 +65,7 @@ export class Fetcher {
   }
 
   #depart(wanted: Wanted): Flight {
-    const flight = new Flight(wanted, this.#store, this.#places);
+    const flight = new Flight(wanted, this.#store, this.#places, this.#limits);
     this.#flights.set(wanted.chunk, flight);
     const landed = (): void => {
       if (this.#flights.get(wanted.chunk) === flight) this.#flights.delete(wanted.chunk);
@@ -81,15 +83,17 @@ class Flight {
   readonly done: Promise<Landed>;
   readonly #wanted: Wanted;
   readonly #store: ChunkStore;
+  readonly #limits: TransferLimits | undefined;
   readonly #abort = new AbortController();
   /** By worker, with how often each was asked. */
   readonly #holders = new Map<string, { readonly holder: Holder; tries: number; isOut: boolean }>();
   readonly #reasons: string[] = [];
   #waiting = 0;
 
-  constructor(wanted: Wanted, store: ChunkStore, places: Places) {
+  constructor(wanted: Wanted, store: ChunkStore, places: Places, limits: TransferLimits | undefined) {
     this.#wanted = wanted;
     this.#store = store;
+    this.#limits = limits;
     this.done = this.#fly(places);
     // Those who wait hear of it.
     this.done.catch(() => {});
@@ -157,7 +161,9 @@ class Flight {
   async #take({ worker: from, url }: Holder): Promise<Landed> {
     const { chunk: id, token, bytes, sha256, kind } = this.#wanted;
     const [beganAt, began] = [Date.now(), performance.now()];
-    const coming = await requestChunk({ url, id, token, signal: this.#abort.signal });
+    const { signal } = this.#abort;
+    const limits = this.#limits;
+    const coming = await requestChunk({ url, id, token, signal, ...(limits && { limits }) });
     const expected = { bytes: bytes ?? coming.handle.bytes, sha256: sha256 ?? coming.handle.sha256 };
     const body = upTo(expected.bytes, coming.body, id);
     await this.#store.spool({ id, token }, kind ?? coming.handle.kind, body, expected);

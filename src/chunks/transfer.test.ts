@@ -5,8 +5,10 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ChunkHandle } from "../protocol/index.ts";
+import { requestChunk } from "./chunk-request.ts";
 import { ChunkServer } from "./chunk-server.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { encode } from "./encoding.ts";
@@ -200,6 +202,56 @@ test("[D-07] a holder that sends more than there is, without end, is left", asyn
     from: "w1",
   });
   expect(here.counters.spilled).toBe(0);
+});
+
+test("[D-07] a holder that does not answer, or drips, is passed over for the next", async () => {
+  const { id, handle } = await chunk(Buffer.alloc(90_000, "x"));
+  const headers = {
+    "x-orrery-kind": "bytes",
+    "x-orrery-sha256": handle.sha256,
+    "content-length": handle.bytes,
+  };
+  const silent = await another(() => {});
+  const stuck = await another((_, response) => void response.writeHead(200, headers).write("x"));
+  const dripping = await another((_, response) => {
+    response.writeHead(200, headers);
+    const drip = setInterval(() => response.write("x"), 10);
+    response.once("close", () => clearInterval(drip));
+  });
+  const limits = { answerMs: 200, windowMs: 200, windowBytes: 1000 };
+  const from = [holder("silent", silent), holder("stuck", stuck), holder("dripping", dripping)];
+  const impatient = new Fetcher(here, 3, limits);
+  const wanted = { chunk: id, token: TOKEN, ...handle };
+  await expect(impatient.fetch({ ...wanted, from }, NEVER)).rejects.toThrow(
+    /silent: no answer within 200 ms; stuck: it sends less than 1000 bytes in 200 ms; dripping: it sends less/,
+  );
+  const all = [...from, holder()];
+  expect(await impatient.fetch({ ...wanted, from: all }, NEVER)).toMatchObject({ from: "w1" });
+});
+
+test("[D-07] who is slow to take a chunk is not taken for a slow holder", async () => {
+  const { id } = await chunk(Buffer.alloc(3_000_000, "x"));
+  const limits = { answerMs: 5_000, windowMs: 100, windowBytes: 3_000_000 };
+  const { body } = await requestChunk({ url: url(), id, token: TOKEN, signal: NEVER, limits });
+  let bytes = 0;
+  for await (const piece of body) {
+    if (bytes === 0) await sleep(300);
+    bytes += piece.length;
+  }
+  expect(bytes).toBe(3_000_000);
+});
+
+test("[D-07] who waits too long for a place is told to come again", async () => {
+  const busy = await ChunkServer.listen(there, { host: "127.0.0.1", port: 0, maxOut: 1, waitMs: 50 });
+  const large = await chunk(Buffer.alloc(20_000_000, "large"));
+  const { id } = await chunk();
+  const at = `http://127.0.0.1:${busy.port}`;
+  const first = await ask(large.id, TOKEN, at);
+  expect((await ask(id, TOKEN, at)).status).toBe(503);
+  await first.body?.cancel();
+  const wanted = { chunk: id, token: TOKEN, from: [holder("w1", at)] };
+  expect(await fetcher.fetch(wanted, NEVER)).toMatchObject({ from: "w1" });
+  await busy.close(0);
 });
 
 test("[D-07] a holder that is busy is asked again", async () => {

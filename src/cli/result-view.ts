@@ -19,7 +19,12 @@ export async function showResult(run: string, node: string, options: ResultOptio
 }
 
 export async function releaseResults(run: string, options: ServiceOptions): Promise<void> {
-  const released = await atService(options, (client) => client.releaseRun(run));
+  const released = await atService(options, async (client) => {
+    const isReleased = await client.releaseRun(run);
+    // Says so of a run that is not known.
+    if (!isReleased) await client.run(run);
+    return isReleased;
+  });
   if (options.json) await printSafeJson({ run, released });
   else if (released) await printLines([`${shown(run)} released`]);
   if (!released) throw new CheckFailed(options.json ? "" : `${run} has no results to release`);

@@ -136,10 +136,11 @@ export type Reading = Pick<Api, (typeof READINGS)[number]>;
 export type NodeResult =
   /** JSON text. */
   | { readonly is: "stored"; readonly result: string }
-  /** To be fetched by whoever shows the token, best first. */
+  /** To be fetched by whoever shows the token, from where workers serve their chunks, best first. */
   | {
       readonly is: "held";
       readonly handle: ChunkHandle;
+      readonly chunk: string;
       readonly from: readonly string[];
       readonly token: string;
     }

@@ -48,13 +48,10 @@ export class NodeResults {
   }
 
   #held(handle: ChunkHandle, held: readonly Holder[]): NodeResult {
-    const from = held.flatMap(({ worker, chunk }) => {
-      const url = this.#data.urlOf(worker);
-      return url === undefined ? [] : [`${url}/chunks/${chunk}`];
-    });
+    const from = held.flatMap(({ worker }) => this.#data.urlOf(worker) ?? []);
     const [first] = held;
     if (!first || from.length === 0) return { is: "gone" };
-    return { is: "held", handle, from, token: this.#data.tokenOf(first.rootId) };
+    return { is: "held", handle, chunk: first.chunk, from, token: this.#data.tokenOf(first.rootId) };
   }
 }
 

@@ -114,6 +114,12 @@ export class ChunkRoom {
     return { inline: { value: inlineOf(encoded) } };
   }
 
+  /** When the server knows of all reports, and no task is here that was given ahead. */
+  forgetSmall(): void {
+    this.store.free(this.#small.splice(0));
+    this.#smallKept = 0;
+  }
+
   async close(): Promise<void> {
     await this.#server?.close(CLOSE_GRACE_MS);
     await this.store.close();

@@ -256,6 +256,7 @@ export class Worker {
   }
 
   #heartbeat(): Heartbeat {
+    if (this.#held.size === 0) this.#room.forgetSmall();
     return {
       attempts: [...this.#held.values()].map(({ assignment: { task, attempt }, startedAt, exhausted }) => ({
         task,

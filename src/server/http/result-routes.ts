@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
 import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
+import { requestChunk } from "../../chunks/index.ts";
 import { taskIdOf } from "../../core/index.ts";
 import { TaskAnswer } from "../../protocol/api-schemas.ts";
 import type { NodeResult } from "../api.ts";
@@ -113,38 +113,31 @@ async function sendHeld(
   return reply
     .type("application/octet-stream")
     .headers({ "content-length": String(bytes), "x-orrery-kind": kind, "x-orrery-sha256": sha256 })
-    .send(Readable.from(exactly(bytes, Readable.fromWeb(body as ReadableStream))));
+    .send(Readable.from(exactly(bytes, body)));
 }
 
 /**
  * What comes behind the promised length, the client would read as the answer to its next request; and for what is missing it would
  * wait. Throwing ends its connection.
  */
-async function* exactly(length: number, body: Readable): AsyncGenerator<Buffer> {
+async function* exactly(length: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = length;
   for await (const piece of body) {
-    rest -= (piece as Buffer).length;
+    rest -= piece.length;
     if (rest < 0) break;
-    yield piece as Buffer;
+    yield piece;
   }
   if (rest !== 0)
     throw new Error("the worker that has the result sent another length of it than it had said");
 }
 
 async function firstToAnswer(
-  { from, token }: Extract<NodeResult, { is: "held" }>,
+  { chunk: id, from, token }: Extract<NodeResult, { is: "held" }>,
   signal: AbortSignal,
-): Promise<Response["body"] | undefined> {
+): Promise<AsyncIterable<Buffer> | undefined> {
   for (const url of from) {
     try {
-      // A worker that sends elsewhere could have the server ask what only the server may reach.
-      const answer = await fetch(url, {
-        headers: { authorization: `Bearer ${token}` },
-        redirect: "error",
-        signal,
-      });
-      if (answer.ok) return answer.body;
-      await answer.body?.cancel();
+      return (await requestChunk({ url, id, token, signal })).body;
     } catch {
       // The next holder may answer.
     }
