@@ -10,7 +10,7 @@ interface Page<Value> {
  * A map by numbers that are given out one after the other. Neighbours lie side by side, so that among a million it is
  * found as fast as among a few. It goes through them in the order in which their numbers were set first.
  */
-export class Numbered<Value extends object> {
+export class Numbered<Value extends object | string> {
   readonly #pages = new Map<number, Page<Value>>();
   #size = 0;
 
@@ -19,7 +19,8 @@ export class Numbered<Value extends object> {
   }
 
   get(number: number): Value | undefined {
-    return this.#pages.get(pageOf(number))?.values[number % PAGE];
+    const at = pageOf(number);
+    return this.#pages.get(at)?.values[number - at * PAGE];
   }
 
   has(number: number): boolean {
@@ -27,24 +28,30 @@ export class Numbered<Value extends object> {
   }
 
   set(number: number, value: Value): void {
-    let page = this.#pages.get(pageOf(number));
+    const at = pageOf(number);
+    const place = number - at * PAGE;
+    let page = this.#pages.get(at);
     if (!page) {
       page = { values: new Array<Value | undefined>(PAGE).fill(undefined), size: 0 };
-      this.#pages.set(pageOf(number), page);
+      this.#pages.set(at, page);
     }
-    if (page.values[number % PAGE] === undefined) {
+    if (page.values[place] === undefined) {
       page.size++;
       this.#size++;
     }
-    page.values[number % PAGE] = value;
+    page.values[place] = value;
   }
 
-  delete(number: number): void {
-    const page = this.#pages.get(pageOf(number));
-    if (page?.values[number % PAGE] === undefined) return;
-    page.values[number % PAGE] = undefined;
+  /** Whether it was there. */
+  delete(number: number): boolean {
+    const at = pageOf(number);
+    const place = number - at * PAGE;
+    const page = this.#pages.get(at);
+    if (page?.values[place] === undefined) return false;
+    page.values[place] = undefined;
     this.#size--;
-    if (--page.size === 0) this.#pages.delete(pageOf(number));
+    if (--page.size === 0) this.#pages.delete(at);
+    return true;
   }
 
   *values(): Generator<Value> {

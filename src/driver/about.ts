@@ -6,7 +6,7 @@ import type {
   TaskAssigned,
   TasksWithdrawn,
 } from "../ledger/index.ts";
-import { NO_RUN } from "../placement/index.ts";
+import { NO_RUN, taskKey } from "../placement/index.ts";
 import { isHolding, type LettingGo, Result, type State } from "../scheduler/index.ts";
 import type { About, AboutInput, TaskInputs } from "./attachment.ts";
 
@@ -111,7 +111,7 @@ function aboutSingle(state: State, single: ReturnType<State["singles"]["byId"]>)
   const run = alternativeOf && state.runs.get(alternativeOf.run);
   if (run) {
     const { node, at } = alternativeOf;
-    const alternative = { tag: speculationTag(at), of: run.taskIdOf(node) };
+    const alternative = { tag: speculationTag(at), of: run.taskIdOf(node), key: taskKey(run.number, node) };
     return { zone, agent, runId: run.id, task: { id, node: run.graph.idOf(node), spec, alternative } };
   }
   return { zone, agent, runId: undefined, task: { id, node: undefined, spec } };

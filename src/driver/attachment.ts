@@ -1,5 +1,6 @@
 import type { TaskSpec } from "../graph/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
+import type { TaskKey } from "../placement/index.ts";
 import type { KeyedTask, SubmittedTask } from "../store/index.ts";
 
 /** What a stimulus brings along that no decision needs, and no ledger keeps. */
@@ -82,6 +83,7 @@ export interface AboutTask {
 export interface AboutAlternative {
   /** `speculate:primary`, `speculate:alt1` and so on. */
   readonly tag: string;
-  /** The id of the other task. */
+  /** The id of the other task, and what the scheduler knows it by. */
   readonly of: string;
+  readonly key: TaskKey;
 }

@@ -10,7 +10,7 @@ import type {
   TaskSubmitted,
   VoteTaken,
 } from "../ledger/index.ts";
-import { NO_RUN, taskKey } from "../placement/index.ts";
+import { NO_RUN, type TaskKey, taskKey } from "../placement/index.ts";
 import { chargeOf, type Run, type Speculated, type State, Status } from "../scheduler/index.ts";
 import {
   type AlternativeTask,
@@ -57,13 +57,13 @@ export class Projection implements Recorder {
   /** Open tasks that were put back into the queue: there are rows of how they ended before. */
   readonly #requeued = new Set<string>();
 
-  readonly #onPayload: (id: string, payload: string) => void;
+  readonly #onPayload: (task: TaskKey, payload: string) => void;
   /** Told of the results that other nodes may get. */
   readonly #onResult: (id: string, result: string) => void;
 
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
-    onPayload: (id: string, payload: string) => void = () => {},
+    onPayload: (task: TaskKey, payload: string) => void = () => {},
     onResult: (id: string, result: string) => void = () => {},
   ) {
     this.#repeats = new Repeats(store);
@@ -98,7 +98,7 @@ export class Projection implements Recorder {
         this.#submitTask(state, event, now, seq, attached as Attachment | undefined);
         break;
       case "RunSubmitted":
-        this.#submitRun(event, now, seq, attached as Attachment | undefined);
+        this.#submitRun(state.nextRun, event, now, seq, attached as Attachment | undefined);
         break;
       case "TaskSpeculated":
         this.#speculate(state.run(event.run), event, now, seq);
@@ -312,12 +312,18 @@ export class Projection implements Recorder {
     const task = singleRow(state, event, now, seq, brought);
     if (brought) {
       brought.submitted = task;
-      this.#onPayload(event.id, brought.payload);
+      this.#onPayload(taskKey(NO_RUN, state.nextTask), brought.payload);
     }
     this.#submitted.set(event.id, { task, progress });
   }
 
-  #submitRun(event: RunSubmitted, now: number, seq: number, attached: Attachment | undefined): void {
+  #submitRun(
+    number: number,
+    event: RunSubmitted,
+    now: number,
+    seq: number,
+    attached: Attachment | undefined,
+  ): void {
     const { runId, zone, agent, name, graph } = event;
     const brought = attached?.type === "run" ? attached : undefined;
     this.#runs.set(runId, {
@@ -336,7 +342,7 @@ export class Projection implements Recorder {
     const completed: TaskProgress = { ...QUEUED, status: "completed", endedAt: now, seq };
     for (let node = 0; node < graph.ids.length; node++) {
       const task = nodeRow(event, node, now, seq, brought);
-      if (brought) this.#onPayload(task.id, task.payload);
+      if (brought) this.#onPayload(taskKey(number, node), task.payload);
       this.#submitted.set(task.id, { task, progress: done.has(node) ? completed : queued });
     }
   }

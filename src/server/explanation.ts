@@ -24,10 +24,12 @@ interface LastAssignment {
 
 /** How tasks came to their workers, as the ledger says, for those that were placed lately; others are found only there. */
 export class LastAssignments {
-  readonly #byTask: RecentMap<string, LastAssignment>;
+  readonly #assigned: RecentMap<string, TaskAssigned>;
+  readonly #recalled: RecentMap<string, TaskRecalled>;
 
   constructor(remembered: number) {
-    this.#byTask = new RecentMap(remembered);
+    this.#assigned = new RecentMap(remembered);
+    this.#recalled = new RecentMap(remembered);
   }
 
   follow(
@@ -37,24 +39,16 @@ export class LastAssignments {
   ): void {
     for (const { event, about } of facts) {
       if (about?.task === undefined) continue;
-      if (event.kind === "TaskAssigned") this.#assign(about.task.id, event);
-      else if (event.kind === "TaskRecalled") this.#recall(about.task.id, event);
+      if (event.kind === "TaskAssigned") this.#assigned.set(about.task.id, event);
+      else if (event.kind === "TaskRecalled") this.#recalled.set(about.task.id, event);
     }
   }
 
-  #assign(id: string, assigned: TaskAssigned): void {
-    const before = assigned.attempt === 1 ? undefined : this.#byTask.get(id)?.recalled;
-    const isNext = before?.attempt === assigned.attempt - 1;
-    this.#byTask.set(id, { assigned, recalled: isNext ? before : undefined });
-  }
-
-  #recall(id: string, recalled: TaskRecalled): void {
-    const before = this.#byTask.get(id);
-    if (before) this.#byTask.set(id, { ...before, recalled });
-  }
-
   of(taskId: string): LastAssignment | undefined {
-    return this.#byTask.get(taskId);
+    const assigned = this.#assigned.get(taskId);
+    const recalled = this.#recalled.get(taskId);
+    const isLast = assigned && recalled && recalled.attempt >= assigned.attempt - 1;
+    return assigned && { assigned, recalled: isLast ? recalled : undefined };
   }
 }
 

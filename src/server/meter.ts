@@ -1,6 +1,6 @@
 import { Projection } from "../driver/index.ts";
 import type { AttemptStarted, LedgerEvent, Report } from "../ledger/index.ts";
-import { NO_RUN, REJECTIONS } from "../placement/index.ts";
+import { NO_RUN, REJECTIONS, type TaskKey } from "../placement/index.ts";
 import { CLASS_NAMES } from "../queue/index.ts";
 import { type State, Status, type Tasks } from "../scheduler/index.ts";
 import type { RowChanges, ServiceStore } from "../store/index.ts";
@@ -28,7 +28,7 @@ export class MeteredProjection extends Projection {
 
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
-    onPayload: (id: string, payload: string) => void,
+    onPayload: (task: TaskKey, payload: string) => void,
     onResult: (id: string, result: string) => void,
     instruments: Instruments | undefined,
     recent: Followed,

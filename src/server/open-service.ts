@@ -101,7 +101,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const results = new Results(store);
   const projection = new MeteredProjection(
     store,
-    (id, payload) => payloads.keep(id, payload),
+    (task, payload) => payloads.keep(task, payload),
     (id, result) => results.keep(id, result),
     instruments,
     recent,

@@ -1,4 +1,6 @@
+import { Numbered } from "../core/index.ts";
 import type { Fact } from "../driver/index.ts";
+import { type TaskKey, taskKey } from "../placement/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import { RecentTexts } from "./recent-texts.ts";
 
@@ -9,7 +11,7 @@ import { RecentTexts } from "./recent-texts.ts";
 export class Payloads {
   readonly #store: Pick<ServiceStore, "payloads">;
   /** Of tasks that wait. */
-  readonly #recent = new RecentTexts();
+  readonly #recent = new RecentTexts<TaskKey>(() => new Numbered());
   /** Of tasks that were assigned, until they are sent. */
   readonly #ready = new Map<string, string>();
   /** Told the settings of tasks that belong to a trace. */
@@ -24,8 +26,8 @@ export class Payloads {
     this.#onTraced = onTraced;
   }
 
-  keep(id: string, payload: string): void {
-    this.#recent.keep(id, payload);
+  keep(key: TaskKey, payload: string): void {
+    this.#recent.keep(key, payload);
   }
 
   /** Asks for what the workers will get when this is committed. */
@@ -33,11 +35,12 @@ export class Payloads {
     const ids: string[] = [];
     for (const { event, about } of facts) {
       if (event.kind !== "TaskAssigned" || !about?.task) continue;
-      const id = about.task.alternative?.of ?? about.task.id;
-      if (this.#ready.has(id)) continue;
-      const payload = this.#recent.take(id);
-      if (payload === undefined) ids.push(id);
-      else this.#ready.set(id, payload);
+      const { id, alternative } = about.task;
+      const of = alternative?.of ?? id;
+      if (this.#ready.has(of)) continue;
+      const payload = this.#recent.take(alternative?.key ?? taskKey(event.run, event.node));
+      if (payload === undefined) ids.push(of);
+      else this.#ready.set(of, payload);
     }
     if (ids.length === 0) return;
     const reading = this.#read(ids);
@@ -71,7 +74,7 @@ export class Payloads {
 
   /** It is nobody's business any more. */
   drop(id: string): void {
-    if (!this.#ready.delete(id)) this.#recent.forget(id);
+    this.#ready.delete(id);
     this.#asked.delete(id);
   }
 

@@ -3,43 +3,52 @@ const MAX_KEPT_CHARS = 32 * 1024 * 1024;
 /** What an entry takes besides its text: most are shorter than that. */
 const ENTRY_CHARS = 100;
 
-/** Texts that came lately, by id. In two generations, of which the older goes as a whole when there is too much. */
-export class RecentTexts {
-  #young = new Map<string, string>();
-  #old = new Map<string, string>();
+interface Texts<Key> {
+  get(key: Key): string | undefined;
+  set(key: Key, text: string): unknown;
+  delete(key: Key): boolean;
+}
+
+/** Texts that came lately. In two generations, of which the older goes as a whole when there is too much. */
+export class RecentTexts<Key> {
+  readonly #none: () => Texts<Key>;
+  #young: Texts<Key>;
+  #old: Texts<Key>;
   #youngChars = 0;
 
-  get(id: string): string | undefined {
-    return this.#young.get(id) ?? this.#old.get(id);
+  constructor(none: () => Texts<Key>) {
+    this.#none = none;
+    this.#young = none();
+    this.#old = none();
   }
 
-  keep(id: string, text: string): void {
-    this.#young.set(id, text);
+  get(key: Key): string | undefined {
+    return this.#young.get(key) ?? this.#old.get(key);
+  }
+
+  keep(key: Key, text: string): void {
+    this.#young.set(key, text);
     this.#youngChars += ENTRY_CHARS + text.length;
     if (2 * this.#youngChars <= MAX_KEPT_CHARS) return;
     this.#old = this.#young;
-    this.#young = new Map();
+    this.#young = this.#none();
     this.#youngChars = 0;
   }
 
-  forget(id: string): void {
-    if (!this.#young.delete(id)) this.#old.delete(id);
-  }
-
   /** It is not kept any longer. */
-  take(id: string): string | undefined {
-    const text = this.get(id);
-    if (text !== undefined) this.forget(id);
+  take(key: Key): string | undefined {
+    const text = this.get(key);
+    if (text !== undefined && !this.#young.delete(key)) this.#old.delete(key);
     return text;
   }
 
   /** Undefined unless all of them are here. */
-  all(ids: readonly string[]): ReadonlyMap<string, string> | undefined {
-    const found = new Map<string, string>();
-    for (const id of ids) {
-      const text = this.get(id);
+  all(keys: readonly Key[]): ReadonlyMap<Key, string> | undefined {
+    const found = new Map<Key, string>();
+    for (const key of keys) {
+      const text = this.get(key);
       if (text === undefined) return undefined;
-      found.set(id, text);
+      found.set(key, text);
     }
     return found;
   }

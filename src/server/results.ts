@@ -4,7 +4,7 @@ import { RecentTexts } from "./recent-texts.ts";
 /** Results of nodes on their way to the nodes that get them: those that came lately are at hand. */
 export class Results {
   readonly #store: Pick<ServiceStore, "results">;
-  readonly #recent = new RecentTexts();
+  readonly #recent = new RecentTexts<string>(() => new Map());
 
   constructor(store: Pick<ServiceStore, "results">) {
     this.#store = store;
