@@ -1,33 +1,53 @@
 import { hash } from "node:crypto";
-import { crc32 as crc32OfZlib } from "node:zlib";
+import { crc32 } from "node:zlib";
 
 export function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");
 }
 
-const CRC_TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
+/** The CRC-32 of a byte, and of one that is followed by one, two and three zeros. */
+const CRC_TABLES: readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array] = [
+  Uint32Array.from({ length: 256 }, (_, byte) => afterByte(byte)),
+  new Uint32Array(256),
+  new Uint32Array(256),
+  new Uint32Array(256),
+];
+for (let byte = 0; byte < 256; byte++) {
+  for (let zeros = 1; zeros < 4; zeros++) {
+    const before = CRC_TABLES[zeros - 1]?.[byte] as number;
+    (CRC_TABLES[zeros] as Uint32Array)[byte] = (CRC_TABLES[0][before & 255] as number) ^ (before >>> 8);
+  }
+}
+
+function afterByte(byte: number): number {
   let value = byte;
   for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
   return value >>> 0;
-});
+}
 
-const SHORT = 80;
+/** More than this zlib checks faster, and less is not worth a call of it. */
+const MANY_BYTES = 400;
 
-/**
- * CRC-32 (the one of zlib) of a text's UTF-8 bytes, continued from `previous`.
- *
- * Written out for the short texts of most events: up to some eighty characters a call into zlib costs more than this
- * loop.
- */
-export function crc32(text: string, previous = 0): number {
-  if (text.length > SHORT) return crc32OfZlib(text, previous);
-  let crc = ~previous;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit > 127) return crc32OfZlib(text, previous);
-    crc = (CRC_TABLE[(crc ^ unit) & 255] as number) ^ (crc >>> 8);
+/** CRC-32 (the one of zlib) of some bytes, continued from `previous`. */
+export function crc32OfBytes(bytes: Uint8Array, from: number, to: number, previous = 0): number {
+  if (to - from > MANY_BYTES) return crc32(bytes.subarray(from, to), previous);
+  const [last, third, second, first] = CRC_TABLES;
+  let check = ~previous;
+  let at = from;
+  for (; at + 4 <= to; at += 4) {
+    check ^=
+      (bytes[at] as number) |
+      ((bytes[at + 1] as number) << 8) |
+      ((bytes[at + 2] as number) << 16) |
+      ((bytes[at + 3] as number) << 24);
+    check =
+      (first[check & 255] as number) ^
+      (second[(check >>> 8) & 255] as number) ^
+      (third[(check >>> 16) & 255] as number) ^
+      (last[check >>> 24] as number);
   }
-  return ~crc >>> 0;
+  for (; at < to; at++) check = (last[(check ^ (bytes[at] as number)) & 255] as number) ^ (check >>> 8);
+  return ~check >>> 0;
 }
 
 /** Spreads 32 bits over 32 bits (a bijection), in integer arithmetic that is the same everywhere. */

@@ -1,5 +1,7 @@
-import { crc32, sha256Hex } from "../core/index.ts";
-import { encodeEvent } from "./codec.ts";
+import { createHash } from "node:crypto";
+import { crc32OfBytes } from "../core/index.ts";
+import { ByteWriter } from "./byte-writer.ts";
+import { writeEvent } from "./event-writer.ts";
 import type { LedgerEvent } from "./events.ts";
 
 /**
@@ -36,27 +38,32 @@ export function headOf(block: Block): Head {
 
 /** Gathers the events of a turn, as text, and seals them into a block. */
 export class BlockWriter {
-  readonly #texts: string[] = [];
+  readonly #events = new ByteWriter();
   readonly #checks: number[] = [];
   #check = 0;
 
   get count(): number {
-    return this.#texts.length;
+    return this.#checks.length;
   }
 
   add(event: LedgerEvent): void {
-    const text = encodeEvent(event);
-    this.#check = crc32(text, this.#check);
-    this.#texts.push(text);
+    const events = this.#events;
+    if (this.#checks.length > 0) events.ascii(",");
+    const from = events.size;
+    writeEvent(events, event);
+    this.#check = crc32OfBytes(events.bytes, from, events.size, this.#check);
     this.#checks.push(this.#check);
   }
 
   seal(head: Head, epoch: number, now: number): Block {
     const seq = head.seq + 1;
-    const body = `{"v":1,"epoch":${epoch},"seq":${seq},"prev":"${head.hash}","now":${now},"events":[${this.#texts.join(",")}],"checks":"${hexOf(this.#checks)}"`;
-    const hash = sha256Hex(body);
-    const line = `${body},"hash":"${hash}"}`;
-    return { epoch, seq, count: this.#texts.length, prev: head.hash, now, hash, line };
+    const before = `{"v":1,"epoch":${epoch},"seq":${seq},"prev":"${head.hash}","now":${now},"events":[`;
+    const after = `],"checks":"${hexOf(this.#checks)}"`;
+    const events = this.#events;
+    const bytes = events.bytes.subarray(0, events.size);
+    const hash = createHash("sha256").update(before).update(bytes).update(after).digest("hex");
+    const line = `${before}${events}${after},"hash":"${hash}"}`;
+    return { epoch, seq, count: this.count, prev: head.hash, now, hash, line };
   }
 }
 

@@ -1,14 +1,6 @@
 import { invariant } from "../core/index.ts";
-import type { WireSpec } from "../graph/index.ts";
 import type { Reason } from "../placement/index.ts";
-import type {
-  AttemptFinished,
-  EventKind,
-  EventOf,
-  LedgerEvent,
-  TaskAssigned,
-  TaskSubmitted,
-} from "./events.ts";
+import type { EventKind, EventOf, LedgerEvent } from "./events.ts";
 
 /**
  * An event in the ledger is the JSON array of its kind and its fields in the order of this table. Fields are
@@ -113,21 +105,7 @@ export function isDecision(event: LedgerEvent): boolean {
   return DECISIONS.has(event.kind);
 }
 
-/** The kinds that a task always has are written by hand: this is half of what recording costs. */
 export function encodeEvent(event: LedgerEvent): string {
-  switch (event.kind) {
-    case "TaskAssigned":
-      return encodeAssigned(event);
-    case "AttemptFinished":
-      return encodeFinished(event);
-    case "TaskSubmitted":
-      return encodeSubmitted(event);
-    default:
-      return encodeByTable(event);
-  }
-}
-
-export function encodeByTable(event: LedgerEvent): string {
   const wire: unknown[] = [event.kind];
   const from = event as unknown as Record<string, unknown>;
   for (const field of FIELDS[event.kind]) {
@@ -161,60 +139,7 @@ export function decodeEvent(wire: unknown): LedgerEvent {
   return event as unknown as LedgerEvent;
 }
 
-function encodeAssigned(event: TaskAssigned): string {
-  const { run, node, attempt, worker, reason, runnerUp, rejected } = event;
-  return `["TaskAssigned",${run},${node},${attempt},${worker},${encodeReason(reason)},${runnerUp},[${rejected.join()}]]`;
-}
-
-function encodeSubmitted(event: TaskSubmitted): string {
-  const { id, agent, zone, spec, requestState, boostMicros, deadline, runAt, requestHash, attempts } = event;
-  const names = `${quoted(id)},${quoted(agent)},${quoted(zone)}`;
-  const times = `${boostMicros},${deadline},${runAt}`;
-  const requeued = event.requeued === undefined ? "" : `,${event.requeued}`;
-  return `["TaskSubmitted",${names},${encodeSpec(spec)},"${requestState}",${times},${quoted(requestHash)},${attempts}${requeued}]`;
-}
-
-const PLAIN = /^[\w.:-]*$/;
-
-/** Names and hashes have nothing to escape, and to see that takes less than to look for it. */
-function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-
-const SPEC_TEXTS = new WeakMap<WireSpec, string>();
-
-/** Tasks of one kind share their specification. */
-function encodeSpec(spec: WireSpec): string {
-  let text = SPEC_TEXTS.get(spec);
-  if (text === undefined) {
-    text = JSON.stringify(spec);
-    SPEC_TEXTS.set(spec, text);
-  }
-  return text;
-}
-
-function encodeFinished(event: AttemptFinished): string {
-  if (event.held || event.movedBytes) return encodeByTable(event);
-  const { run, node, attempt, startedAt, resultHash, resultBytes, costMicros, assessment, used, tookMicros } =
-    event;
-  const begun = `["AttemptFinished",${run},${node},${attempt},${startedAt},${quoted(resultHash)},${resultBytes}`;
-  if (assessment === undefined && used === undefined) {
-    if (tookMicros !== undefined)
-      return `${begun},${costMicros ?? null},null,null,null,null,null,${tookMicros}]`;
-    return costMicros === undefined ? `${begun}]` : `${begun},${costMicros}]`;
-  }
-  if (tookMicros !== undefined) return encodeByTable(event);
-  const told = used === undefined ? "" : `,[${used}]`;
-  return `${begun},${costMicros ?? 0},${JSON.stringify(assessment ?? null)}${told}]`;
-}
-
-function encodeReason(reason: Reason): string {
-  if (reason.type === "LeastLoaded") return `["LeastLoaded",${reason.queueDepth}]`;
-  if (reason.type === "OnlyWorkerAvailable") return '["OnlyWorkerAvailable"]';
-  return JSON.stringify(wireReason(reason));
-}
-
-function wireReason(reason: Reason): readonly unknown[] {
+export function wireReason(reason: Reason): readonly unknown[] {
   return Object.values(reason);
 }
 

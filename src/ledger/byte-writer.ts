@@ -1,0 +1,95 @@
+const FIRST_BYTES = 2048;
+const QUOTE = 34;
+const BACKSLASH = 92;
+const DIGIT = 48;
+const LARGEST_SMALL = 0x7fff_ffff;
+/** Splits numbers that are too large for arithmetic of 32 bits. */
+const MILLION = 1_000_000;
+
+/** Text in UTF-8, put together piece by piece without a string for each. */
+export class ByteWriter {
+  #bytes: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  #size = 0;
+  #isAscii = true;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Of which only so many count, until something is added. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  toString(): string {
+    return this.#bytes.toString(this.#isAscii ? "latin1" : "utf8", 0, this.#size);
+  }
+
+  text(text: string): void {
+    this.#reserve(3 * text.length);
+    const written = this.#bytes.write(text, this.#size);
+    this.#size += written;
+    if (written !== text.length) this.#isAscii = false;
+  }
+
+  ascii(text: string): void {
+    this.#reserve(text.length);
+    const bytes = this.#bytes;
+    let at = this.#size;
+    for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i);
+    this.#size = at;
+  }
+
+  /** As JSON. Most names and all hashes have nothing to escape. */
+  quoted(text: string): void {
+    this.#reserve(text.length + 2);
+    const bytes = this.#bytes;
+    let at = this.#size;
+    bytes[at++] = QUOTE;
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit < 32 || unit > 126 || unit === QUOTE || unit === BACKSLASH) {
+        this.text(JSON.stringify(text));
+        return;
+      }
+      bytes[at++] = unit;
+    }
+    bytes[at++] = QUOTE;
+    this.#size = at;
+  }
+
+  number(value: number): void {
+    if (value >= 0 && value <= LARGEST_SMALL && Number.isInteger(value)) this.#digits(value, digitsOf(value));
+    else if (value > LARGEST_SMALL && value < LARGEST_SMALL * MILLION && Number.isInteger(value)) {
+      const millions = Math.floor(value / MILLION);
+      this.#digits(millions, digitsOf(millions));
+      this.#digits(value - millions * MILLION, 6);
+    } else this.ascii(JSON.stringify(value));
+  }
+
+  #digits(value: number, count: number): void {
+    this.#reserve(count);
+    const bytes = this.#bytes;
+    let rest = value | 0;
+    for (let at = this.#size + count - 1; at >= this.#size; at--) {
+      const tenth = (rest / 10) | 0;
+      bytes[at] = DIGIT + rest - 10 * tenth;
+      rest = tenth;
+    }
+    this.#size += count;
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#size + more;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
+    this.#bytes.copy(larger, 0, 0, this.#size);
+    this.#bytes = larger;
+  }
+}
+
+function digitsOf(value: number): number {
+  let count = 1;
+  for (let limit = 10; value >= limit && count < 10; limit *= 10) count++;
+  return count;
+}
