@@ -90,8 +90,8 @@ export const DATA_BUGS: readonly PlantedBug[] = [
     name: "what waits at a worker does not speak against it",
     seed: 6,
     file: "placement/affinity",
-    find: "return worthOf(has, rates) - brought - waitOf(worker, inputs.now);",
-    replace: "return worthOf(has, rates) - brought;",
+    find: "return bringMicros(has, rates) - brought - wait;",
+    replace: "return bringMicros(has, rates) - brought;",
   },
   {
     name: "what waits behind what runs is taken to run as well",

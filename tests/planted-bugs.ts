@@ -135,8 +135,8 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "a worker's queue takes one too many",
     seed: 3,
     file: "placement/fleet",
-    find: "worker.held.size < worker.spec.slots + this.config.maxQueuePerWorker",
-    replace: "worker.held.size <= worker.spec.slots + this.config.maxQueuePerWorker",
+    find: "places < this.config.maxQueuePerWorker",
+    replace: "places <= this.config.maxQueuePerWorker",
   },
   {
     name: "what does not fit blocks what stands behind it",
@@ -292,9 +292,9 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "the ledger drops why workers were rejected",
     seed: 3,
-    file: "ledger/codec",
-    find: "{rejected}]",
-    replace: "{[]}]",
+    file: "ledger/event-writer",
+    find: "writeNumbers(to, event.rejected)",
+    replace: "writeNumbers(to, [])",
   },
   {
     name: "a full backlog takes one more",
