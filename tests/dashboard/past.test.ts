@@ -65,7 +65,7 @@ test("the bar moves through the past by steps, by dragging, by jumping and by pl
   // Links stay there.
   await page.getByRole("link", { name: "Tasks", exact: true }).click();
   await expect.poll(() => momentOf(page)).toBe(seq.waiting);
-  await expect.poll(() => page.locator(".task-rows [data-task]").count()).toBe(10);
+  await expect.poll(() => page.locator(".task-list [data-task]").count()).toBe(10);
   expect(await page.getByRole("button", { name: /Cancel all/ }).isDisabled()).toBe(true);
   await page.getByRole("link", { name: "Overview", exact: true }).click();
 
@@ -108,7 +108,7 @@ test("the ledger shows every event, leads to its moment, and is replayed and com
   const { page } = tab;
   await page.locator(`[data-seq="${await head()}"]`).waitFor();
   await page.getByLabel("Kind").selectOption("TaskAssigned");
-  await expect.poll(() => page.locator(".task-rows [data-seq]").count()).toBe(1);
+  await expect.poll(() => page.locator(".event-list [data-seq]").count()).toBe(1);
   expect(new URL(page.url()).searchParams.get("kind")).toBe("TaskAssigned");
   await page.locator(".event-seq").click();
   await page.getByRole("dialog").getByText('"OnlyWorkerAvailable"').waitFor();

@@ -1,6 +1,6 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useMemo, useRef, useState } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "wouter";
+import { LongTable, type RowPlace, useLongRows } from "../../parts/long-table.tsx";
 import { Status } from "../../parts/status.tsx";
 import { spanText } from "../../time/spans.ts";
 import { Time } from "../../time/time.tsx";
@@ -18,64 +18,64 @@ interface NodeTableProps {
 
 const ROW_PX = 34;
 
-/** All nodes of a run, as many rows as are seen. */
+/** All nodes of a run. */
 export function NodeTable({ model, now, selected, onSelect }: NodeTableProps) {
   const [by, setBy] = useState<ColumnName>("started");
   const [isDown, setDown] = useState(false);
-  const list = useRef<HTMLTableSectionElement>(null);
   const nodes = useMemo(() => sortedNodes(model, by, isDown), [model, by, isDown]);
-  const rows = useWindowVirtualizer({
-    count: nodes.length,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-    scrollMargin: list.current?.offsetTop ?? 0,
-  });
+  const rows = useLongRows(nodes, ROW_PX);
   const sort = (name: ColumnName) => {
     setDown(name === by && !isDown);
     setBy(name);
   };
   return (
-    <div className="node-table">
+    <div>
       <p className="quiet">
         The same tasks,{" "}
         <Link href={`/tasks?filter=${encodeURIComponent(`run:${model.run.id}`)}`}>to be filtered</Link>.
       </p>
-      <table aria-label="Nodes" aria-rowcount={nodes.length}>
-        <thead>
-          <tr className="node-row node-row-head">
-            {COLUMNS.map((name) => (
-              <th
-                key={name}
-                scope="col"
-                aria-sort={name === by ? (isDown ? "descending" : "ascending") : "none"}
-              >
-                <button type="button" onClick={() => sort(name)}>
-                  {name}
-                  {name === by && <span aria-hidden="true">{isDown ? " ↓" : " ↑"}</span>}
-                </button>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody ref={list} className="node-rows" style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map(({ index, start }) => {
-            const node = nodes[index] as number;
-            return (
-              <NodeRow
-                key={node}
-                model={model}
-                now={now}
-                node={node}
-                index={index}
-                top={start - rows.options.scrollMargin}
-                isSelected={node === selected}
-                onSelect={onSelect}
-              />
-            );
-          })}
-        </tbody>
-      </table>
+      <LongTable
+        label="Nodes"
+        className="node-table"
+        head={<SortHead by={by} isDown={isDown} onSort={sort} />}
+        rows={rows}
+      >
+        {(node, place) => (
+          <NodeRow
+            key={node}
+            model={model}
+            now={now}
+            node={node}
+            place={place}
+            isSelected={node === selected}
+            onSelect={onSelect}
+          />
+        )}
+      </LongTable>
     </div>
+  );
+}
+
+interface SortHeadProps {
+  readonly by: ColumnName;
+  readonly isDown: boolean;
+  readonly onSort: (name: ColumnName) => void;
+}
+
+function SortHead({ by, isDown, onSort }: SortHeadProps) {
+  return (
+    <thead>
+      <tr>
+        {COLUMNS.map((name) => (
+          <th key={name} scope="col" aria-sort={name === by ? (isDown ? "descending" : "ascending") : "none"}>
+            <button type="button" onClick={() => onSort(name)}>
+              {name}
+              {name === by && <span aria-hidden="true">{isDown ? " ↓" : " ↑"}</span>}
+            </button>
+          </th>
+        ))}
+      </tr>
+    </thead>
   );
 }
 
@@ -83,13 +83,12 @@ interface NodeRowProps {
   readonly model: RunModel;
   readonly now: number;
   readonly node: number;
-  readonly index: number;
-  readonly top: number;
+  readonly place: RowPlace;
   readonly isSelected: boolean;
   readonly onSelect: (node: number) => void;
 }
 
-function NodeRow({ model, now, node, index, top, isSelected, onSelect }: NodeRowProps) {
+function NodeRow({ model, now, node, place, isSelected, onSelect }: NodeRowProps) {
   const { shape, standing, submittedAt } = model;
   const started = standing.started[node] as number;
   const readyAt = readyAtOf(model, node);
@@ -97,13 +96,7 @@ function NodeRow({ model, now, node, index, top, isSelected, onSelect }: NodeRow
     started >= 0 ? started : (standing.ended[node] as number) >= 0 ? (standing.ended[node] as number) : now;
   const ran = ranMsOf(model, node, now);
   return (
-    <tr
-      className="node-row"
-      aria-rowindex={index + 1}
-      data-row={shape.ids[node]}
-      data-selected={isSelected || undefined}
-      style={{ transform: `translateY(${top}px)` }}
-    >
+    <tr {...place} data-row={shape.ids[node]} data-selected={isSelected || undefined}>
       <td>
         <Status name={statusOf(standing, node)} />
       </td>

@@ -6,12 +6,13 @@ import { CountsBar } from "../../parts/counts-bar.tsx";
 import { countText } from "../../parts/numbers.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { Status } from "../../parts/status.tsx";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { useTitle } from "../../shell/title.ts";
 import { useNow } from "../../time/clock.ts";
 import { spanText } from "../../time/spans.ts";
 import { Time } from "../../time/time.tsx";
 
-const COLUMNS = ["status", "run", "nodes", "agent", "submitted", "took"];
+const COLUMNS = ["status", "run", "nodes", "agent", "submitted", numbers("took")];
 
 /** Runs, newest first; more are asked for as they are scrolled to. */
 export function Runs() {
@@ -42,17 +43,9 @@ export function Runs() {
       <p className="quiet" role="status">
         {isPending ? "Looking…" : `${countText(runs?.length ?? 0)}${hasNextPage ? "+" : ""} runs`}
       </p>
-      <div className="run-list">
+      <div className="row-table run-list">
         <table aria-label="Runs">
-          <thead>
-            <tr className="run-row run-row-head">
-              {COLUMNS.map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead columns={COLUMNS} />
           <tbody>
             {runs?.map((run) => (
               <RunRow key={run.id} run={run} />
@@ -72,7 +65,7 @@ export function Runs() {
 
 function RunRow({ run }: { readonly run: RunLine }) {
   return (
-    <tr className="run-row" data-run={run.id}>
+    <tr data-run={run.id}>
       <td>
         <Status name={run.status} />
       </td>

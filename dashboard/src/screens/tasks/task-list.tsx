@@ -3,7 +3,8 @@ import { useLocation } from "wouter";
 import type { TaskSummary } from "../../../../src/protocol/api-schemas.ts";
 import type { TaskAction } from "../../api/task-actions.ts";
 import type { TaskPages } from "../../api/task-pages.ts";
-import { useEndlessRows } from "../../parts/endless-rows.ts";
+import { LongTable, useLongRows } from "../../parts/long-table.tsx";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { useShortcuts } from "../../shell/shortcuts.ts";
 import { TaskRow } from "./task-row.tsx";
 
@@ -14,52 +15,47 @@ interface TaskListProps {
 }
 
 const ROW_PX = 34;
-const COLUMNS = ["status", "task", "agent", "class", "submitted", "waited", "ran", "worker or error"];
+const COLUMNS = [
+  { name: "selected", isUnseen: true },
+  "status",
+  "task",
+  "agent",
+  "class",
+  "submitted",
+  numbers("waited"),
+  numbers("ran"),
+  "worker or error",
+];
 
-/** As many rows as are seen, however many there are; what is scrolled to is asked for. */
 export function TaskList({ pages, tasks, onAct }: TaskListProps) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const { list, rows, items } = useEndlessRows(tasks.length, ROW_PX, pages);
-  const { hasNextPage, isFetching } = pages;
+  const rows = useLongRows(tasks, ROW_PX, pages);
   const toggle = (id: string) =>
     setSelected((before) => {
       const next = new Set(before);
       if (!next.delete(id)) next.add(id);
       return next;
     });
-  const current = useListKeys(tasks, selected, toggle, onAct, (index) => rows.scrollToIndex(index));
+  const current = useListKeys(tasks, selected, toggle, onAct, (index) => rows.virtual.scrollToIndex(index));
   return (
-    <div className="task-list">
-      <table aria-label="Tasks" aria-rowcount={tasks.length}>
-        <thead>
-          <tr className="task-row task-head">
-            <th className="visually-hidden">selected</th>
-            {COLUMNS.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody ref={list} className="task-rows" style={{ height: rows.getTotalSize() }}>
-          {items.map(({ index, start }) => {
-            const task = tasks[index] as TaskSummary;
-            return (
-              <TaskRow
-                key={task.id}
-                task={task}
-                index={index}
-                top={start - rows.options.scrollMargin}
-                isCurrent={task.id === current}
-                isSelected={selected.has(task.id)}
-                onToggle={() => toggle(task.id)}
-              />
-            );
-          })}
-        </tbody>
-      </table>
-      {tasks.length === 0 && !isFetching && !hasNextPage && <p className="quiet empty">No task fits.</p>}
-    </div>
+    <LongTable
+      label="Tasks"
+      className="task-list"
+      head={<TableHead columns={COLUMNS} />}
+      rows={rows}
+      empty="No task fits."
+    >
+      {(task, place) => (
+        <TaskRow
+          key={task.id}
+          task={task}
+          place={place}
+          isCurrent={task.id === current}
+          isSelected={selected.has(task.id)}
+          onToggle={() => toggle(task.id)}
+        />
+      )}
+    </LongTable>
   );
 }
 

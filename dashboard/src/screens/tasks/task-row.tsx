@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import type { TaskSummary } from "../../../../src/protocol/api-schemas.ts";
+import type { RowPlace } from "../../parts/long-table.tsx";
 import { Status } from "../../parts/status.tsx";
 import { useNow } from "../../time/clock.ts";
 import { spanText } from "../../time/spans.ts";
@@ -7,22 +8,19 @@ import { Time } from "../../time/time.tsx";
 
 interface TaskRowProps {
   readonly task: TaskSummary;
-  readonly index: number;
-  readonly top: number;
+  readonly place: RowPlace;
   readonly isCurrent: boolean;
   readonly isSelected: boolean;
   readonly onToggle: () => void;
 }
 
-export function TaskRow({ task, index, top, isCurrent, isSelected, onToggle }: TaskRowProps) {
+export function TaskRow({ task, place, isCurrent, isSelected, onToggle }: TaskRowProps) {
   return (
     <tr
-      className="task-row"
-      aria-rowindex={index + 1}
+      {...place}
       data-task={task.id}
       data-current={isCurrent || undefined}
       data-selected={isSelected || undefined}
-      style={{ transform: `translateY(${top}px)` }}
     >
       <td>
         <input
