@@ -41,7 +41,7 @@ export function isAdmitted(state: State, group: Group, now: number, key?: TaskKe
 
 /** Whether neither a pause nor the share of its agent stands in its way. */
 export function mayRun(state: State, group: Group): boolean {
-  if (state.paused.size > 0 && isPaused(state, group)) return false;
+  if (isPaused(state, group)) return false;
   return state.shares.admit(group.zone, group.shareKey);
 }
 
@@ -96,6 +96,6 @@ export function isDemoted(state: State, group: Group, now: number): boolean {
   return cost !== undefined && cost.sum(now) > costThresholdMicros;
 }
 
-export function isPaused(state: State, { pool, zone }: Group): boolean {
-  return state.paused.has(pool.place) || state.paused.has(placeKey(zone, ""));
+export function isPaused({ paused }: State, { pool, zone }: Group): boolean {
+  return paused.size > 0 && (paused.has(pool.place) || paused.has(placeKey(zone, "")));
 }

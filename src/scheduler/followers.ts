@@ -65,7 +65,6 @@ function mayFollow(state: State, run: Run, node: number, worker: Worker): boolea
   if (run.taskOf(node).meta) return false;
   const micros = run.data?.times.get(run.taskOf(node).type) ?? Number.POSITIVE_INFINITY;
   if (worker.ahead.size >= MAX_AHEAD || (worker.ahead.size + 1) * micros > AHEAD_MICROS) return false;
-  if (isPaused(state, run.groupOf(node)) || !serves(state, run, node, worker)) return false;
   const { start, targets } = run.graph.dependencies;
   const firstOther = (start[node] as number) + (run.graph.inputs?.[node] as number);
   for (let edge = start[node] as number; edge < (start[node + 1] as number); edge++) {
@@ -75,7 +74,7 @@ function mayFollow(state: State, run: Run, node: number, worker: Worker): boolea
     if (edge >= firstOther || run.data?.followers.has(need) || !isThere(run, need, worker)) return false;
     if (!takesNoMore(run, node, need)) return false;
   }
-  return true;
+  return !isPaused(state, run.groupOf(node)) && serves(state, run, node, worker);
 }
 
 /** It is on the worker, and nobody has told it to stop. */

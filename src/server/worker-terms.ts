@@ -36,6 +36,8 @@ export function reportStimulus(
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
     case "finished": {
+      if (isPlain(report) && costMicros === 0)
+        return finishedStimulus(of, report.result, 0, maxResultBytes, inputs && report.took_us);
       const finished = metered(
         assessed(
           inputs && report.chunk && report.result === undefined
@@ -60,6 +62,11 @@ export function reportStimulus(
     case "cancelled":
       return { stimulus: { kind: "AttemptCancelled", ...of } };
   }
+}
+
+/** It says nothing but the result, and how long it took. */
+function isPlain({ chunk, moved, assessment, used }: Extract<Report, { type: "finished" }>): boolean {
+  return chunk === undefined && !moved && assessment === undefined && used === undefined;
 }
 
 function assessed(
@@ -110,9 +117,12 @@ function finishedStimulus(
   value: unknown,
   costMicros: number,
   maxResultBytes: number,
+  tookMicros?: number,
 ): ReportStimulus {
-  if (value === undefined && costMicros === 0) {
+  const hasNone = value === undefined || value === null;
+  if (hasNone && costMicros === 0) {
     const { run, node, attempt, startedAt } = of;
+    const resultBytes = NO_RESULT.length;
     const stimulus: ReportEvent = {
       kind: "AttemptFinished",
       run,
@@ -120,11 +130,11 @@ function finishedStimulus(
       attempt,
       startedAt,
       resultHash: NO_RESULT_HASH,
-      resultBytes: NO_RESULT.length,
+      resultBytes,
     };
-    return { stimulus, attached: NOTHING };
+    return { stimulus: tookMicros === undefined ? stimulus : { ...stimulus, tookMicros }, attached: NOTHING };
   }
-  const result = value === undefined ? NO_RESULT : JSON.stringify(value);
+  const result = hasNone ? NO_RESULT : JSON.stringify(value);
   const resultBytes = Buffer.byteLength(result);
   if (resultBytes > maxResultBytes) {
     const message = `the result has ${resultBytes} bytes and the limit is ${maxResultBytes}`;
@@ -132,9 +142,10 @@ function finishedStimulus(
     return { stimulus: { kind: "AttemptFailed", ...of, code, message, costMicros, retry: false } };
   }
   const cost = costMicros > 0 ? { costMicros } : {};
+  const took = tookMicros === undefined ? {} : { tookMicros };
   const resultHash = sha256Hex(result);
   return {
-    stimulus: { kind: "AttemptFinished", ...of, resultHash, resultBytes, ...cost },
+    stimulus: { kind: "AttemptFinished", ...of, resultHash, resultBytes, ...cost, ...took },
     attached: { type: "result", result },
   };
 }
