@@ -161,6 +161,7 @@ export class NodeReader {
     own: Partial<Settings>,
     call: Call | undefined,
   ): Work {
+    // Their members stand in the order of canonical JSON, which then has nothing to sort.
     const hasRun = Object.hasOwn(map, "run");
     const hasTask = Object.hasOwn(map, "task");
     if (hasRun && hasTask) {
@@ -173,7 +174,7 @@ export class NodeReader {
     } else if (hasRun) {
       const command = this.#take("run", path, parseText(map["run"]));
       const env = own.env && this.#defaults.env ? { ...this.#defaults.env, ...own.env } : settings.env;
-      return { kind: "command", command, cwd: settings.cwd, env };
+      return { command, cwd: settings.cwd, env, kind: "command" };
     } else {
       const type = this.#take("task", path, parseName(map["task"]));
       if (type === COMMAND) {
@@ -182,7 +183,7 @@ export class NodeReader {
           `task must not be "${COMMAND}", which is how commands run; write run: "…"`,
         );
       }
-      return { kind: "task", type, payload: call?.payload ?? settings.payload };
+      return { kind: "task", payload: call?.payload ?? settings.payload, type };
     }
     return NOTHING;
   }
