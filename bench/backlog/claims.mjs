@@ -50,10 +50,8 @@ export class OneByOne {
       registration,
       { attempts: [] },
       {
-        send: (message) => {
-          if (message.type === "assign")
-            given.add(message.assignments.filter(({ agent }) => agent !== CROWD));
-        },
+        assign: (assignments) => given.add(assignments.filter(({ agent }) => agent !== CROWD)),
+        send: () => {},
         close: () => {},
       },
     );

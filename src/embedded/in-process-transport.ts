@@ -1,4 +1,4 @@
-import type { ServerMessage } from "../protocol/index.ts";
+import { assignmentOf } from "../protocol/index.ts";
 import type { Caller, WorkerGateway, WorkerSession, WorkerSink } from "../server/index.ts";
 import { type Connection, ConnectionRefused, type Transport, type WorkerHost } from "../worker/index.ts";
 
@@ -20,6 +20,7 @@ export class InProcessTransport implements Transport {
       close = resolve;
     });
     const sink: WorkerSink = {
+      assign: (given) => host.assign(given.map(assignmentOf)),
       send: (message) => deliver(host, message),
       close: () => close(new Error("another worker took its place")),
     };
@@ -56,9 +57,8 @@ function connection(
   };
 }
 
-function deliver(host: WorkerHost, message: ServerMessage): void {
-  if (message.type === "assign") host.assign(message.assignments);
-  else if (message.type === "cancel") host.cancel(message.attempts);
+function deliver(host: WorkerHost, message: Parameters<WorkerSink["send"]>[0]): void {
+  if (message.type === "cancel") host.cancel(message.attempts);
   else if (message.type === "recall") host.recall(message.attempts);
   else if (message.type === "recharge") host.recharge(message.recharges);
   else if (message.type === "free") host.free(message.chunks);

@@ -1,3 +1,12 @@
+// Types alone: the schemas load TypeBox, which takes longer than most commands.
+export {
+  assignmentOf,
+  assignmentsIn,
+  assignText,
+  type GivenAssignment,
+  type GivenData,
+  type GivenInput,
+} from "./assign-message.ts";
 export type {
   AssignedData,
   ChunkHandle,
@@ -26,7 +35,6 @@ export {
   shortened,
   shown,
 } from "./units.ts";
-// Types alone: the schemas load TypeBox, which takes longer than most commands.
 export type {
   Ack,
   Assessment,

@@ -233,7 +233,12 @@ export const ServerMessage = Type.Union([
     /** How many reports may come in one message; without it, one. */
     max_reports: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
-  Type.Object({ type: Type.Literal("assign"), assignments: Type.Array(Assignment) }),
+  /** Over WebSocket, `common` has what all of them have in common: each has that beside its own members, also in its `data`. */
+  Type.Object({
+    type: Type.Literal("assign"),
+    common: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    assignments: Type.Array(Assignment),
+  }),
   Type.Object({ type: Type.Literal("cancel"), attempts: Type.Array(Type.Object(attempt)) }),
   /** Another worker stands idle: what has not begun is to be reported as returned. */
   Type.Object({ type: Type.Literal("recall"), attempts: Type.Array(Type.Object(attempt)) }),

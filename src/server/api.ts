@@ -5,6 +5,7 @@ import type { CandidateRow } from "../placement/index.ts";
 import type {
   Ack,
   ChunkHandle,
+  GivenAssignment,
   GraphFile,
   Heartbeat,
   LogEntry,
@@ -494,7 +495,8 @@ export interface RegistrationRefusal {
 }
 
 export interface WorkerSink {
-  send(message: ServerMessage): void;
+  assign(given: readonly GivenAssignment[]): void;
+  send(message: Exclude<ServerMessage, { type: "assign" }>): void;
   close(): void;
 }
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { RecentMap } from "../core/index.ts";
 import type { AboutInput, TaskInputs } from "../driver/index.ts";
 import type { AttemptLost, ChunkLost, Transfer } from "../ledger/index.ts";
-import type { AssignedData, CallManner, ChunkHandle, Report } from "../protocol/index.ts";
+import type { CallManner, ChunkHandle, GivenData, GivenInput, Report } from "../protocol/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 
@@ -54,30 +54,26 @@ export class DataTerms {
     return token;
   }
 
-  /** With the results of its inputs by task. */
+  /** With the results of its inputs by task, and its payload as a text. */
   of(
     { worker }: PlacedTask,
     { rootId, chunks }: TaskInputs,
     results: ReadonlyMap<string, string>,
-    payload: unknown,
-  ): AssignedData {
-    const { as = {} } = (payload ?? {}) as { readonly as?: CallManner };
-    return {
-      ...as,
-      token: this.tokenOf(rootId),
-      // What nobody fetches is shown as it is.
-      inputs: chunks.map((input) => this.#input(input, as.meta ? -1 : worker, results.get(input.taskId))),
-    };
+    payload: string,
+  ): GivenData {
+    const manner = mannerIn(payload);
+    // What nobody fetches is shown as it is.
+    const taker = manner?.meta ? -1 : worker;
+    const inputs = chunks.map((input) => this.#input(input, taker, results.get(input.taskId)));
+    return { ...manner, token: this.tokenOf(rootId), inputs };
   }
 
-  #input(input: AboutInput, taker: number, result: string | undefined): AssignedData["inputs"][number] {
-    const { rootId } = input;
-    const token = rootId === undefined ? {} : { token: this.tokenOf(rootId) };
-    const named = { chunk: input.id, node: input.nodeId, ...token };
-    if (input.isStored) {
-      if (result === undefined) throw new Error(`the result of ${input.nodeId} is not stored any more`);
-      return { ...named, value: JSON.parse(result) as unknown };
-    }
+  #input(input: AboutInput, taker: number, result: string | undefined): GivenInput {
+    const { id: chunk, nodeId: node, rootId, isStored } = input;
+    if (isStored && result === undefined) throw new Error(`the result of ${node} is not stored any more`);
+    if (isStored && result !== undefined && rootId === undefined) return { chunk, node, value: result };
+    const named = { chunk, node, ...(rootId !== undefined && { token: this.tokenOf(rootId) }) };
+    if (isStored && result !== undefined) return { ...named, value: result };
     const from = input.workers.flatMap((worker) => {
       const at = worker === taker ? undefined : this.#urls.get(worker);
       return at ? [at] : [];
@@ -85,6 +81,12 @@ export class DataTerms {
     const handle = result === undefined ? undefined : handleIn(result);
     return { ...named, ...handle, ...(input.workers.length > 0 && { from }) };
   }
+}
+
+/** Most payloads say nothing of it, which is seen without reading them. */
+function mannerIn(payload: string): CallManner | undefined {
+  if (!payload.includes('"as":')) return undefined;
+  return (JSON.parse(payload) as { readonly as?: CallManner } | null)?.as;
 }
 
 /** The tasks whose results have to be known before a task can be sent to its worker. */

@@ -2,7 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { aSubmission } from "../../tests/submissions.ts";
 import type { Block } from "../ledger/index.ts";
-import type { Registration, ServerMessage } from "../protocol/index.ts";
+import {
+  assignmentOf,
+  type GivenAssignment,
+  type Registration,
+  type ServerMessage,
+} from "../protocol/index.ts";
 import { MemoryStore, type RowChanges } from "../store/index.ts";
 import type { Caller, WorkerSession } from "./api.ts";
 import { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
@@ -77,7 +82,12 @@ async function joined(
   registration: Registration,
   told?: ServerMessage[],
 ): Promise<WorkerSession> {
-  const sink = told && { send: (message: ServerMessage) => void told.push(message), close: () => {} };
+  const sink = told && {
+    assign: (given: readonly GivenAssignment[]) =>
+      void told.push({ type: "assign", assignments: given.map(assignmentOf) }),
+    send: (message: ServerMessage) => void told.push(message),
+    close: () => {},
+  };
   const session = await gateway.register(callerIn(zone), registration, NOTHING, sink);
   if ("refused" in session) throw new Error(session.message);
   return session;

@@ -2,7 +2,7 @@ import type { AboutChunk, Answer, Driver, Fact } from "../driver/index.ts";
 import { taskKey, type Worker, type WorkerSpec } from "../placement/index.ts";
 import type {
   Ack,
-  Assignment,
+  GivenAssignment,
   Heartbeat,
   LogEntry,
   Progress,
@@ -22,7 +22,14 @@ import type { Results } from "./results.ts";
 import type { Traces } from "./traces.ts";
 import { type GivenUp, Watchdog } from "./watchdog.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
-import { assignmentOf, awayOrBack, payloadIdOf, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
+import {
+  awayOrBack,
+  givenAssignment,
+  payloadIdOf,
+  reportStimulus,
+  sameWorker,
+  specOf,
+} from "./worker-terms.ts";
 
 export interface GatewayOptions {
   readonly driver: Driver;
@@ -45,6 +52,7 @@ export interface GatewayOptions {
 }
 
 const NO_RESULTS: ReadonlyMap<string, string> = new Map();
+const NO_PAYLOAD = "{}";
 const ACCEPTED: Ack = { accepted: true };
 const UNKNOWN: Ack = { accepted: false, code: "unknown" };
 
@@ -362,24 +370,22 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   /** While the store cannot be read, assignments wait: they are committed and stay so. */
   async #sendAssignments(tasks: readonly PlacedTask[]): Promise<void> {
-    const { payloads, results, data, warn } = this.#options;
+    const { payloads, results, data, traces, warn } = this.#options;
     const ids = tasks.map(payloadIdOf);
     const needed = resultsNeededBy(tasks);
     try {
       const known = payloads.atHand(ids) ?? (await payloads.of(ids));
       const made = needed.length === 0 ? NO_RESULTS : (results.atHand(needed) ?? (await results.of(needed)));
-      const byWorker = new Map<number, Assignment[]>();
+      const byWorker = new Map<number, GivenAssignment[]>();
       for (let at = 0; at < tasks.length; at++) {
         const task = tasks[at] as PlacedTask;
         // It ended meanwhile, or was given to another.
         if (this.#placed.live(task.id) !== task) continue;
-        const plain = assignmentOf(task, known[at]);
-        const assignment = this.#traced(
-          task.inputs ? { ...plain, data: data.of(task, task.inputs, made, plain.payload) } : plain,
-          ids[at] as string,
-        );
-        if (byWorker.get(task.worker)?.push(assignment) === undefined)
-          byWorker.set(task.worker, [assignment]);
+        const given = givenAssignment(task, known[at] || NO_PAYLOAD);
+        if (task.inputs) given.data = data.of(task, task.inputs, made, given.payload);
+        const trace = traces?.of(ids[at] as string, given.run);
+        if (trace) Object.assign(given, trace);
+        if (byWorker.get(task.worker)?.push(given) === undefined) byWorker.set(task.worker, [given]);
       }
       for (const [worker, given] of byWorker) this.#sessions.get(worker)?.assign(given);
     } catch (error) {
@@ -402,11 +408,6 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.#touch(session);
     const unneeded = ids.filter((id) => !isHolding(this.#options.driver.state, session.number, id));
     if (unneeded.length > 0) session.free(unneeded);
-  }
-
-  #traced(assignment: Assignment, id: string): Assignment {
-    const trace = this.#options.traces?.of(id, assignment.run);
-    return trace ? { ...assignment, ...trace } : assignment;
   }
 
   #cancel(taskId: string, attempt: number): void {

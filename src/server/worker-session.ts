@@ -1,13 +1,13 @@
-import type {
-  Ack,
-  Assignment,
-  Heartbeat,
-  LogEntry,
-  PollAnswer,
-  Progress,
-  Recharge,
-  Report,
-  ServerMessage,
+import {
+  type Ack,
+  assignmentOf,
+  type GivenAssignment,
+  type Heartbeat,
+  type LogEntry,
+  type PollAnswer,
+  type Progress,
+  type Recharge,
+  type Report,
 } from "../protocol/index.ts";
 import type { WorkerSession, WorkerSink } from "./api.ts";
 
@@ -66,8 +66,8 @@ export class Session implements WorkerSession {
   readonly started: Set<string> = new Set();
   readonly #host: SessionHost;
   #sink: WorkerSink | undefined;
-  #waiting = new Map<string, Assignment>();
-  #brought = new Map<string, Assignment>();
+  #waiting = new Map<string, GivenAssignment>();
+  #brought = new Map<string, GivenAssignment>();
   #cancels = new Map<string, AttemptName>();
   /** Cancels that an answer brought, and when. */
   #broughtCancels = new Map<string, { readonly attempt: AttemptName; readonly atMs: number }>();
@@ -102,12 +102,12 @@ export class Session implements WorkerSession {
     return this.#sink !== undefined || this.#polls > 0;
   }
 
-  assign(assignments: readonly Assignment[]): void {
+  assign(given: readonly GivenAssignment[]): void {
     if (this.#sink) {
-      this.#sink.send({ type: "assign", assignments: [...assignments] });
+      this.#sink.assign(given);
       return;
     }
-    for (const assignment of assignments) this.#waiting.set(attemptKey(assignment), assignment);
+    for (const assignment of given) this.#waiting.set(attemptKey(assignment), assignment);
     this.#wake();
   }
 
@@ -195,7 +195,7 @@ export class Session implements WorkerSession {
     } finally {
       this.#polls--;
     }
-    const assignments = [...this.#waiting.values()];
+    const assignments = [...this.#waiting.values()].map(assignmentOf);
     const recharge = this.#openRecharges();
     const recall = this.#openRecalls();
     this.#hasNewRecall = false;
@@ -259,7 +259,7 @@ export class Session implements WorkerSession {
     }
   }
 
-  #send(message: ServerMessage): boolean {
+  #send(message: Parameters<WorkerSink["send"]>[0]): boolean {
     this.#sink?.send(message);
     return this.#sink !== undefined;
   }

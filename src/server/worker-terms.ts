@@ -12,7 +12,7 @@ import {
 } from "../graph/index.ts";
 import type { Input, Report as ReportEvent, Transfer } from "../ledger/index.ts";
 import type { Worker, WorkerSpec } from "../placement/index.ts";
-import type { Assignment, ChunkHandle, Registration, Report } from "../protocol/index.ts";
+import type { Assignment, ChunkHandle, GivenAssignment, Registration, Report } from "../protocol/index.ts";
 import { type State, UNASSESSED_PERMILLE } from "../scheduler/index.ts";
 import { heldResult, transfersOf } from "./data-terms.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
@@ -208,16 +208,17 @@ export function payloadIdOf({ id, alternative }: PlacedTask): string {
   return alternative?.of ?? id;
 }
 
-export function assignmentOf(task: PlacedTask, payload: string | undefined): Assignment {
+/** With the text of its payload. */
+export function givenAssignment(task: PlacedTask, payload: string): GivenAssignment {
   const { id, attempt, zone, agent, spec, runId, nodeId, alternative } = task;
-  const assignment: Assignment = {
+  const assignment: GivenAssignment = {
     task: id,
     attempt,
     task_type: spec.type,
     executor: spec.executor,
     zone,
     agent,
-    payload: payload === undefined || payload === "" ? {} : JSON.parse(payload),
+    payload,
     timeout_ms: spec.timeoutMs,
   };
   // One is that of its type.

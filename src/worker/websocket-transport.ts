@@ -1,13 +1,14 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
-import type {
-  Ack,
-  LogEntry,
-  Progress,
-  Registration,
-  Report,
-  ServerMessage,
-  WorkerMessage,
+import {
+  type Ack,
+  assignmentsIn,
+  type LogEntry,
+  type Progress,
+  type Registration,
+  type Report,
+  type ServerMessage,
+  type WorkerMessage,
 } from "../protocol/index.ts";
 import { ANSWER_LIMIT_MS, authorization, declined, type ServerAddress, workerUrl } from "./server-address.ts";
 import {
@@ -193,7 +194,7 @@ class WebSocketConnection implements Connection {
         this.#welcome(message);
         break;
       case "assign":
-        this.#host.assign(message.assignments);
+        this.#host.assign(assignmentsIn(message));
         break;
       case "recharge":
         this.#host.recharge(message.recharges);

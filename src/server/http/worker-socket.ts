@@ -4,8 +4,9 @@ import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Ack, MAX_REPORTS, type ServerMessage, WorkerMessage } from "../../protocol/api-schemas.ts";
+import { assignText } from "../../protocol/index.ts";
 import { newId } from "../../store/index.ts";
-import type { WorkerGateway, WorkerSession } from "../api.ts";
+import type { WorkerGateway, WorkerSession, WorkerSink } from "../api.ts";
 import { demandScope, type Identity, identify } from "./auth.ts";
 import { refuseOnSocket } from "./connections.ts";
 import { readJsonText } from "./json-body.ts";
@@ -157,9 +158,13 @@ class Connection {
     if (this.#registered) throw new Problem("malformed", "a connection has one registration");
     clearTimeout(this.#impatience);
     // What there is to do may be known before the registration is answered, but is said after it.
-    const early: ServerMessage[] = [];
-    const say = (message: ServerMessage) => (this.#session ? this.#send(message) : early.push(message));
-    const sink = { send: (message: ServerMessage) => void say(message), close: () => this.goAway() };
+    const early: string[] = [];
+    const say = (text: string): void => void (this.#session ? this.#sendText(text) : early.push(text));
+    const sink: WorkerSink = {
+      assign: (given) => say(assignText(given)),
+      send: (message) => say(JSON.stringify(message)),
+      close: () => this.goAway(),
+    };
     const admitted = async (): Promise<WorkerSession | undefined> => {
       checkRegistration(this.#identity, registration);
       const session = await this.#gateway.register(this.#identity.caller, registration, heartbeat, sink);
@@ -171,7 +176,7 @@ class Connection {
         heartbeat_ms: session.heartbeatMs,
         max_reports: MAX_REPORTS,
       });
-      for (const message of early) this.#send(message);
+      for (const text of early) this.#sendText(text);
       this.#session = session;
       // It was gone before the registration was committed, and nobody would say so later.
       if (this.#socket.readyState !== this.#socket.OPEN) this.#closed();
@@ -222,9 +227,13 @@ class Connection {
   }
 
   #send(message: ServerMessage): void {
+    this.#sendText(JSON.stringify(message));
+  }
+
+  #sendText(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) this.#socket.terminate();
-    else this.#socket.send(JSON.stringify(message));
+    else this.#socket.send(text);
   }
 
   #failWith(error: unknown): void {
