@@ -113,6 +113,7 @@ export class Driver implements AsyncDisposable {
   #held: Held[] = [];
   #onEnough: () => void = () => {};
   readonly #snapshots: Snapshots;
+  readonly #writer = new BlockWriter();
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
   readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything: the next is not before it. */
@@ -304,7 +305,7 @@ export class Driver implements AsyncDisposable {
     const attached = new Attached(taken);
     const now = Math.max(this.#turnAt, this.#time());
     this.#turnAt = now;
-    const writer = new BlockWriter();
+    const writer = this.#writer;
     const events: LedgerEvent[] = [];
     const stimuli = taken.map(({ stimulus }) => stimulus);
     const startedMs = performance.now();

@@ -7,6 +7,7 @@ import { anyEvent } from "../../tests/any-event.ts";
 import {
   type Block,
   BlockWriter,
+  ChainVerifier,
   encodeEvent,
   GENESIS,
   type Head,
@@ -58,10 +59,11 @@ test("[P-15] a block's line is JSON that holds the hash before it, and a running
 test("[P-14] the sequence goes on from block to block without gaps", () => {
   let head = GENESIS;
   const seqs: number[] = [];
+  const writer = new BlockWriter();
   for (const count of [1, 3, 2]) {
-    const writer = new BlockWriter();
     for (let at = 0; at < count; at++) writer.add({ kind: "DrainRequested", worker: at });
     const block = writer.seal(head, 1, 0);
+    expect(new ChainVerifier(head, 0).accept(block.line)).toEqual(block);
     seqs.push(...Array.from({ length: block.count }, (_, at) => block.seq + at));
     head = headOf(block);
   }

@@ -36,10 +36,10 @@ export function headOf(block: Block): Head {
   return { epoch: block.epoch, seq: block.seq + block.count - 1, hash: block.hash };
 }
 
-/** Gathers the events of a turn, as text, and seals them into a block. */
+/** Gathers the events of a turn, as text, and seals them into a block; then it is ready for the next turn. */
 export class BlockWriter {
   readonly #events = new ByteWriter();
-  readonly #checks: number[] = [];
+  #checks: number[] = [];
   #check = 0;
 
   get count(): number {
@@ -63,7 +63,11 @@ export class BlockWriter {
     const bytes = events.bytes.subarray(0, events.size);
     const hash = createHash("sha256").update(before).update(bytes).update(after).digest("hex");
     const line = `${before}${events}${after},"hash":"${hash}"}`;
-    return { epoch, seq, count: this.count, prev: head.hash, now, hash, line };
+    const block = { epoch, seq, count: this.count, prev: head.hash, now, hash, line };
+    events.clear();
+    this.#checks = [];
+    this.#check = 0;
+    return block;
   }
 }
 

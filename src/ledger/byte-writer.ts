@@ -1,4 +1,5 @@
 const FIRST_BYTES = 2048;
+const MOST_KEPT_BYTES = 1024 * 1024;
 const QUOTE = 34;
 const BACKSLASH = 92;
 const DIGIT = 48;
@@ -19,6 +20,13 @@ export class ByteWriter {
   /** Of which only so many count, until something is added. */
   get bytes(): Buffer {
     return this.#bytes;
+  }
+
+  /** Begins anew, with the room that it has. */
+  clear(): void {
+    if (this.#bytes.length > MOST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
+    this.#size = 0;
+    this.#isAscii = true;
   }
 
   toString(): string {
