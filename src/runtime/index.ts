@@ -27,14 +27,9 @@ export type { Exhaustion, NurseryOptions } from "./nursery-core.ts";
 export type { CapabilityCheck, Observer, Slice, Steal } from "./observer.ts";
 export type { Priority } from "./processor.ts";
 export type { ProfileName } from "./profiles.ts";
-export {
-  type Body,
-  type Counters,
-  type Launched,
-  type Outcome,
-  Runtime,
-  type RuntimeOptions,
-} from "./runtime.ts";
+export type { Launched, Outcome } from "./root.ts";
+export { type Body, type Counters, Runtime } from "./runtime.ts";
+export type { RuntimeOptions } from "./runtime-options.ts";
 export { type Selected, select } from "./select.ts";
 export type { Victims } from "./simulation.ts";
 export type { FiberView, NurseryView, Snapshot } from "./snapshot.ts";

@@ -1,9 +1,7 @@
-import { randomInt } from "node:crypto";
-import { availableParallelism } from "node:os";
-import { Account, type Budget, COMPONENTS, MOST, NOTHING, readBudget, UNLIMITED } from "./budget.ts";
+import { Account, type Budget, readBudget } from "./budget.ts";
 import { Mint } from "./capabilities.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
-import { BudgetExhausted, Cancelled, RuntimeError } from "./errors.ts";
+import { BudgetExhausted, RuntimeError } from "./errors.ts";
 import { type AnyFunction, describeFiber, type Fiber, slotOfFiber, whenOver } from "./fiber.ts";
 import { type Capabilities, type Holdings, implicitHoldings, NO_HOLDINGS, readHoldings } from "./holdings.ts";
 import type { Steps } from "./instruction.ts";
@@ -12,54 +10,16 @@ import { LiveLoop } from "./live-loop.ts";
 import type { Nursery } from "./nursery.ts";
 import type { NurseryCore, NurseryOptions } from "./nursery-core.ts";
 import type { Observer } from "./observer.ts";
-import { PROFILES, type ProfileName } from "./profiles.ts";
-import { Simulation, type SimulationSettings, type Victims } from "./simulation.ts";
+import { divergedOf, type Launched, outcomeOf, Root } from "./root.ts";
+import { type RuntimeOptions, readHeap, readOrder, readSettings, readTrace } from "./runtime-options.ts";
+import { Simulation, type SimulationSettings } from "./simulation.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
-import {
-  type FiberState,
-  type NurseryState,
-  OUTCOME_KINDS,
-  type OutcomeKind,
-  SUCCEEDED,
-  WAS_CANCELLED,
-} from "./states.ts";
 import { Crew } from "./threads/crew.ts";
-import { type Counted, MOST_PROCESSORS } from "./threads/memory.ts";
+import type { Counted } from "./threads/memory.ts";
 import { placeOf } from "./threads/portable.ts";
 import { checkRecording, type Recording, sealRecording } from "./threads/recording.ts";
 import { Replay, type Replayed } from "./threads/replay.ts";
 import { type ChromeTrace, Tracer } from "./trace.ts";
-
-export interface RuntimeOptions {
-  readonly profile?: ProfileName;
-  /**
-   * How many processors there are, by default as many as there are cores. Deterministic, they are simulated; else each is a
-   * thread, the first this one. Other threads run what was spawned from a `portable` function, and are started when that
-   * first is, unless their number is given.
-   */
-  readonly processors?: number;
-  /** Of each other thread; more ends it. */
-  readonly threadHeapMb?: number;
-  /** Decides the order of a deterministic runtime, together with program, budgets and number of processors. */
-  readonly seed?: number;
-  /** For all that runs here; by default without limit. */
-  readonly budget?: Partial<Budget>;
-  /** One thread simulates the processors on a virtual clock, and the same program always runs in the same order. */
-  readonly deterministic?: boolean;
-  readonly victims?: Victims;
-  readonly stealing?: boolean;
-  readonly yieldInterval?: number;
-  readonly graceMs?: number;
-  readonly maxDepth?: number;
-  readonly patienceMs?: number;
-  readonly observer?: Observer;
-  /** Writes down what threads steal from each other and what arrives when, for `recording()`. It makes them slower. */
-  readonly record?: boolean;
-  /** Runs a program once more as it was recorded, on one thread; its settings are those of the recording. */
-  readonly replay?: Recording;
-  /** Keeps slices and steals for `trace()`: so many, or 100,000. */
-  readonly trace?: boolean | number;
-}
 
 export type Counters = Readonly<
   Record<
@@ -71,24 +31,6 @@ export type Counters = Readonly<
 type CrewFor = (from?: ConstructorParameters<typeof Crew>[5]) => Crew;
 
 export type Body<T> = (nursery: Nursery, fiber: Fiber) => Steps<T>;
-
-/** A root that runs, for who started it from outside. */
-export interface Launched<T> {
-  readonly result: Promise<T>;
-  /** How it ended; never rejects. */
-  readonly outcome: Promise<Outcome<T>>;
-  readonly state: FiberState;
-  readonly nursery: NurseryState | undefined;
-  cancel(): void;
-  /** Gives its nursery more, out of what the runtime has, and whoever ran out there goes on. */
-  recharge(budget: Partial<Budget>): void;
-}
-
-/** How a root ended, and what all of it consumed. */
-export type Outcome<T> = { readonly used: Budget } & (
-  | { readonly kind: "success"; readonly value: T }
-  | { readonly kind: Exclude<OutcomeKind, "success">; readonly error: unknown }
-);
 
 /** The root of everything: scheduler, clock, channels, budgets. Nothing here is shared with other runtimes. */
 export class Runtime implements AsyncDisposable {
@@ -361,177 +303,4 @@ export class Runtime implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-class Root<T> implements Launched<T> {
-  readonly result: Promise<T>;
-  readonly outcome: Promise<Outcome<T>>;
-  readonly #kernel: Kernel;
-  readonly #number: number;
-  readonly #fiber: Fiber<T>;
-  readonly #granted: Account;
-  readonly #opened: () => NurseryCore | undefined;
-
-  constructor(
-    kernel: Kernel,
-    number: number,
-    fiber: Fiber<T>,
-    granted: Account,
-    outcome: Promise<Outcome<T>>,
-    opened: () => NurseryCore | undefined,
-  ) {
-    this.#kernel = kernel;
-    this.#number = number;
-    this.#fiber = fiber;
-    this.#granted = granted;
-    this.outcome = outcome;
-    this.#opened = opened;
-    this.result = outcome.then((ended) => {
-      if (ended.kind === "success") return ended.value;
-      throw ended.error;
-    });
-    // Who only looks at the outcome must not be told of a rejection that nobody handles.
-    this.result.catch(() => undefined);
-  }
-
-  get state(): FiberState {
-    return this.#fiber.state;
-  }
-
-  get nursery(): NurseryState | undefined {
-    return this.#opened()?.state;
-  }
-
-  cancel(): void {
-    this.#kernel.loop.external?.("cancel", this.#number);
-    const core = this.#opened();
-    const error = new Cancelled("the nursery was cancelled from outside", "NurseryCancelled");
-    if (core === undefined) this.#fiber.cancel();
-    else this.#kernel.cancellation.cancelNursery(core, error);
-  }
-
-  recharge(given: Partial<Budget>): void {
-    const { root, exhaustions, accounts, loop } = this.#kernel;
-    const budget = readBudget(given, NOTHING, "budget");
-    const core = this.#opened();
-    const slot = slotOfFiber(this.#fiber as unknown as Fiber);
-    if (slot < 0 || core?.isOver) throw new RuntimeError("NurseryNotActive", "it is over");
-    this.#checkRecharge(budget, root.pool);
-    loop.external?.("recharge", this.#number);
-    root.pool.take(budget);
-    this.#granted.give(budget);
-    if (core === undefined) {
-      accounts.give(slot, budget);
-      return;
-    }
-    core.pool.give(budget);
-    exhaustions.refill(core, slot);
-  }
-
-  #checkRecharge(budget: Budget, pool: Account): void {
-    const lacking = pool.lacksFor(budget);
-    if (lacking !== undefined)
-      throw new BudgetExhausted(lacking, `the runtime has ${pool[lacking]} ${lacking} left`);
-    for (const component of COMPONENTS)
-      if (this.#granted[component] + budget[component] > MOST[component])
-        throw new RuntimeError(
-          "InvalidArgument",
-          `budget.${component} is too much: with what it was given it would be more than ${MOST[component]}`,
-        );
-  }
-}
-
-/** Where a replay ends because the program does something else. */
-async function divergedOf<T>({ done }: Replay): Promise<Outcome<T>> {
-  const error: unknown = await done.then(
-    () => new Promise<never>(() => undefined),
-    (thrown: unknown) => thrown,
-  );
-  return { kind: "child failed", error, used: NOTHING };
-}
-
-function outcomeOf<T>(fiber: Fiber<T>, usedOf: () => Budget): Promise<Outcome<T>> {
-  return new Promise((resolve) => {
-    whenOver(fiber as unknown as Fiber, (rank, value) => {
-      const kind = OUTCOME_KINDS[rank] as OutcomeKind;
-      const used = usedOf();
-      if (rank === SUCCEEDED) resolve({ kind: "success", value: value as T, used });
-      else
-        resolve({
-          used,
-          kind: kind as Exclude<OutcomeKind, "success">,
-          error:
-            rank === WAS_CANCELLED && value === undefined
-              ? new Cancelled("the fiber was cancelled", "FiberCancelled")
-              : value,
-        });
-    });
-  });
-}
-
-function readHeap({ threadHeapMb }: RuntimeOptions): number | undefined {
-  return threadHeapMb === undefined ? undefined : readWhole(threadHeapMb, 0, "threadHeapMb", 8, 65_536);
-}
-
-function readOrder(options: RuntimeOptions, seed: number): SimulationSettings {
-  return {
-    seed,
-    victims: readVictims(options.victims),
-    stealing: options.stealing ?? true,
-    patienceMs: readWhole(options.patienceMs, 10_000, "patienceMs", 0, 2 ** 31 - 1),
-  };
-}
-
-function readSettings(options: RuntimeOptions, observer: Observer): KernelSettings {
-  const name = options.profile ?? "service";
-  const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
-  if (profile === undefined)
-    throw new RuntimeError(
-      "InvalidArgument",
-      `profile is ${String(options.profile)}; there are ${Object.keys(PROFILES).join(", ")}`,
-    );
-  const processors = readWhole(
-    options.processors,
-    Math.min(availableParallelism(), MOST_PROCESSORS),
-    "processors",
-    1,
-    options.deterministic ? 65_535 : MOST_PROCESSORS,
-  );
-  return {
-    profile,
-    processors,
-    budget: readBudget(options.budget, UNLIMITED, "budget"),
-    yieldInterval: readWhole(options.yieldInterval, profile.yieldInterval, "yieldInterval", 1, 65_534),
-    graceMs: readWhole(options.graceMs, 1_000, "graceMs", 0, 2 ** 31 - 1),
-    maxDepth: readWhole(options.maxDepth, 10_000, "maxDepth", 1, 65_535),
-    seed: readWhole(options.seed, options.deterministic ? 1 : randomInt(2 ** 32), "seed", 0, 0xffff_ffff),
-    observer,
-  };
-}
-
-function readWhole(
-  value: number | undefined,
-  byDefault: number,
-  name: string,
-  least: number,
-  most: number,
-): number {
-  if (value === undefined) return byDefault;
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new RuntimeError(
-    "InvalidArgument",
-    `${name} is ${String(value)}; it is a whole number from ${least} to ${most}`,
-  );
-}
-
-/** How many events are kept. */
-function readTrace(trace: true | number): number {
-  return readWhole(trace === true ? undefined : trace, 100_000, "trace", 1, 2 ** 31 - 1);
-}
-
-function readVictims(victims: Victims | undefined): Victims {
-  const known: readonly Victims[] = ["random", "round-robin", "least-loaded"];
-  if (victims === undefined) return "random";
-  if (known.includes(victims)) return victims;
-  throw new RuntimeError("InvalidArgument", `victims is ${String(victims)}; there are ${known.join(", ")}`);
 }
