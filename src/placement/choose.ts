@@ -55,8 +55,9 @@ function best(fleet: Fleet, set: Uint32Array, subject: Subject): number {
 }
 
 function leastLoaded(fleet: Fleet, set: Uint32Array): number {
-  for (let depth = fleet.leastDepth; depth < fleet.byDepth.length; depth++) {
-    const level = fleet.byDepth[depth] as Uint32Array;
+  const { least, levels } = fleet.depths;
+  for (let depth = least; depth < levels.length; depth++) {
+    const level = levels[depth] as Uint32Array;
     for (let word = 0; word < set.length; word++) {
       const both = (level[word] as number) & (set[word] as number);
       if (both !== 0) return (word << 5) | lowestBit(both);

@@ -1,6 +1,7 @@
-import { bitsetOf, clearBit, hasBit, invariant, setBit, writeBit } from "../core/index.ts";
+import { bitsetOf, hasBit, invariant, setBit, writeBit } from "../core/index.ts";
 import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
+import { Depths } from "./depths.ts";
 import { byId, type Held, type TaskKey, Worker, type WorkerSpec } from "./worker.ts";
 
 /** A worker was asked to give a task back for another that stands idle. */
@@ -53,11 +54,8 @@ export class Fleet {
   readonly recalls: Map<TaskKey, Recall> = new Map();
   /** Waiting tasks that were given back, and by whom: they go to another, where there is one. */
   readonly returned: Map<TaskKey, Worker> = new Map();
-  /** Open workers by queue depth. */
-  byDepth: Uint32Array[] = [];
-  /** No open worker has less. */
-  leastDepth = 0;
-  #atDepth: number[] = [];
+  /** Of the open workers. */
+  depths: Depths = new Depths(0);
   readonly #byId = new Map<string, Worker>();
   #known = 0;
   readonly #executed = new Map<string, Uint32Array>();
@@ -65,7 +63,6 @@ export class Fleet {
   #ordinals: Int32Array = new Int32Array(0);
   #freeCpu: Float64Array = new Float64Array(0);
   #freeMemory: Float64Array = new Float64Array(0);
-  #depths: Int32Array = new Int32Array(0);
   /** What the sets say of each, in one number. */
   #standings: Int32Array = new Int32Array(0);
   /** The numbers of the workers that got room, by `relief`. */
@@ -317,7 +314,6 @@ export class Fleet {
     for (const [ordinal, worker] of this.sorted.entries()) this.#ordinals[worker.number] = ordinal;
     this.#freeCpu = new Float64Array(size);
     this.#freeMemory = new Float64Array(size);
-    this.#depths = new Int32Array(size).fill(-1);
     this.#standings = new Int32Array(size);
     this.open = bitsetOf(size);
     this.overloaded = bitsetOf(size);
@@ -327,9 +323,7 @@ export class Fleet {
     this.vacant = bitsetOf(size);
     this.crowded = bitsetOf(size);
     this.reserved = bitsetOf(size);
-    this.byDepth = [];
-    this.leastDepth = 0;
-    this.#atDepth = [];
+    this.depths = new Depths(size);
     this.#executed.clear();
     this.#homes.clear();
     for (const worker of this.sorted) this.#reindex(worker);
@@ -342,7 +336,7 @@ export class Fleet {
     this.#freeCpu[ordinal] = worker.freeCpu;
     this.#freeMemory[ordinal] = worker.freeMemory;
     this.changes[this.changeCount++ % CHANGES] = ordinal;
-    this.#indexDepth(ordinal, this.isOpen(worker) ? worker.held.size : -1);
+    this.depths.set(ordinal, this.isOpen(worker) ? worker.held.size : -1);
   }
 
   /** Most that is given or ends leaves a worker in the same sets. */
@@ -368,26 +362,6 @@ export class Fleet {
     writeBit(this.vacant, ordinal, (standing & 32) !== 0);
     writeBit(this.crowded, ordinal, (standing & 64) !== 0);
     writeBit(this.reserved, ordinal, (standing & 128) !== 0);
-  }
-
-  #indexDepth(ordinal: number, depth: number): void {
-    const before = this.#depths[ordinal] as number;
-    if (before === depth) return;
-    if (before >= 0) {
-      clearBit(this.byDepth[before] as Uint32Array, ordinal);
-      (this.#atDepth[before] as number)--;
-    }
-    while (this.byDepth.length <= depth) {
-      this.byDepth.push(bitsetOf(this.sorted.length));
-      this.#atDepth.push(0);
-    }
-    this.#depths[ordinal] = depth;
-    if (depth >= 0) {
-      setBit(this.byDepth[depth] as Uint32Array, ordinal);
-      (this.#atDepth[depth] as number)++;
-      if (depth < this.leastDepth) this.leastDepth = depth;
-    }
-    while (this.leastDepth < this.#atDepth.length && this.#atDepth[this.leastDepth] === 0) this.leastDepth++;
   }
 
   #attribute(sets: Map<string, Uint32Array>, name: string, holds: (worker: Worker) => boolean): Uint32Array {
