@@ -1,8 +1,18 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { crc32 } from "node:zlib";
+
+/** CRC-32 of a text's UTF-8 bytes, continued from a check before it. */
+export { crc32 };
 
 export function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");
+}
+
+/** Of the parts one after the other. */
+export function sha256HexOf(parts: readonly (string | Uint8Array)[]): string {
+  const sum = createHash("sha256");
+  for (const part of parts) sum.update(part);
+  return sum.digest("hex");
 }
 
 /** The CRC-32 of a byte, and of one that is followed by one, two and three zeros. */

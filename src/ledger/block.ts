@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { crc32OfBytes } from "../core/index.ts";
+import { crc32OfBytes, sha256HexOf } from "../core/index.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { writeEvent } from "./event-writer.ts";
 import type { LedgerEvent } from "./events.ts";
@@ -61,7 +60,7 @@ export class BlockWriter {
     const after = `],"checks":"${hexOf(this.#checks)}"`;
     const events = this.#events;
     const bytes = events.bytes.subarray(0, events.size);
-    const hash = createHash("sha256").update(before).update(bytes).update(after).digest("hex");
+    const hash = sha256HexOf([before, bytes, after]);
     const line = `${before}${events}${after},"hash":"${hash}"}`;
     const block = { epoch, seq, count: this.count, prev: head.hash, now, hash, line };
     events.clear();

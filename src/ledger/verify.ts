@@ -1,5 +1,4 @@
-import { crc32 } from "node:zlib";
-import { sha256Hex } from "../core/index.ts";
+import { crc32, sha256Hex } from "../core/index.ts";
 import { type Block, GENESIS, type Head, headOf, hexOf } from "./block.ts";
 
 /** Where a ledger stops being what was written. `seq` is the first event that cannot be trusted. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Count, OrNull, Time, Uuid } from "./api-parts.ts";
-import { Candidate } from "./api-tasks.ts";
+import { Candidate } from "./api-why.ts";
 
 const Seq = Type.Integer({ minimum: 0, description: "Of an event in the ledger." });
 

@@ -16,6 +16,7 @@ export * from "./api-session.ts";
 export * from "./api-tasks.ts";
 export * from "./api-webhooks.ts";
 export * from "./api-what-if.ts";
+export * from "./api-why.ts";
 export * from "./api-worker.ts";
 export {
   Ack,
