@@ -78,8 +78,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "a paused executor goes on",
     seed: 50,
     file: "scheduler/admission",
-    find: "return state.paused.has(pool.place) || state",
-    replace: "return state",
+    find: "(paused.has(pool.place) || paused",
+    replace: "(paused",
   },
   {
     name: "setting a limit again forgives what was used of it",
