@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { messageOf } from "./commit-message.ts";
 import type { Query } from "./commits.ts";
 
 /** What the driver calls while it reads the answer. */
@@ -39,15 +40,11 @@ export class CommitQuery implements Answered {
   }
 
   submit(connection: pg.Connection): void {
-    connection.stream.cork();
     if (!this.#prepared.has(this.name)) {
       connection.parse({ name: this.name, text: this.text, types: [] }, true);
       this.#prepared.add(this.name);
     }
-    connection.bind({ statement: this.name, values: this.#values }, true);
-    connection.execute(null, true);
-    connection.sync();
-    connection.stream.uncork();
+    if (connection.stream.writable) connection.stream.write(messageOf(this.name, this.#values));
   }
 
   handleDataRow(): void {}
