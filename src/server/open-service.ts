@@ -174,10 +174,11 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     data,
   });
   effects.push(
+    // What is to start is let out first; nobody waits for what is remembered of it.
+    (facts) => gateway.letOut(facts),
     (facts) => assignments.follow(facts),
     (facts) => attempts.follow(facts),
     (facts) => traces.follow(facts),
-    (facts) => gateway.letOut(facts),
     (facts) => service.letOut(facts),
     (facts) => stream.publish(facts),
     (facts) => noteEnds(webhooks, facts),
