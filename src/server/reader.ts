@@ -151,14 +151,15 @@ export class Reader implements Reading {
   }
 
   async run(caller: Caller, id: string): Promise<RunView | undefined> {
+    // The row first: one that has ended must not come with the counts of a moment before.
+    const row = await this.#visibleRun(caller, id);
+    if (!row) return undefined;
     const live = await this.#driver.read((state) => {
       const run = state.runById(id);
       if (!run) return undefined;
       const stuck = stuckNodes(state, run, this.#driver.now());
       return { counts: countsOf(run), data: run.data?.bytes(run.resultBytes), stuck };
     });
-    const row = await this.#store.run(id);
-    if (!row || !isVisible(caller, row)) return undefined;
     const { counts = await this.#countRows(row), data, stuck = [] } = live ?? {};
     return { ...row, counts, data, stuck };
   }
