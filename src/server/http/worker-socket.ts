@@ -26,6 +26,9 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Beyond it pings are not answered: whoever sends them without end and reads nothing would fill our memory. */
 const MAX_UNREAD_PONGS = 64 * 1024;
 
+/** So many microtasks after a turn was committed, its reports are answered. */
+const ANSWERED_WITHIN = 4;
+
 const checkMessage = checkOf(WorkerMessage, "body");
 
 /** Takes the WebSockets of workers. A key is checked when they connect, and again with every ping. */
@@ -54,7 +57,7 @@ export function useWorkerSockets(app: App, edge: Edge): void {
       return;
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const connection = new Connection(webSocket, identity, edge.gateway, app.log);
+      const connection = new Connection(webSocket, socket, identity, edge.gateway, app.log);
       connections.add(connection);
       webSocket.on("close", () => connections.delete(connection));
     });
@@ -84,6 +87,9 @@ function admit(request: IncomingMessage, { keys, closing }: Edge): Identity {
  */
 class Connection {
   readonly #socket: WebSocket;
+  /** What it goes over. */
+  readonly #line: Duplex;
+  #isHeldBack = false;
   readonly #identity: Identity;
   readonly #gateway: WorkerGateway;
   readonly #log: FastifyBaseLogger;
@@ -94,8 +100,15 @@ class Connection {
   #hasLeft = false;
   #isAnswering = true;
 
-  constructor(socket: WebSocket, identity: Identity, gateway: WorkerGateway, log: FastifyBaseLogger) {
+  constructor(
+    socket: WebSocket,
+    line: Duplex,
+    identity: Identity,
+    gateway: WorkerGateway,
+    log: FastifyBaseLogger,
+  ) {
     this.#socket = socket;
+    this.#line = line;
     this.#identity = identity;
     this.#gateway = gateway;
     this.#log = log;
@@ -233,7 +246,19 @@ class Connection {
   #sendText(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) this.#socket.terminate();
-    else this.#socket.send(text);
+    else {
+      if (!this.#isHeldBack) void this.#holdBack();
+      this.#socket.send(text);
+    }
+  }
+
+  /** What a turn assigns and what it answers to reports is said within a moment, and goes out together. */
+  async #holdBack(): Promise<void> {
+    this.#isHeldBack = true;
+    this.#line.cork();
+    for (let moment = 0; moment < ANSWERED_WITHIN; moment++) await Promise.resolve();
+    this.#isHeldBack = false;
+    this.#line.uncork();
   }
 
   #failWith(error: unknown): void {
