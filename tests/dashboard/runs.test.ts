@@ -187,6 +187,8 @@ test("graph and times follow what happens, and what is selected in one is marked
   expect(tab.complaints).toEqual([]);
 
   // As it was: nothing of what came later, and nothing that could be done about it.
+  // A browser complains of each answer that it is still being replayed.
+  await expect.poll(async () => (await service.get(`runs/${id}?at=${seq}`)).status).toBe(200);
   await using then = await look(`/runs/${id}?at=${seq}`);
   await expect.poll(() => chipOf(then.page, id, 0)).toBe("running-bar");
   await then.page.locator("h1 [data-status=running]").waitFor();
