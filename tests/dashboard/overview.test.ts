@@ -52,7 +52,7 @@ test("counts change within a second of what happened, without anybody asking", a
   await using _worker = service.worker({ note: task(() => 1) });
   await service.submit({ executor: "default", task_type: "note" });
   await expect.poll(() => page.locator("[data-total=completed] strong").textContent()).toBe("1");
-  await expect.poll(() => page.locator("[data-fact=workers]").textContent()).toBe("1");
+  await expect.poll(() => page.locator("[data-fact=here]").textContent()).toBe("1");
   await page.locator(".latest li", { hasText: "AttemptFinished" }).waitFor();
   await page.locator("[data-ledger=verified]").waitFor();
   expect(tab.complaints).toEqual([]);

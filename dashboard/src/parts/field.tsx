@@ -33,3 +33,19 @@ export function Field({ name, pointer, children }: FieldProps) {
     </div>
   );
 }
+
+interface TextFieldProps extends Omit<FieldProps, "children"> {
+  readonly value: string;
+  readonly placeholder: string;
+  readonly size: number;
+  readonly inputMode?: "decimal";
+  readonly onChange: (value: string) => void;
+}
+
+export function TextField({ name, pointer, onChange, ...input }: TextFieldProps) {
+  return (
+    <Field name={name} pointer={pointer}>
+      {(field) => <input {...field} {...input} onChange={({ target }) => onChange(target.value)} />}
+    </Field>
+  );
+}

@@ -1,6 +1,6 @@
 import { Kept, useKept } from "../parts/kept.ts";
 import { useNow } from "./clock.ts";
-import { agoText } from "./spans.ts";
+import { agoText, spanText } from "./spans.ts";
 
 export const TIME_MODES = ["relative", "local", "utc"] as const;
 export type TimeMode = (typeof TIME_MODES)[number];
@@ -15,6 +15,18 @@ export function Time({ at }: { readonly at: string }) {
       {mode === "relative" ? <Ago at={Date.parse(at)} /> : absolute(at, mode)}
     </time>
   );
+}
+
+interface TookProps {
+  readonly from: string;
+  /** null: it goes on. */
+  readonly to: string | null;
+}
+
+/** How long something took, or has so far. */
+export function Took({ from, to }: TookProps) {
+  const now = useNow();
+  return spanText((to === null ? now : Date.parse(to)) - Date.parse(from));
 }
 
 /** The time of day, as whoever looks likes it. */

@@ -4,6 +4,7 @@ import type { ClusterAnswer, OverviewAnswer } from "../../../../src/protocol/api
 import { stepDown, useCluster } from "../../api/admin-queries.ts";
 import { useMay, useOverview } from "../../api/queries.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Problem } from "../../parts/problem.tsx";
@@ -92,14 +93,7 @@ function ClusterHead({ cluster: { leader, epoch, seq }, commit }: ClusterHeadPro
     <div className="task-title">
       <div>
         <h1>Cluster</h1>
-        <dl className="facts">
-          {facts.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd data-fact={name}>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts facts={facts} />
       </div>
       <div className="buttons">
         <button type="button" className="danger" onClick={() => setAsking(true)}>

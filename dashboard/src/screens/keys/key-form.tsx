@@ -3,7 +3,7 @@ import type { KeyBody, NewKeyAnswer } from "../../../../src/protocol/api-schemas
 import { makeKey } from "../../api/admin-queries.ts";
 import { useCaller } from "../../api/queries.ts";
 import { EditForm } from "../../parts/edit-form.tsx";
-import { Field } from "../../parts/field.tsx";
+import { Field, TextField } from "../../parts/field.tsx";
 
 const DAY_MS = 86_400_000;
 /** How long keys are valid. */
@@ -38,17 +38,7 @@ export function KeyForm({ onMade, onClose }: KeyFormProps) {
   const allowed = (caller?.scopes ?? []) as readonly Scope[];
   return (
     <EditForm label="A new key" save="Make it" onSave={save} onClose={onClose}>
-      <Field name="Name" pointer="/name">
-        {(field) => (
-          <input
-            {...field}
-            size={14}
-            placeholder="ci"
-            value={name}
-            onChange={({ target }) => setName(target.value)}
-          />
-        )}
-      </Field>
+      <TextField name="Name" pointer="/name" size={14} placeholder="ci" value={name} onChange={setName} />
       <Field name="May" pointer="/scopes">
         {({ id, ...described }) => (
           <fieldset id={id} className="scopes" {...described}>
@@ -62,8 +52,22 @@ export function KeyForm({ onMade, onClose }: KeyFormProps) {
           </fieldset>
         )}
       </Field>
-      <Names name="Zones" pointer="/zones" value={zones} onChange={setZones} />
-      <Names name="Agents" pointer="/agents" value={agents} onChange={setAgents} />
+      <TextField
+        name="Zones"
+        pointer="/zones"
+        size={14}
+        placeholder="as your key"
+        value={zones}
+        onChange={setZones}
+      />
+      <TextField
+        name="Agents"
+        pointer="/agents"
+        size={14}
+        placeholder="as your key"
+        value={agents}
+        onChange={setAgents}
+      />
       <Field name="Ends" pointer="/expires_at">
         {(field) => (
           <select {...field} value={life} onChange={({ target }) => setLife(target.value as Life)}>
@@ -74,29 +78,6 @@ export function KeyForm({ onMade, onClose }: KeyFormProps) {
         )}
       </Field>
     </EditForm>
-  );
-}
-
-interface NamesProps {
-  readonly name: string;
-  readonly pointer: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-function Names({ name, pointer, value, onChange }: NamesProps) {
-  return (
-    <Field name={name} pointer={pointer}>
-      {(field) => (
-        <input
-          {...field}
-          size={14}
-          placeholder="as your key"
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
   );
 }
 

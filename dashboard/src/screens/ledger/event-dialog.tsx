@@ -2,6 +2,7 @@ import type { LedgerEventAnswer } from "../../../../src/protocol/api-schemas.ts"
 import { lookAt } from "../../api/moment.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { countText } from "../../parts/numbers.ts";
 import { About } from "./event-list.tsx";
 
@@ -23,24 +24,13 @@ export function EventDialog({ event, onClose }: EventDialogProps) {
       <h2>
         {kind} <span className="quiet">event {countText(seq)}</span>
       </h2>
-      <dl className="facts">
-        <div>
-          <dt>time</dt>
-          <dd>{at}</dd>
-        </div>
-        <div>
-          <dt>about</dt>
-          <dd>
-            <About event={event} />
-          </dd>
-        </div>
-        {zone !== null && (
-          <div>
-            <dt>zone</dt>
-            <dd>{zone}</dd>
-          </div>
-        )}
-      </dl>
+      <Facts
+        facts={[
+          ["time", at],
+          ["about", <About key="about" event={event} />],
+          ["zone", zone],
+        ]}
+      />
       <pre className="event-data">{text}</pre>
       <div className="buttons">
         <CopyButton text={text}>Copy</CopyButton>

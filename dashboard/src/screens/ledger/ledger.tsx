@@ -1,10 +1,10 @@
 import { useMemo, useState } from "react";
-import { useSearchParams } from "wouter";
 import type { LedgerEventAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { useMoment } from "../../api/moment.ts";
 import { useEventPages, useMoments } from "../../api/past-queries.ts";
 import { useCaller, useLedgerHead, useMay } from "../../api/queries.ts";
 import { Refused } from "../../api/request.ts";
+import { useAddress } from "../../parts/address.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { Jump } from "../../past/jump.tsx";
@@ -28,7 +28,7 @@ export function Ledger() {
 function Events() {
   const at = useMoment();
   const { data: head } = useLedgerHead();
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const kind = params.get("kind") ?? "";
   const kinds = useKinds(kind);
   const [jumped, setJumped] = useState<number>();
@@ -39,20 +39,13 @@ function Events() {
   const events = pages.data ?? [];
   const newest = upTo ?? (kind === "" ? events[0]?.seq : head?.seq) ?? 0;
   const newer = at === undefined && head ? head.seq - newest : 0;
-  const setKind = (next: string) =>
-    setParams((before) => {
-      const changed = new URLSearchParams(before);
-      if (next === "") changed.delete("kind");
-      else changed.set("kind", next);
-      return changed;
-    });
   return (
     <div className="ledger">
       <h1 className="visually-hidden">Ledger</h1>
       <div className="tasks-bar">
         <label>
           Kind{" "}
-          <select value={kind} onChange={({ target }) => setKind(target.value)}>
+          <select value={kind} onChange={({ target }) => change("kind", target.value)}>
             <option value="">all</option>
             {kinds.map((one) => (
               <option key={one}>{one}</option>

@@ -2,26 +2,14 @@ import { Link } from "wouter";
 import type { OverviewAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { spanText } from "../../time/spans.ts";
 
 export function Classes({ classes }: Pick<OverviewAnswer, "classes">) {
   return (
     <Panel title="By class">
       <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">class</th>
-            <th scope="col" className="number">
-              ready
-            </th>
-            <th scope="col" className="number">
-              running
-            </th>
-            <th scope="col" className="number">
-              oldest waits
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={["class", numbers("ready"), numbers("running"), numbers("oldest waits")]} />
         <tbody>
           {classes.map(({ priority_class, ready, running, oldest_wait }) => (
             <tr key={priority_class}>

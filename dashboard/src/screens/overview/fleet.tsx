@@ -1,4 +1,5 @@
 import type { OverviewAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
 
@@ -6,24 +7,13 @@ export function Fleet({ overview: { workers, slots } }: { readonly overview: Ove
   const all = slots.busy + slots.free + slots.closed;
   return (
     <Panel title="Workers">
-      <dl className="facts">
-        <div>
-          <dt>here</dt>
-          <dd data-fact="workers">{countText(workers)}</dd>
-        </div>
-        <div>
-          <dt>slots busy</dt>
-          <dd>
-            {countText(slots.busy)} of {countText(all)}
-          </dd>
-        </div>
-        {slots.closed > 0 && (
-          <div>
-            <dt>take nothing new</dt>
-            <dd>{countText(slots.closed)}</dd>
-          </div>
-        )}
-      </dl>
+      <Facts
+        facts={[
+          ["here", countText(workers)],
+          ["slots busy", `${countText(slots.busy)} of ${countText(all)}`],
+          ["take nothing new", slots.closed > 0 && countText(slots.closed)],
+        ]}
+      />
       <meter
         className="wide"
         value={slots.busy}

@@ -4,6 +4,7 @@ import { useRunPages } from "../../api/run-queries.ts";
 import { CountsBar } from "../../parts/counts-bar.tsx";
 import { bytesText, countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 
 const SHOWN = 6;
 
@@ -32,20 +33,7 @@ export function LatestRuns({ dataRuns }: { readonly dataRuns: OverviewAnswer["da
       )}
       {dataRuns.length > 0 && (
         <table className="data" aria-label="Data of runs">
-          <thead>
-            <tr>
-              <th scope="col">data of</th>
-              <th scope="col" className="number">
-                on workers
-              </th>
-              <th scope="col" className="number">
-                moved
-              </th>
-              <th scope="col" className="number">
-                freed
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={["data of", numbers("on workers"), numbers("moved"), numbers("freed")]} />
           <tbody>
             {dataRuns.map(({ id, name, held_bytes, moved_bytes, freed_bytes }) => (
               <tr key={id}>

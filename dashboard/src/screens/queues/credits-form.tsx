@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { grantCredits } from "../../api/queue-queries.ts";
 import { EditForm } from "../../parts/edit-form.tsx";
-import { Field } from "../../parts/field.tsx";
+import { TextField } from "../../parts/field.tsx";
 
 interface CreditsFormProps {
   readonly agent: string;
@@ -17,18 +17,15 @@ export function CreditsForm({ agent, onClose }: CreditsFormProps) {
       onSave={() => grantCredits(agent, amount.trim())}
       onClose={onClose}
     >
-      <Field name="Give credits" pointer="/amount">
-        {(field) => (
-          <input
-            {...field}
-            inputMode="decimal"
-            size={10}
-            placeholder="10.5"
-            value={amount}
-            onChange={({ target }) => setAmount(target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        name="Give credits"
+        pointer="/amount"
+        inputMode="decimal"
+        size={10}
+        placeholder="10.5"
+        value={amount}
+        onChange={setAmount}
+      />
     </EditForm>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { LimitAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { setLimit } from "../../api/queue-queries.ts";
 import { EditForm } from "../../parts/edit-form.tsx";
-import { Field } from "../../parts/field.tsx";
+import { TextField } from "../../parts/field.tsx";
 import { choiceOf, chosen, typedNumber } from "./choice.ts";
 import { ConcurrencyField, RateField } from "./limit-fields.tsx";
 import { rateOf, typedConcurrency, typedRate } from "./limit-words.ts";
@@ -28,17 +28,14 @@ export function LimitForm({ limit, onClose }: LimitFormProps) {
   return (
     <EditForm label={limit ? `Limit ${name}` : "A new limit"} save="Save" onSave={save} onClose={onClose}>
       {!limit && (
-        <Field name="Name" pointer="/name">
-          {(field) => (
-            <input
-              {...field}
-              size={16}
-              placeholder="openai"
-              value={name}
-              onChange={({ target }) => setName(target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          name="Name"
+          pointer="/name"
+          size={16}
+          placeholder="openai"
+          value={name}
+          onChange={setName}
+        />
       )}
       <ConcurrencyField name="Runs" pointer="/concurrency" value={running} onChange={setRunning} />
       <RateField name="Starts" pointer="/rate" value={starts} onChange={setStarts} />

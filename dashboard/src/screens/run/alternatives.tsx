@@ -1,9 +1,15 @@
 import { Link } from "wouter";
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 
 type Speculation = NonNullable<TaskAnswer["speculation"]>;
 
 const PARTS = ["verification", "confidence", "size", "risk", "speed"] as const;
+const COLUMNS = [
+  "way",
+  ...PARTS.map((part) => ({ ...numbers(`${part.slice(0, 4)}.`), title: part })),
+  numbers("score"),
+];
 
 /** The ways in which a node is tried at once, with what each was worth and which was taken. */
 export function Alternatives({
@@ -22,19 +28,7 @@ export function Alternatives({
           : `${shortTag(winner)} was taken, by ${decided_by}.`}
       </p>
       <table className="data alternatives">
-        <thead>
-          <tr>
-            <th scope="col">way</th>
-            {PARTS.map((part) => (
-              <th key={part} scope="col" className="number" title={part}>
-                {part.slice(0, 4)}.
-              </th>
-            ))}
-            <th scope="col" className="number">
-              score
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={COLUMNS} />
         <tbody>
           {alternatives.map(({ task_id, tag, open, score }) => (
             <tr key={tag} data-winner={tag === winner || undefined}>

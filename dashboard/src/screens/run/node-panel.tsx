@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { useWhy } from "../../api/queries.ts";
 import { useNode } from "../../api/run-queries.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { bytesText } from "../../parts/numbers.ts";
 import { Status } from "../../parts/status.tsx";
 import { spanText } from "../../time/spans.ts";
@@ -37,7 +38,19 @@ export function NodePanel({ model, node, now, onSelect }: NodePanelProps) {
   );
   const error = standing.errors.get(node);
   const added = standing.added.get(node);
-  const worker = standing.workers[standing.worker[node] ?? -1];
+  const bytes = standing.bytes[node] as number;
+  const facts = [
+    ["type", typeOf(shape, node)],
+    ["attempts", String(standing.attempt[node] ?? 0)],
+    ["worker", standing.workers[standing.worker[node] ?? -1]],
+    ["waited when ready", readyAt !== undefined && waitedTo !== undefined && spanText(waitedTo - readyAt)],
+    ["started", started && <Time at={started} />],
+    ["ended", ended && <Time at={ended} />],
+    ["planned start", started === null && planned && <Time at={planned} />],
+    ["estimate", spanText(estimateMsOf(shape, node))],
+    [isOver(status) ? "ran" : "runs since", ran !== undefined && spanText(ran)],
+    ["result", bytes > 0 && bytesText(bytes)],
+  ] as const;
   return (
     <aside className="panel node-panel" aria-label="The selected node" data-node={name}>
       <div className="panel-head">
@@ -56,34 +69,7 @@ export function NodePanel({ model, node, now, onSelect }: NodePanelProps) {
         </p>
       )}
       {task && <FirstReason task={task} />}
-      <dl className="facts">
-        <Fact name="type">{typeOf(shape, node)}</Fact>
-        <Fact name="attempts">{String(standing.attempt[node] ?? 0)}</Fact>
-        {worker !== undefined && <Fact name="worker">{worker}</Fact>}
-        {readyAt !== undefined && waitedTo !== undefined && (
-          <Fact name="waited when ready">{spanText(Math.max(0, waitedTo - readyAt))}</Fact>
-        )}
-        {started !== null && (
-          <Fact name="started">
-            <Time at={started} />
-          </Fact>
-        )}
-        {ended !== null && (
-          <Fact name="ended">
-            <Time at={ended} />
-          </Fact>
-        )}
-        {started === null && planned !== null && (
-          <Fact name="planned start">
-            <Time at={planned} />
-          </Fact>
-        )}
-        <Fact name="estimate">{spanText(estimateMsOf(shape, node))}</Fact>
-        {ran !== undefined && <Fact name={isOver(status) ? "ran" : "runs since"}>{spanText(ran)}</Fact>}
-        {(standing.bytes[node] as number) > 0 && (
-          <Fact name="result">{bytesText(standing.bytes[node] as number)}</Fact>
-        )}
-      </dl>
+      <Facts facts={facts} />
       {task?.speculation && <Alternatives speculation={task.speculation} />}
       {added !== undefined && (
         <p>
@@ -100,15 +86,6 @@ export function NodePanel({ model, node, now, onSelect }: NodePanelProps) {
       <NodeLinks title="Needs" nodes={[...shape.needs.of(node)]} model={model} onSelect={onSelect} />
       <NodeLinks title="Needed by" nodes={[...shape.dependents.of(node)]} model={model} onSelect={onSelect} />
     </aside>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -112,7 +112,7 @@ function NodeRow({ model, now, node, place, isSelected, onSelect }: NodeRowProps
       </td>
       <td>{typeOf(shape, node)}</td>
       <td>{started >= 0 ? <Time at={new Date(submittedAt + started).toISOString()} /> : "–"}</td>
-      <td className="number">{readyAt === undefined ? "–" : spanText(Math.max(0, waitedTo - readyAt))}</td>
+      <td className="number">{readyAt === undefined ? "–" : spanText(waitedTo - readyAt)}</td>
       <td className="number">{ran === undefined ? "–" : spanText(ran)}</td>
       <td className="number">{spanText(estimateMsOf(shape, node))}</td>
       <td className="node-end">{standing.workers[standing.worker[node] ?? -1] ?? "–"}</td>

@@ -1,7 +1,8 @@
-import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { RunAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { CountsBar } from "../../parts/counts-bar.tsx";
+import { Facts } from "../../parts/facts.tsx";
+import { tasksWith } from "../../parts/filter-link.ts";
 import { bytesText, countText } from "../../parts/numbers.ts";
 import { spanText } from "../../time/spans.ts";
 import { Time } from "../../time/time.tsx";
@@ -21,15 +22,15 @@ export function RunFacts({ run, model, now }: RunFactsProps) {
   const took = completed_at === null ? now : Date.parse(completed_at) - Date.parse(submitted_at);
   const expected = model?.expectedEnd;
   const { estimated, real } = model ? estimatedAndRealMs(model) : { estimated: 0, real: 0 };
-  const facts: readonly (readonly [string, ReactNode])[] = [
+  const facts = [
     [
       "agent",
-      <Link key="agent" href={`/tasks?filter=${encodeURIComponent(`agent:${run.agent_id}`)}`}>
+      <Link key="agent" href={tasksWith("agent", run.agent_id)}>
         {run.agent_id}
       </Link>,
     ],
     ["submitted", <Time key="submitted" at={submitted_at} />],
-    [completed_at === null ? "runs for" : "took", spanText(Math.max(0, took))],
+    [completed_at === null ? "runs for" : "took", spanText(took)],
     ["ended", completed_at && <Time at={completed_at} />],
     [
       "should end",
@@ -45,21 +46,11 @@ export function RunFacts({ run, model, now }: RunFactsProps) {
     ["data moved", data && bytesText(data.moved_bytes)],
     ["held on workers", data && bytesText(data.held_bytes)],
     ["freed", data && bytesText(data.freed_bytes)],
-  ];
+  ] as const;
   return (
     <section className="panel run-facts" aria-label="Facts">
       <CountsBar counts={Object.entries(counts)} />
-      <dl className="facts">
-        {facts.map(
-          ([name, value]) =>
-            value && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd data-fact={name}>{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts facts={facts} />
       {stuck.length > 0 && (
         <ul className="stuck" aria-label="Stuck nodes">
           {stuck.map(({ node, nodes, text }) => (

@@ -1,8 +1,8 @@
 import { useCallback, useMemo, useRef, useState } from "react";
-import { useSearchParams } from "wouter";
 import type { RunAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { useMoment } from "../../api/moment.ts";
 import { useForecast, useRun } from "../../api/run-queries.ts";
+import { useAddress } from "../../parts/address.ts";
 import type { Paint, Size } from "../../parts/picture/picture.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -105,25 +105,12 @@ function useRunNow(run: RunAnswer, standing: Standing | undefined): number {
 
 /** The tab and the node that the address names. */
 function useChoices(ids: readonly string[] | undefined) {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const places = useMemo(() => new Map(ids?.map((id, node) => [id, node])), [ids]);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "both";
-  const change = useCallback(
-    (name: string, value: string | undefined) =>
-      setParams(
-        (before) => {
-          const next = new URLSearchParams(before);
-          if (value === undefined) next.delete(name);
-          else next.set(name, value);
-          return next;
-        },
-        { replace: true },
-      ),
-    [setParams],
-  );
-  const show = useCallback((next: Tab) => change("tab", next), [change]);
+  const show = useCallback((next: Tab) => change("tab", next, { replace: true }), [change]);
   const select = useCallback(
-    (node: number | undefined) => change("node", node === undefined ? undefined : ids?.[node]),
+    (node: number | undefined) => change("node", ids?.[node ?? -1] ?? "", { replace: true }),
     [change, ids],
   );
   const name = params.get("node") ?? "";

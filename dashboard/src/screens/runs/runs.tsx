@@ -8,9 +8,7 @@ import { Problem } from "../../parts/problem.tsx";
 import { Status } from "../../parts/status.tsx";
 import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { useTitle } from "../../shell/title.ts";
-import { useNow } from "../../time/clock.ts";
-import { spanText } from "../../time/spans.ts";
-import { Time } from "../../time/time.tsx";
+import { Time, Took } from "../../time/time.tsx";
 
 const COLUMNS = ["status", "run", "nodes", "agent", "submitted", numbers("took")];
 
@@ -82,15 +80,8 @@ function RunRow({ run }: { readonly run: RunLine }) {
         <Time at={run.submitted_at} />
       </td>
       <td className="number">
-        <Took run={run} />
+        <Took from={run.submitted_at} to={run.completed_at} />
       </td>
     </tr>
-  );
-}
-
-function Took({ run: { submitted_at, completed_at } }: { readonly run: RunLine }) {
-  const now = useNow();
-  return spanText(
-    Math.max(0, (completed_at === null ? now : Date.parse(completed_at)) - Date.parse(submitted_at)),
   );
 }

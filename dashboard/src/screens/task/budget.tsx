@@ -1,5 +1,6 @@
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { countText } from "../../parts/numbers.ts";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 
 const PARTS = ["ops", "memory", "spawn_count", "channel_ops", "syscalls"] as const;
 
@@ -19,20 +20,7 @@ export function Budget({ budget }: Pick<TaskAnswer, "budget">) {
         )}
       </p>
       <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">part</th>
-            <th scope="col" className="number">
-              given
-            </th>
-            <th scope="col" className="number">
-              recharged
-            </th>
-            <th scope="col" className="number">
-              used
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={["part", numbers("given"), numbers("recharged"), numbers("used")]} />
         <tbody>
           {PARTS.map((part) => (
             <tr key={part}>

@@ -1,5 +1,6 @@
 import type { WhyAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { rejectionText } from "../../parts/rejections.ts";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 
 interface CandidatesProps extends Pick<WhyAnswer, "candidates"> {
   /** Undefined: none was chosen yet. */
@@ -11,19 +12,9 @@ export function Candidates({ candidates, chosen }: CandidatesProps) {
   return (
     <div className="scroll">
       <table className="data candidates">
-        <thead>
-          <tr>
-            <th scope="col">worker</th>
-            <th scope="col">rank, or why not</th>
-            <th scope="col" className="number">
-              holds
-            </th>
-            <th scope="col" className="number">
-              free cores
-            </th>
-            <th scope="col">knows the type</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={["worker", "rank, or why not", numbers("holds"), numbers("free cores"), "knows the type"]}
+        />
         <tbody>
           {candidates.map((one) => (
             <tr key={one.worker_id}>

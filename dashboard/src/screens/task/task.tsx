@@ -1,14 +1,14 @@
-import { useSearchParams } from "wouter";
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { useTask } from "../../api/queries.ts";
+import { useAddress } from "../../parts/address.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useTitle } from "../../shell/title.ts";
 import { Budget } from "./budget.tsx";
 import { Content } from "./content.tsx";
 import { Events } from "./events.tsx";
-import { Facts } from "./facts.tsx";
 import { Log } from "./log.tsx";
+import { TaskFacts } from "./task-facts.tsx";
 import { TaskHead } from "./task-head.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Why } from "./why.tsx";
@@ -19,25 +19,17 @@ type Tab = (typeof TABS)[number];
 /** One task: where it is, why, what went in and came out, and what can be done about it. */
 export function Task({ id }: { readonly id: string }) {
   const { data: task, error, refetch } = useTask(id);
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const tab = TABS.find((name) => name === params.get("tab")) ?? "why";
   useTitle(task ? `${task.task_type} ${task.id.slice(-8)}` : "Task");
   if (error && !task) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!task) return <p className="quiet loading">Looking…</p>;
-  const show = (next: Tab) =>
-    setParams(
-      (before) => {
-        const changed = new URLSearchParams(before);
-        changed.set("tab", next);
-        return changed;
-      },
-      { replace: true },
-    );
+  const show = (next: Tab) => change("tab", next, { replace: true });
   return (
     <div className="task">
       <TaskHead task={task} />
       <Timeline task={task} />
-      <Facts task={task} />
+      <TaskFacts task={task} />
       <Tabs
         names={TABS.filter((name) => name !== "budget" || task.budget !== null)}
         chosen={tab}

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { TaskAnswer, WhyAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { useWhy } from "../../api/queries.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Problem } from "../../parts/problem.tsx";
@@ -97,30 +98,18 @@ function Chain({ chain }: Pick<WhyAnswer, "chain">) {
 }
 
 function Here({ placed }: { readonly placed: NonNullable<WhyAnswer["placed"]> }) {
-  const rejected = Object.entries(placed.rejected);
+  const facts = [
+    ["worker", placed.worker_id],
+    ["reason", String(placed.reason["type"] ?? "")],
+    ["next best", placed.runner_up ?? "none"],
+    ...Object.entries(placed.rejected).map(
+      ([reason, count]) => [`rejected: ${reason}`, countText(count)] as const,
+    ),
+  ] as const;
   return (
     <Panel title="Why here">
       <p data-fact="why-here">{placed.text}</p>
-      <dl className="facts">
-        <div>
-          <dt>worker</dt>
-          <dd>{placed.worker_id}</dd>
-        </div>
-        <div>
-          <dt>reason</dt>
-          <dd>{String(placed.reason["type"] ?? "")}</dd>
-        </div>
-        <div>
-          <dt>next best</dt>
-          <dd>{placed.runner_up ?? "none"}</dd>
-        </div>
-        {rejected.map(([reason, count]) => (
-          <div key={reason}>
-            <dt>rejected: {reason}</dt>
-            <dd>{countText(count)}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
     </Panel>
   );
 }

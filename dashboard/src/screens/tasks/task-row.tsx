@@ -4,7 +4,7 @@ import type { RowPlace } from "../../parts/long-table.tsx";
 import { Status } from "../../parts/status.tsx";
 import { useNow } from "../../time/clock.ts";
 import { spanText } from "../../time/spans.ts";
-import { Time } from "../../time/time.tsx";
+import { Time, Took } from "../../time/time.tsx";
 
 interface TaskRowProps {
   readonly task: TaskSummary;
@@ -47,7 +47,7 @@ export function TaskRow({ task, place, isCurrent, isSelected, onToggle }: TaskRo
         <Waited task={task} />
       </td>
       <td className="number">
-        <Ran task={task} />
+        {task.started_at === null ? "–" : <Took from={task.started_at} to={task.completed_at} />}
       </td>
       <td className="task-end" title={task.error_message ?? undefined}>
         {task.error_code === null ? task.worker_id : <span className="failed">{task.error_code}</span>}
@@ -60,16 +60,5 @@ function Waited({ task }: { readonly task: TaskSummary }) {
   const now = useNow();
   const since = Math.max(Date.parse(task.enqueued_at), Date.parse(task.run_at ?? task.enqueued_at));
   const until = task.started_at ?? task.completed_at;
-  return spanText(Math.max(0, (until === null ? now : Date.parse(until)) - since));
-}
-
-function Ran({ task }: { readonly task: TaskSummary }) {
-  const now = useNow();
-  if (task.started_at === null) return "–";
-  return spanText(
-    Math.max(
-      0,
-      (task.completed_at === null ? now : Date.parse(task.completed_at)) - Date.parse(task.started_at),
-    ),
-  );
+  return spanText((until === null ? now : Date.parse(until)) - since);
 }

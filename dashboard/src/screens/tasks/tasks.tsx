@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
-import { useSearchParams } from "wouter";
 import { isFilterProblem, readFilter } from "../../../../src/protocol/task-filter.ts";
 import { useBarrier } from "../../api/barrier.ts";
 import type { TaskAction } from "../../api/task-actions.ts";
 import { useTaskPages } from "../../api/task-pages.ts";
+import { useAddress } from "../../parts/address.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { useTitle } from "../../shell/title.ts";
@@ -17,25 +17,18 @@ type Doing = { readonly action: TaskAction; readonly ids: readonly string[] | "a
 /** Tasks by a filter that the URL holds, and what can be done to them, one by one or to all that fit. */
 export function Tasks() {
   useTitle("Tasks");
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useAddress();
   const filter = params.get("filter") ?? "";
   const isReadable = useMemo(() => !isFilterProblem(readFilter(filter)), [filter]);
   const pages = useTaskPages(filter, isReadable);
   const why = useBarrier();
   const [doing, setDoing] = useState<Doing>();
-  const setFilter = (text: string) =>
-    setParams((before) => {
-      const next = new URLSearchParams(before);
-      if (text === "") next.delete("filter");
-      else next.set("filter", text);
-      return next;
-    });
   const tasks = pages.data ?? [];
   const close = () => setDoing(undefined);
   return (
     <div className="tasks">
       <h1 className="visually-hidden">Tasks</h1>
-      <FilterBar filter={filter} tasks={tasks} onChange={setFilter} />
+      <FilterBar filter={filter} tasks={tasks} onChange={(text) => change("filter", text)} />
       <div className="tasks-bar">
         <span className="quiet" role="status">
           {pages.isPending && isReadable

@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { WhatIfAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { TableHead } from "../../parts/table-head.tsx";
 import { spanText } from "../../time/spans.ts";
 
 type Moved = WhatIfAnswer["moved"]["tasks"][number];
@@ -28,16 +29,7 @@ export function MovedTasks({ answer }: { readonly answer: WhatIfAnswer }) {
     >
       <div className="scroll-x">
         <table className="data">
-          <thead>
-            <tr>
-              <th scope="col">task</th>
-              <th scope="col">agent</th>
-              <th scope="col">begins, as it is</th>
-              <th scope="col">changed</th>
-              <th scope="col">difference</th>
-              <th scope="col">worker</th>
-            </tr>
-          </thead>
+          <TableHead columns={["task", "agent", "begins, as it is", "changed", "difference", "worker"]} />
           <tbody>
             {tasks.map((task) => (
               <Row key={task.task_id} task={task} from={from} />
@@ -53,7 +45,7 @@ export function MovedTasks({ answer }: { readonly answer: WhatIfAnswer }) {
 function Row({ task, from }: { readonly task: Moved; readonly from: number }) {
   const { as_is: before, changed: after } = task;
   const begins = (played: Moved["changed"]) =>
-    played ? `after ${spanText(Math.max(0, Date.parse(played.started_at) - from))}` : "not";
+    played ? `after ${spanText(Date.parse(played.started_at) - from)}` : "not";
   const workers = [...new Set([before?.worker, after?.worker].filter((one) => one !== undefined))];
   return (
     <tr>

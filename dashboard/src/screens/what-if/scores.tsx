@@ -1,6 +1,7 @@
 import type { WhatIfAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { TableHead } from "../../parts/table-head.tsx";
 import { spanText } from "../../time/spans.ts";
 
 type Score = WhatIfAnswer["changed"];
@@ -34,14 +35,7 @@ export function Scores({ answer }: { readonly answer: WhatIfAnswer }) {
   return (
     <Panel title="How it would go">
       <table className="data scores">
-        <thead>
-          <tr>
-            <th scope="col">measure</th>
-            <th scope="col">as it is</th>
-            <th scope="col">changed</th>
-            <th scope="col">difference</th>
-          </tr>
-        </thead>
+        <TableHead columns={["measure", "as it is", "changed", "difference"]} />
         <tbody>
           {MEASURES.map((measure) => (
             <Row

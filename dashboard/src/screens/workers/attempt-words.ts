@@ -9,5 +9,5 @@ export function attemptName({ node, type, task }: Attempt): string {
 /** How long it ran, or runs by now; that it began is heard a moment later. */
 export function tookText({ started, ended, assigned }: Attempt, now: number): string {
   if (started === null) return ended === null ? `up to ${spanText(now - assigned)}` : "–";
-  return spanText(Math.max(0, (ended ?? now) - started));
+  return spanText((ended ?? now) - started);
 }

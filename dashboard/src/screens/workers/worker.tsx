@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { WorkerAnswer } from "../../../../src/protocol/api-schemas.ts";
 import { useAttempts, useWorkers } from "../../api/fleet-queries.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { bytesText, coresText, countText } from "../../parts/numbers.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Problem } from "../../parts/problem.tsx";
@@ -142,24 +143,14 @@ function Chunks({ worker: { chunks } }: { readonly worker: WorkerAnswer }) {
   return (
     <Panel title="Results for other nodes">
       {chunks ? (
-        <dl className="facts">
-          <div>
-            <dt>in memory</dt>
-            <dd>{bytesText(chunks.held_bytes)}</dd>
-          </div>
-          <div>
-            <dt>on disk</dt>
-            <dd>{bytesText(chunks.spilled_bytes)}</dd>
-          </div>
-          <div>
-            <dt>brought here</dt>
-            <dd>{bytesText(chunks.moved_bytes)}</dd>
-          </div>
-          <div>
-            <dt>freed</dt>
-            <dd>{bytesText(chunks.freed_bytes)}</dd>
-          </div>
-        </dl>
+        <Facts
+          facts={[
+            ["in memory", bytesText(chunks.held_bytes)],
+            ["on disk", bytesText(chunks.spilled_bytes)],
+            ["brought here", bytesText(chunks.moved_bytes)],
+            ["freed", bytesText(chunks.freed_bytes)],
+          ]}
+        />
       ) : (
         <p className="quiet">It holds none, or has not said how many.</p>
       )}

@@ -1,17 +1,16 @@
-import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { TaskAnswer } from "../../../../src/protocol/api-schemas.ts";
+import { Facts } from "../../parts/facts.tsx";
+import { tasksWith } from "../../parts/filter-link.ts";
 import { spanText } from "../../time/spans.ts";
 import { Time } from "../../time/time.tsx";
 
 /** What a row says, where it says anything. */
-export function Facts({ task }: { readonly task: TaskAnswer }) {
-  const by = (key: string, value: string) => (
-    <Link href={`/tasks?filter=${encodeURIComponent(`${key}:${/\s/.test(value) ? `"${value}"` : value}`)}`}>
-      {value}
-    </Link>
+export function TaskFacts({ task }: { readonly task: TaskAnswer }) {
+  const by = (key: Parameters<typeof tasksWith>[0], value: string) => (
+    <Link href={tasksWith(key, value)}>{value}</Link>
   );
-  const facts: readonly (readonly [string, ReactNode])[] = [
+  const facts = [
     ["type", by("type", task.task_type)],
     ["executor", by("executor", task.executor_id)],
     ["agent", by("agent", task.agent_id)],
@@ -25,20 +24,10 @@ export function Facts({ task }: { readonly task: TaskAnswer }) {
     ["deadline", task.deadline && <Time at={task.deadline} />],
     ["not before", task.run_at && <Time at={task.run_at} />],
     ["cost", task.cost === "0" ? null : task.cost],
-  ];
+  ] as const;
   return (
     <section className="panel" aria-label="Facts">
-      <dl className="facts">
-        {facts.map(
-          ([name, value]) =>
-            value && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts facts={facts} />
       {task.error_code !== null && (
         <p className="failed task-error">
           {task.error_code}: {task.error_message}
