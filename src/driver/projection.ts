@@ -239,7 +239,7 @@ export class Projection implements Recorder {
       costMicros,
       seq,
     };
-    if (progress.result !== undefined && state.runs.get(run)?.data)
+    if (progress.result !== undefined && isGiven(state.runs.get(run), node))
       this.#onResult(state.tasks(run).taskIdOf(node), progress.result);
     this.#move(state, run, node, progress, this.#unwritten(state, run, node));
   }
@@ -427,6 +427,13 @@ export class Projection implements Recorder {
     if (run) this.#runs.set(id, { ...run, outcome, endedAt });
     else this.#runsEnded.set(id, { id, outcome, endedAt });
   }
+}
+
+/** Whether other nodes may get its result. */
+function isGiven(run: Run | undefined, node: number): boolean {
+  if (!run?.data) return false;
+  const { start } = run.graph.dependents;
+  return (start[node + 1] as number) > (start[node] as number);
 }
 
 function submissionOf({ zone, agent, submittedSeq }: Run): NonNullable<ProgressedTask["first"]> {

@@ -271,13 +271,18 @@ export class MemoryRows {
     if (!run) return;
     run.row = { ...run.row, outcome, endedAt };
     this.#endedRuns.add(id);
-    for (const taskId of run.taskIds) this.#noteEnd(this.#tasks.get(taskId) as KeptTask);
+    for (const taskId of run.taskIds) this.#noteEnd(this.#tasks.get(taskId) as KeptTask, false);
   }
 
-  #noteEnd({ task: { id, run }, progress }: KeptTask): void {
-    const isOfOpenRun = run !== undefined && this.run(run.id)?.endedAt === -1;
+  #noteEnd(kept: KeptTask, isOfOpenRun: boolean = this.#isOfOpenRun(kept)): void {
+    const { id } = kept.task;
+    const { progress } = kept;
     if (progress.endedAt < 0 || isOfOpenRun) this.#endedTasks.delete(id);
     else this.#endedTasks.add(id);
+  }
+
+  #isOfOpenRun({ task: { run } }: KeptTask): boolean {
+    return run !== undefined && this.#runs.get(run.id)?.row.endedAt === -1;
   }
 
   #forgetOldest(): void {
