@@ -59,6 +59,25 @@ test("what is imported already runs in this process", async () => {
   ]);
 });
 
+test("[D-06] nodes that mostly wait run beside the slots of a worker", async () => {
+  let inFlight = 0;
+  let all: () => void = () => {};
+  const met = new Promise<void>((resolve) => {
+    all = resolve;
+  });
+  const meet = async (): Promise<void> => {
+    if (++inFlight === 20) all();
+    await met;
+  };
+  await using inside = await local({ tasks: { meet }, workers: 1 });
+  const g = graph();
+  await inside.compute(
+    g,
+    Array.from({ length: 20 }, () => g.with({ io: true }).task(meet)),
+  );
+  expect(inFlight).toBe(20);
+});
+
 test("[D-10] a worker that dies is replaced, and what it had is computed again", async () => {
   const g = graph();
   const large = g.task(load, 50_000);

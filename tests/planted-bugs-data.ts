@@ -3,6 +3,13 @@ import type { PlantedBug } from "./planted-bugs.ts";
 /** In what becomes of results that nodes hand to each other. */
 export const DATA_BUGS: readonly PlantedBug[] = [
   {
+    name: "what ends beside the slots of a worker does not give its place back",
+    seed: 6,
+    file: "placement/fleet",
+    find: "worker.io--;",
+    replace: "void worker.io;",
+  },
+  {
     name: "a result that is to be kept is freed with its last reader",
     seed: 2,
     file: "scheduler/run-data",

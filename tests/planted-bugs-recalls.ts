@@ -41,8 +41,8 @@ export const RECALL_BUGS: readonly PlantedBug[] = [
     name: "all of a queue is asked for",
     seed: 5,
     file: "scheduler/recalls",
-    find: "(worker.held.size - worker.spec.slots) / 2",
-    replace: "worker.held.size - worker.spec.slots",
+    find: "(worker.inSlots - worker.spec.slots) / 2",
+    replace: "worker.inSlots - worker.spec.slots",
   },
   {
     name: "no turn is made when it begins to pay to ask",

@@ -41,6 +41,8 @@ export interface TaskSpec {
   readonly mayAdd?: number | undefined;
   /** It gets handles of its inputs, and nothing is moved for it. */
   readonly meta?: boolean | undefined;
+  /** It mostly waits, and takes no slot of a worker that has room for such. */
+  readonly io?: boolean | undefined;
 }
 
 export interface NodeSpec {

@@ -44,6 +44,7 @@ export type WireSpec = readonly [
   cache?: string,
   mayAdd?: number,
   meta?: 0 | 1,
+  io?: 0 | 1,
 ];
 
 /** Takes a graph without problems (see `findGraphProblems`). */
@@ -137,6 +138,7 @@ export function wireSpec(task: TaskSpec): WireSpec {
   const { limits, amounts, risk, budget, cache } = task;
   const speculate = task.speculate ? 1 : 0;
   const data = [...wire, limits, amounts, risk, speculate, budget, cache ?? ""] as const;
+  if (task.io) return [...data, task.mayAdd ?? 0, task.meta ? 1 : 0, 1];
   if (task.meta) return [...data, task.mayAdd ?? 0, 1];
   if (task.mayAdd) return [...data, task.mayAdd];
   if (cache) return [...wire, limits, amounts, risk, speculate, budget, cache];
@@ -172,7 +174,7 @@ function readSpec(wire: WireSpec): TaskSpec {
     ...rest
   ] = wire;
   const [backoffMs, timeoutMs, held, limits = [], amounts = [], risk = "medium", ...last] = rest;
-  const [speculate = 0, budget = [], cache, mayAdd, meta] = last;
+  const [speculate = 0, budget = [], cache, mayAdd, meta, io] = last;
   return {
     type,
     executor,
@@ -193,5 +195,6 @@ function readSpec(wire: WireSpec): TaskSpec {
     ...(cache && { cache }),
     ...(mayAdd && { mayAdd }),
     ...(meta === 1 && { meta: true }),
+    ...(io === 1 && { io: true }),
   };
 }

@@ -1,7 +1,7 @@
 import { clearBit, lowestBit, setBit } from "../core/index.ts";
 import type { Candidates } from "./candidates.ts";
 import { type Choice, onlyChoice } from "./choose.ts";
-import type { Needs } from "./demand.ts";
+import { hasPlace, type Needs, takesNoSlot } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Held, Worker } from "./worker.ts";
 
@@ -16,6 +16,8 @@ export interface Inputs {
   readonly micros: number;
   /** The time of the decision. */
   readonly now: number;
+  /** The task takes no slot where workers have room for such. */
+  readonly io?: boolean | undefined;
 }
 
 /** What an input that is there is worth, and one that has to be brought costs, in microseconds. */
@@ -39,7 +41,7 @@ const UNSURE_PART = 8;
 function affinityOf(worker: Worker, inputs: Inputs, rates: Rates): number {
   const has = inputs.at.get(worker.number) ?? NOTHING;
   const lacks = { count: inputs.count - has.count, bytes: inputs.bytes - has.bytes };
-  const wait = waitOf(worker, inputs.now);
+  const wait = waitOf(worker, inputs);
   const unsure = inputs.micros + Math.floor(wait / UNSURE_PART);
   const brought = lacks.count === 0 ? 0 : bringMicros(lacks, rates) + unsure;
   return bringMicros(has, rates) - brought - wait;
@@ -71,30 +73,28 @@ export function termsOf(worker: Worker, inputs: Inputs, rates: Rates): DataTerms
   return {
     heldBytes: bytes,
     movedBytes: inputs.bytes - bytes,
-    waitMicros: waitOf(worker, inputs.now),
+    waitMicros: waitOf(worker, inputs),
     affinityMicros: affinityOf(worker, inputs, rates),
   };
 }
 
 /** Whether it may queue a task because it has inputs, however long its queue may be otherwise. */
-export function mayQueueNear(
-  { config }: Fleet,
-  { number, held, spec, reservedFor, freeCpu, freeMemory }: Worker,
-  needs: Needs,
-  { at }: Inputs,
-): boolean {
+export function mayQueueNear({ config }: Fleet, worker: Worker, needs: Needs, { at }: Inputs): boolean {
+  const { number, reservedFor, freeCpu, freeMemory } = worker;
   const fits = freeCpu >= needs.cpuMillicores && freeMemory >= needs.memoryBytes;
-  const hasRoom = held.size < spec.slots + config.maxQueuePerWorker + NEAR_QUEUE;
-  return fits && at.has(number) && hasRoom && reservedFor === undefined;
+  const mayQueue =
+    !takesNoSlot(worker, needs) && hasPlace(worker, true, config.maxQueuePerWorker + NEAR_QUEUE);
+  return fits && at.has(number) && mayQueue && reservedFor === undefined;
 }
 
 /** Until it has a slot free, if what it holds takes as long as expected. */
-function waitOf(worker: Worker, now: number): number {
-  const { held, spec } = worker;
-  if (held.size < spec.slots) return 0;
+function waitOf(worker: Worker, { now, io }: Pick<Inputs, "now" | "io">): number {
+  const { held, spec, inSlots } = worker;
+  if (inSlots < spec.slots || takesNoSlot(worker, { io })) return 0;
   let sum = 0;
   let running = spec.slots;
-  for (const one of held.values()) sum += remainingOf(one, running-- > 0 ? worker : undefined, now);
+  for (const one of held.values())
+    if (!one.io) sum += remainingOf(one, running-- > 0 ? worker : undefined, now);
   return Math.floor(sum / spec.slots);
 }
 
@@ -103,11 +103,11 @@ function waitOf(worker: Worker, now: number): number {
  * reported together.
  */
 export function busyMicros({ held, spec, finishedAt }: Worker, now: number): number {
-  const [first] = held.values();
+  const all = [...held.values()].filter(({ io }) => !io);
+  const [first] = all;
   if (!first) return 0;
   let sum = 0;
-  for (const { micros, expectedEndMs } of held.values())
-    sum += micros ?? 1000 * Math.max(0, expectedEndMs - now);
+  for (const { micros, expectedEndMs } of all) sum += micros ?? 1000 * Math.max(0, expectedEndMs - now);
   const elapsed = 1000 * (now - Math.max(finishedAt, first.since ?? now));
   return Math.max(0, Math.floor(sum / spec.slots) - elapsed);
 }

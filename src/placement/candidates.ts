@@ -1,5 +1,5 @@
 import { clearBit, countBits, hasBit, lowestBit, setBit } from "../core/index.ts";
-import type { Demand } from "./demand.ts";
+import { type Demand, hasPlace, takesNoSlot } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import { REJECTIONS } from "./reason.ts";
 import type { TaskKey, Worker } from "./worker.ts";
@@ -54,8 +54,8 @@ export class Candidates {
     rejected[2] = demand.unsuited[2];
     const own = fleet.reservations.get(key);
     if (own) clearBit(fleet.reserved, fleet.ordinalOf(own));
-    for (let word = 0; word < words; word++)
-      this.#findInWord(fleet, demand, atOnce ? fleet.vacant : fleet.roomy, word);
+    const room = roomOf(fleet, demand.needs.io === true, atOnce);
+    for (let word = 0; word < words; word++) this.#findInWord(fleet, demand, room, word);
     if (own) setBit(fleet.reserved, fleet.ordinalOf(own));
     this.#returnedBy = fleet.returned.size === 0 ? undefined : fleet.returned.get(key);
     if (this.#returnedBy && this.count > 1) this.passOver(fleet.ordinalOf(this.#returnedBy));
@@ -75,7 +75,7 @@ export class Candidates {
     const ordinal = fleet.ordinalOf(worker);
     const demand = this.#demand as Demand;
     if (worker === this.#returnedBy || hasBit(this.set, ordinal)) return;
-    if (worker.held.size >= worker.spec.slots + queue) return;
+    if (takesNoSlot(worker, demand.needs) || !hasPlace(worker, true, queue)) return;
     const { serves, fitsCpu, fitsMemory } = demand;
     if (
       hasBit(fleet.reserved, ordinal) ||
@@ -109,4 +109,9 @@ export class Candidates {
     this.available += countBits(free);
     this.count += countBits(fits);
   }
+}
+
+function roomOf(fleet: Fleet, isIo: boolean, atOnce: boolean): Uint32Array {
+  if (isIo) return atOnce ? fleet.vacantForIo : fleet.roomyForIo;
+  return atOnce ? fleet.vacant : fleet.roomy;
 }

@@ -8,6 +8,8 @@ export interface Needs {
   readonly capabilities: readonly string[];
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
+  /** It mostly waits. */
+  readonly io?: boolean | undefined;
 }
 
 /**
@@ -40,6 +42,21 @@ export function servesZone(worker: Worker, needs: Needs): boolean {
 
 export function hasCapabilities(worker: Worker, needs: Needs): boolean {
   return needs.capabilities.every((capability) => worker.spec.capabilities.includes(capability));
+}
+
+/** Whether the worker would run it beside its slots. */
+export function takesNoSlot({ spec }: Worker, { io }: Pick<Needs, "io">): boolean {
+  return io === true && spec.ioSlots !== undefined;
+}
+
+/** Whether a worker has room for one more, where so many may wait for a slot. */
+export function hasPlace(
+  worker: Pick<Worker, "spec" | "inSlots" | "io">,
+  takesSlot: boolean,
+  queue: number,
+): boolean {
+  const { spec, inSlots, io } = worker;
+  return takesSlot ? inSlots < spec.slots + queue : io < (spec.ioSlots ?? 0);
 }
 
 /** Whether the worker could run it if it were empty. */

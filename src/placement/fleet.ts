@@ -45,6 +45,9 @@ export class Fleet {
   roomy: Uint32Array = bitsetOf(0);
   /** Those that could begin one more at once. */
   vacant: Uint32Array = bitsetOf(0);
+  /** The same for tasks that take no slot where workers have room for such. */
+  roomyForIo: Uint32Array = bitsetOf(0);
+  vacantForIo: Uint32Array = bitsetOf(0);
   /** Those that have more than they can run, and give back of it. */
   crowded: Uint32Array = bitsetOf(0);
   /** Workers that are kept free for a task. */
@@ -178,6 +181,7 @@ export class Fleet {
 
   take(worker: Worker, key: TaskKey, held: Held): void {
     worker.held.set(key, held);
+    if (held.io) worker.io++;
     worker.freeCpu -= held.cpuMillicores;
     worker.freeMemory -= held.memoryBytes;
     this.heldTotal++;
@@ -189,6 +193,7 @@ export class Fleet {
     const held = worker.held.get(key);
     invariant(held !== undefined, "a worker gives back what it was given");
     worker.held.delete(key);
+    if (held.io) worker.io--;
     worker.freeCpu += held.cpuMillicores;
     worker.freeMemory += held.memoryBytes;
     this.heldTotal--;
@@ -256,11 +261,12 @@ export class Fleet {
   mayBeMet(demand: Demand, reliefThen: number): boolean {
     if (demand.membership !== this.membership || this.relief - reliefThen > CHANGES) return true;
     const { needs, serves } = demand;
+    const roomy = needs.io ? this.roomyForIo : this.roomy;
     for (let at = reliefThen; at < this.relief; at++) {
       const ordinal = this.#ordinals[this.#relieved[at % CHANGES] as number] as number;
       if ((this.#freeCpu[ordinal] as number) < needs.cpuMillicores) continue;
       if ((this.#freeMemory[ordinal] as number) < needs.memoryBytes) continue;
-      if (hasBit(serves, ordinal) && hasBit(this.open, ordinal) && hasBit(this.roomy, ordinal)) return true;
+      if (hasBit(serves, ordinal) && hasBit(this.open, ordinal) && hasBit(roomy, ordinal)) return true;
     }
     return false;
   }
@@ -321,6 +327,8 @@ export class Fleet {
     this.unreachable = bitsetOf(size);
     this.roomy = bitsetOf(size);
     this.vacant = bitsetOf(size);
+    this.roomyForIo = bitsetOf(size);
+    this.vacantForIo = bitsetOf(size);
     this.crowded = bitsetOf(size);
     this.reserved = bitsetOf(size);
     this.depths = new Depths(size);
@@ -341,17 +349,21 @@ export class Fleet {
 
   /** Most that is given or ends leaves a worker in the same sets. */
   #stand(ordinal: number, worker: Worker): void {
-    const { status, held, spec } = worker;
-    const places = held.size - spec.slots;
+    const { status, spec } = worker;
+    const places = worker.inSlots - spec.slots;
+    const isRoomy = places < this.config.maxQueuePerWorker;
+    const hasIoRoom = spec.ioSlots ? worker.io < spec.ioSlots : undefined;
     const standing =
       (this.isOpen(worker) ? 1 : 0) |
       (status === "Overloaded" ? 2 : 0) |
       (status === "Draining" ? 4 : 0) |
       (status === "Unreachable" ? 8 : 0) |
-      (places < this.config.maxQueuePerWorker ? 16 : 0) |
+      (isRoomy ? 16 : 0) |
       (places < 0 ? 32 : 0) |
       (isCrowded(worker) ? 64 : 0) |
-      (worker.reservedFor === undefined ? 0 : 128);
+      (worker.reservedFor === undefined ? 0 : 128) |
+      ((hasIoRoom ?? isRoomy) ? 256 : 0) |
+      ((hasIoRoom ?? places < 0) ? 512 : 0);
     if (standing === this.#standings[ordinal]) return;
     this.#standings[ordinal] = standing;
     writeBit(this.open, ordinal, (standing & 1) !== 0);
@@ -362,6 +374,8 @@ export class Fleet {
     writeBit(this.vacant, ordinal, (standing & 32) !== 0);
     writeBit(this.crowded, ordinal, (standing & 64) !== 0);
     writeBit(this.reserved, ordinal, (standing & 128) !== 0);
+    writeBit(this.roomyForIo, ordinal, (standing & 256) !== 0);
+    writeBit(this.vacantForIo, ordinal, (standing & 512) !== 0);
   }
 
   #attribute(sets: Map<string, Uint32Array>, name: string, holds: (worker: Worker) => boolean): Uint32Array {
@@ -375,8 +389,8 @@ export class Fleet {
   }
 }
 
-function isCrowded({ held, spec, status }: Worker): boolean {
-  return spec.givesBack === true && held.size > spec.slots && (status === "Busy" || status === "Overloaded");
+function isCrowded({ inSlots, spec, status }: Worker): boolean {
+  return spec.givesBack === true && inSlots > spec.slots && (status === "Busy" || status === "Overloaded");
 }
 
 function restingStatus(worker: Worker): "Idle" | "Busy" {

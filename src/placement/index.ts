@@ -11,7 +11,7 @@ export { shouldAccept, shouldThrottle } from "./backpressure.ts";
 export { Candidates } from "./candidates.ts";
 export { type Choice, choose, onlyChoice, type Subject } from "./choose.ts";
 export { type PlacementConfig, STRATEGIES, type Strategy } from "./config.ts";
-export { couldEverRun, Demand, type Needs, servesZone } from "./demand.ts";
+export { couldEverRun, Demand, type Needs, servesZone, takesNoSlot } from "./demand.ts";
 export { Fleet } from "./fleet.ts";
 export { type Pace, paceMicros } from "./pace.ts";
 export { REJECTIONS, type Reason, type Rejection } from "./reason.ts";

@@ -1,5 +1,5 @@
 import { hasBit } from "../core/index.ts";
-import type { Demand, Needs } from "./demand.ts";
+import { type Demand, hasPlace, type Needs, takesNoSlot } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Held, Worker } from "./worker.ts";
 
@@ -37,29 +37,28 @@ function notBefore(fleet: Fleet, worker: Worker, needs: Needs, now: number): num
 
 /** What ends first gives back first. An estimate that has passed counts as "any moment now". */
 function roomAt(fleet: Fleet, worker: Worker, needs: Needs, now: number): number {
-  const { freeCpu, freeMemory, queueDepth } = worker;
-  const room = { freeCpu, freeMemory, queueDepth };
+  const { spec, freeCpu, freeMemory, inSlots, io } = worker;
+  const room = { spec, freeCpu, freeMemory, inSlots, io };
   let at = now;
   for (const held of [...worker.held.values()].sort(byExpectedEnd)) {
     if (fits(fleet, worker, needs, room)) break;
     at = Math.max(at, held.expectedEndMs);
     room.freeCpu += held.cpuMillicores;
     room.freeMemory += held.memoryBytes;
-    room.queueDepth--;
+    if (held.io) room.io--;
+    else room.inSlots--;
   }
   return at;
 }
 
-type Room = Pick<Worker, "freeCpu" | "freeMemory" | "queueDepth">;
+type Room = Pick<Worker, "spec" | "freeCpu" | "freeMemory" | "inSlots" | "io">;
 
-function fits(
-  fleet: Fleet,
-  worker: Worker,
-  needs: Needs,
-  { freeCpu, freeMemory, queueDepth }: Room,
-): boolean {
-  const limit = worker.spec.slots + fleet.config.maxQueuePerWorker;
-  return freeCpu >= needs.cpuMillicores && freeMemory >= needs.memoryBytes && queueDepth < limit;
+function fits({ config }: Fleet, worker: Worker, needs: Needs, room: Room): boolean {
+  return (
+    room.freeCpu >= needs.cpuMillicores &&
+    room.freeMemory >= needs.memoryBytes &&
+    hasPlace(room, !takesNoSlot(worker, needs), config.maxQueuePerWorker)
+  );
 }
 
 function byExpectedEnd(a: Held, b: Held): number {

@@ -1,6 +1,6 @@
 import { type DataTerms, type Inputs, mayQueueNear, type Rates, termsOf } from "./affinity.ts";
 import { randomScore, type Subject } from "./choose.ts";
-import { hasCapabilities, type Needs, servesExecutor, servesZone } from "./demand.ts";
+import { hasCapabilities, hasPlace, type Needs, servesExecutor, servesZone, takesNoSlot } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Rejection } from "./reason.ts";
 import { byId, type TaskKey, type Worker, type WorkerStatus } from "./worker.ts";
@@ -95,7 +95,7 @@ export function rejectionOf(
   if (worker.status === "Draining") return "draining";
   if (worker.status === "Overloaded") return "overloaded";
   const queue = atOnce ? 0 : fleet.config.maxQueuePerWorker;
-  if (worker.held.size >= worker.spec.slots + queue) return "queue";
+  if (!hasPlace(worker, !takesNoSlot(worker, needs), queue)) return "queue";
   if (worker.reservedFor !== undefined && worker.reservedFor !== key) return "reserved";
   if (worker.freeCpu < needs.cpuMillicores) return "cpu";
   if (worker.freeMemory < needs.memoryBytes) return "memory";

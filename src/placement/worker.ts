@@ -14,6 +14,8 @@ export interface WorkerSpec {
   readonly memoryBytes: number;
   /** How many tasks it runs at once. */
   readonly slots: number;
+  /** How many tasks it runs beside these that say that they mostly wait; left out: none, they take slots too. */
+  readonly ioSlots?: number;
   /** It gives back what it has not begun when it is asked to; left out: nobody asks it. */
   readonly givesBack?: true;
 }
@@ -62,6 +64,8 @@ export interface Held {
   /** Of a run with data: when it was given or took its place, and how long the likes of it took, in microseconds. */
   readonly since?: number;
   readonly micros?: number;
+  /** It takes no slot. */
+  readonly io?: true;
 }
 
 /** A worker as the scheduler sees it. Changed only by `Fleet`, which keeps its indexes in step. */
@@ -87,6 +91,8 @@ export class Worker {
   saysOverloaded = false;
   /** What it was given and has not ended, in the order in which it was given. */
   readonly held: Map<TaskKey, Held> = new Map();
+  /** Of these, those that take no slot. */
+  io = 0;
   /** What it was given ahead of inputs that it is still making, in the order in which it was given. */
   readonly ahead: Set<TaskKey> = new Set();
   /** Task types that it has completed. */
@@ -111,12 +117,17 @@ export class Worker {
     return this.held.size;
   }
 
-  /** Before it is given something. */
-  noteGiven(now: number): void {
-    if (this.spec.givesBack && this.held.size === 0) this.pace = { since: now, ended: 0, movedAt: now };
+  /** How many of what it holds take a slot, or wait for one. */
+  get inSlots(): number {
+    return this.held.size - this.io;
   }
 
-  /** Something that it had begun has ended. */
+  /** Before it is given something that takes a slot. */
+  noteGiven(now: number): void {
+    if (this.spec.givesBack && this.inSlots === 0) this.pace = { since: now, ended: 0, movedAt: now };
+  }
+
+  /** Something that took a slot, and that it had begun, has ended. */
   noteEnded(now: number): void {
     if (this.pace) this.pace = paceAfter(this.pace, now);
   }

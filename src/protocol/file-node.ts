@@ -94,10 +94,11 @@ export class NodeReader {
     const own = readSettings(map, path, this.#faults);
     const call = readCall(map, path, this.#faults);
     const isMeta = call?.payload.as?.meta === true;
-    const isCommon = own === NO_SETTINGS && !isMeta;
+    const isIo = call?.payload.as?.io === true;
+    const isCommon = own === NO_SETTINGS && !isMeta && !isIo;
     const settings = isCommon
       ? this.#common
-      : { ...this.#common, ...own, ...(isMeta && this.#meta(own, path)) };
+      : { ...this.#common, ...own, ...(isMeta && this.#meta(own, path)), ...(isIo && { io: true }) };
     const work = isMapping(value) ? this.#work(map, id, path, settings, own, call) : NOTHING;
     const type = work.kind === "task" ? work.type : COMMAND;
     const listed = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], [...path, "needs"]) : [];

@@ -43,6 +43,8 @@ test("how a worker runs it goes with the call", () => {
   expect(node?.work).toMatchObject({
     payload: { args: [], inputs: {}, as: { processor: "thread", io: true } },
   });
+  const [wire] = wireGraph(result.ok ? result.graph.nodes.map(({ spec }) => spec) : []).specs;
+  expect(taskSpecOf(wire as never)).toMatchObject({ io: true });
 });
 
 test("[D-04] a meta node is for the executor beside the scheduler, and has a time limit", () => {

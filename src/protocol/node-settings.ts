@@ -45,6 +45,7 @@ export const STANDARD: Settings = {
   cache: undefined,
   mayAdd: undefined,
   meta: undefined,
+  io: undefined,
   payload: {},
 };
 

@@ -51,6 +51,8 @@ export const Registration = Type.Object({
   memory_bytes: Millis,
   /** How many tasks it runs at once. */
   slots: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  /** How many tasks it runs beside these that say that they mostly wait (`io`); without it, they take slots. */
+  io_slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   /** It gives back what it has not begun when it is asked to; without it, nobody asks. */
   gives_back: Type.Optional(Type.Boolean()),
   /** Where others fetch its chunks; without it, it gets no node whose result may have to stay with it. */

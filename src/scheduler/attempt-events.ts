@@ -1,5 +1,5 @@
 import type { AttemptFinished, Report, TaskAssigned, TasksWithdrawn } from "../ledger/index.ts";
-import { NO_RUN, taskKey, type Worker } from "../placement/index.ts";
+import { NO_RUN, takesNoSlot, taskKey, type Worker } from "../placement/index.ts";
 import { CostWindow, type Limit } from "../queue/index.ts";
 import { expectedMicros, lacksInputs, makeReady, noteResult } from "./data-events.ts";
 import { forgetFollower, noteFollower } from "./followers.ts";
@@ -47,11 +47,12 @@ function begin(state: State, tasks: Tasks, node: number, worker: Worker, now: nu
     limit.start(now, group.amounts[at] as number);
   }
   state.fleet.cursor = worker;
-  worker.noteGiven(now);
+  const isIo = takesNoSlot(worker, task);
+  if (!isIo) worker.noteGiven(now);
   const { cpuMillicores, memoryBytes, estimateMs } = task;
   const expectedEndMs = now + estimateMs;
   const micros = expectedMicros(state, tasks.number, task.type);
-  const held = { cpuMillicores, memoryBytes, expectedEndMs };
+  const held = { cpuMillicores, memoryBytes, expectedEndMs, ...(isIo && { io: true as const }) };
   const key = taskKey(tasks.number, node);
   state.fleet.take(worker, key, micros === undefined ? held : { ...held, since: now, micros });
 }
@@ -165,7 +166,8 @@ export function endAttempt(state: State, event: Report, now: number): void {
 }
 
 export function noteEnded(state: State, tasks: Tasks, node: number, now: number): void {
-  state.worker(tasks.workerOf(node)).noteEnded(now);
+  const worker = state.worker(tasks.workerOf(node));
+  if (!takesNoSlot(worker, tasks.taskOf(node))) worker.noteEnded(now);
 }
 
 /** Beyond this many, attempts count again: a worker that drops all that it gets must not keep a task going for ever. */

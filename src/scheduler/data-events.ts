@@ -7,7 +7,7 @@ import type {
   TaskReused,
   WorkerLost,
 } from "../ledger/index.ts";
-import { NO_RUN, nodeOfKey, runOfKey, taskKey, type Worker } from "../placement/index.ts";
+import { NO_RUN, nodeOfKey, runOfKey, takesNoSlot, taskKey, type Worker } from "../placement/index.ts";
 import { type CachedResult, cacheKeyOf, type KeptCopies } from "./result-cache.ts";
 import type { Run } from "./run.ts";
 import { Result, type RunData } from "./run-data.ts";
@@ -35,7 +35,7 @@ export function noteResult(state: State, run: Run, event: AttemptFinished, now: 
   if (data.found.has(node)) data.found.set(node, false);
   if (startedAt >= 0)
     data.noteTime(run.taskOf(node).type, event.tookMicros ?? 1000 * Math.max(0, now - startedAt));
-  state.worker(worker).finishedAt = now;
+  if (!takesNoSlot(state.worker(worker), run.taskOf(node))) state.worker(worker).finishedAt = now;
 }
 
 function copiesOf(run: Run, node: number, worker: number): KeptCopies {
@@ -59,9 +59,9 @@ function outdate(state: State, run: Run, data: RunData, node: number): void {
 
 /** A worker is gone: what it had is lost, and what it may have been running is under suspicion. */
 export function loseData(state: State, worker: Worker, code: WorkerLost["code"]): void {
-  let begun = code === "left" ? 0 : worker.spec.slots;
-  for (const key of worker.held.keys()) {
-    if (begun-- <= 0) break;
+  let begun = worker.spec.slots;
+  for (const [key, { io }] of worker.held) {
+    if (code === "left" || (!io && begun-- <= 0)) continue;
     if (runOfKey(key) === NO_RUN) continue;
     const { data } = state.run(runOfKey(key));
     const node = nodeOfKey(key);

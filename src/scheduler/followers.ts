@@ -88,6 +88,7 @@ function takesNoMore(run: Run, node: number, before: number): boolean {
   const [task, place] = [run.taskOf(node), run.taskOf(before)];
   return (
     task.limits.length === 0 &&
+    task.io === place.io &&
     task.cpuMillicores <= place.cpuMillicores &&
     task.memoryBytes <= place.memoryBytes
   );

@@ -154,7 +154,7 @@ export class Play {
       for (const key of [...worker.ahead, ...keys]) this.#assign(key, worker.number);
       for (const key of [...keys.filter(isRunning), ...keys.filter((key) => !isRunning(key))]) {
         const attempt = this.last.get(key) as PlayedAttempt;
-        if (this.#runningOn(worker).size < worker.spec.slots || isRunning(key))
+        if (this.#hasSlot(worker, key) || isRunning(key))
           this.#begin(worker, attempt, Math.min(this.now, attempt.assignedAt));
         if (this.#tasks(key).statusOf(nodeOfKey(key)) === Status.cancelling) this.#answerCancel(key);
       }
@@ -197,8 +197,8 @@ export class Play {
         running.delete(key);
       }
       for (const key of worker.held.keys()) {
-        if (running.size >= worker.spec.slots) break;
-        if (!running.has(key)) this.#begin(worker, this.last.get(key) as PlayedAttempt, this.now);
+        if (!running.has(key) && this.#hasSlot(worker, key))
+          this.#begin(worker, this.last.get(key) as PlayedAttempt, this.now);
       }
     }
     this.#touched.clear();
@@ -268,6 +268,14 @@ export class Play {
   #named(key: TaskKey): { readonly run: number; readonly node: number; readonly attempt: number } {
     const node = nodeOfKey(key);
     return { run: runOfKey(key), node, attempt: this.#tasks(key).attemptOf(node) };
+  }
+
+  #hasSlot(worker: Worker, key: TaskKey): boolean {
+    const isIo = (of: TaskKey) => worker.held.get(of)?.io === true;
+    if (isIo(key)) return true;
+    const running = this.#runningOn(worker);
+    if (worker.io === 0) return running.size < worker.spec.slots;
+    return [...running.keys()].filter((of) => !isIo(of)).length < worker.spec.slots;
   }
 
   #runningOn({ number }: Worker): Map<TaskKey, PlayedAttempt> {

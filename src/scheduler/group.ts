@@ -20,7 +20,8 @@ export class Pool {
 
   constructor(needs: Needs) {
     this.place = placeKey(needs.zone, needs.executor);
-    this.key = JSON.stringify([this.place, needs.cpuMillicores, needs.memoryBytes, needs.capabilities]);
+    const { cpuMillicores, memoryBytes, capabilities, io } = needs;
+    this.key = JSON.stringify([this.place, cpuMillicores, memoryBytes, capabilities, ...(io ? ["io"] : [])]);
     this.demand = new Demand(needs);
   }
 }

@@ -45,5 +45,6 @@ export function inputsOnWorkers(run: Run, node: number, now: number): Inputs | u
     }
   }
   if (count === 0) return undefined;
-  return { count, bytes, at, now, micros: data.times.get(run.taskOf(node).type) ?? 0 };
+  const { type, io } = run.taskOf(node);
+  return { count, bytes, at, now, micros: data.times.get(type) ?? 0, ...(io && { io }) };
 }

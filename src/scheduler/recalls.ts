@@ -104,7 +104,8 @@ interface Queued {
 /** What may be given back, the last first. */
 function* queuedAt(state: State, worker: Worker, now: number): Generator<Queued> {
   const { slots } = worker.spec;
-  const keys = [...worker.held.keys()];
+  const keys: TaskKey[] = [];
+  for (const [key, { io }] of worker.held) if (!io) keys.push(key);
   for (let at = keys.length - 1; at >= Math.max(slots, keys.length - LOOKED_AT); at--) {
     const key = keys[at] as TaskKey;
     const [tasks, node] = [state.tasks(runOfKey(key)), nodeOfKey(key)];
@@ -115,6 +116,8 @@ function* queuedAt(state: State, worker: Worker, now: number): Generator<Queued>
 /** It loses nothing by it: neither a place under limits, nor a recharge, nor what follows it, nor its last chance. */
 function mayReturn(state: State, tasks: Tasks, node: number, key: TaskKey, now: number): boolean {
   if (tasks.statusOf(node) !== Status.assigned || tasks.uncountedOf(node) >= MAX_RETURNS) return false;
+  // Where it goes it might take no slot, and how long that takes is not known.
+  if (tasks.taskOf(node).io) return false;
   const group = tasks.groupOf(node);
   if (group.limits.length > 0 || state.charges.has(key) || isPaused(state, group)) return false;
   if (tasks.number !== NO_RUN) return !state.run(tasks.number).data?.followers.has(node);
@@ -124,7 +127,7 @@ function mayReturn(state: State, tasks: Tasks, node: number, key: TaskKey, now: 
 
 function recallsFrom(state: State, worker: Worker, asked: Asked, now: number): TaskRecalled[] {
   const recalled: TaskRecalled[] = [];
-  const most = Math.ceil((worker.held.size - worker.spec.slots) / 2);
+  const most = Math.ceil((worker.inSlots - worker.spec.slots) / 2);
   let room: Room | undefined;
   for (const queued of queuedAt(state, worker, now)) {
     if (recalled.length === most) break;
@@ -155,7 +158,7 @@ class Room {
   constructor(fleet: Fleet, worker: Worker) {
     this.#fleet = fleet;
     this.worker = worker;
-    this.#places = worker.spec.slots + fleet.config.maxQueuePerWorker - worker.held.size;
+    this.#places = worker.spec.slots + fleet.config.maxQueuePerWorker - worker.inSlots;
     this.#cpu = worker.freeCpu;
     this.#memory = worker.freeMemory;
   }
@@ -182,8 +185,8 @@ class Room {
     from: Worker,
     inputs: Inputs | undefined,
   ): Pick<TaskRecalled, "queueMicros" | "moveMicros"> {
-    const { held, spec } = this.worker;
-    const before = Math.max(0, held.size + this.#promised - spec.slots + 1);
+    const { inSlots, spec } = this.worker;
+    const before = Math.max(0, inSlots + this.#promised - spec.slots + 1);
     const queueMicros = Math.floor((before * paceMicros(from.pace as Pace) * from.spec.slots) / spec.slots);
     const rates = config.transferRates ?? DEFAULT_RATES;
     return { queueMicros, moveMicros: inputs ? moveMicros(this.worker, inputs, rates) : 0 };
@@ -234,10 +237,10 @@ function stillSince({ movedAt }: Pace, tasks: Tasks, node: number): number {
 }
 
 /** No recall from it pays before this time. */
-function soonestPay({ pace, held, spec }: Worker): number {
+function soonestPay({ pace, inSlots, spec }: Worker): number {
   const { movedAt } = pace as Pace;
   const micros = paceMicros(pace as Pace);
-  const behind = held.size - 1 - spec.slots;
+  const behind = inSlots - 1 - spec.slots;
   if ((behind + 1) * micros > RECALL_MICROS) return movedAt;
   return movedAt + Math.floor((RECALL_MICROS - behind * micros) / 1000) + 1;
 }

@@ -103,6 +103,7 @@ function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
   worker.isForgotten = saved.isForgotten;
   for (const [key, held] of saved.held) {
     worker.held.set(key, held);
+    if (held.io) worker.io++;
     worker.freeCpu -= held.cpuMillicores;
     worker.freeMemory -= held.memoryBytes;
   }

@@ -8,7 +8,7 @@ import {
   vote,
 } from "../graph/index.ts";
 import type { AttemptFinished, VoteTaken } from "../ledger/index.ts";
-import { taskKey, type Worker } from "../placement/index.ts";
+import { type Needs, takesNoSlot, taskKey, type Worker } from "../placement/index.ts";
 import type { Limit } from "../queue/index.ts";
 import type { Group } from "./group.ts";
 import { keptOf } from "./room.ts";
@@ -109,18 +109,19 @@ export function speculationFor(
 function spareSlots(state: State, group: Group, key: number): number {
   const { fleet, candidates, shares } = state;
   candidates.find(fleet, group.pool.demand, key, true);
-  const { cpuMillicores, memoryBytes } = group.pool.demand.needs;
   let slots = 0;
   candidates.forEach((ordinal) => {
-    slots += timesIn(fleet.sorted[ordinal] as Worker, cpuMillicores, memoryBytes);
+    slots += timesIn(fleet.sorted[ordinal] as Worker, group.pool.demand.needs);
   });
   const max = shares.maxOf(group.zone, group.shareKey);
   return max === null ? slots : Math.min(slots, max - shares.running(group.shareKey));
 }
 
-function timesIn({ spec, held, freeCpu, freeMemory }: Worker, cpu: number, memory: number): number {
+function timesIn(worker: Worker, needs: Needs): number {
+  const { spec, inSlots, io, freeCpu, freeMemory } = worker;
+  const { cpuMillicores: cpu, memoryBytes: memory } = needs;
   return Math.min(
-    Math.max(0, spec.slots - held.size),
+    Math.max(0, takesNoSlot(worker, needs) ? (spec.ioSlots ?? 0) - io : spec.slots - inSlots),
     cpu === 0 ? Number.POSITIVE_INFINITY : Math.floor(freeCpu / cpu),
     memory === 0 ? Number.POSITIVE_INFINITY : Math.floor(freeMemory / memory),
   );

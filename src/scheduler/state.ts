@@ -369,6 +369,6 @@ export class State {
 }
 
 export function needsOf(task: TaskSpec, zone: string): Needs {
-  const { executor, capabilities, cpuMillicores, memoryBytes } = task;
-  return { executor, zone, capabilities, cpuMillicores, memoryBytes };
+  const { executor, capabilities, cpuMillicores, memoryBytes, io } = task;
+  return { executor, zone, capabilities, cpuMillicores, memoryBytes, ...(io && { io }) };
 }

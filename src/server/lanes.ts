@@ -11,11 +11,17 @@ interface Occupant {
  * takes the lowest slot that is free, or waits for one, and whoever turns out to have begun before another changes places with it.
  */
 export class Lanes {
+  readonly #first: number;
   readonly #taken: (Occupant | undefined)[] = [];
   readonly #waiting: Occupant[] = [];
 
+  /** The number of the lowest. */
+  constructor(first: number) {
+    this.#first = first;
+  }
+
   enter(attempt: Occupant, slots: number): void {
-    for (let lane = 0; lane < slots; lane++) {
+    for (let lane = this.#first; lane < this.#first + slots; lane++) {
       if (this.#taken[lane] !== undefined) continue;
       this.#take(attempt, lane);
       return;

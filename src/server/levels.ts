@@ -27,9 +27,9 @@ export function levelsOf(state: State, now: number): Levels {
 
 export function slotsOf(workers: readonly Worker[]): Slots {
   const slots = { busy: 0, free: 0, closed: 0 };
-  for (const { status, spec, held } of workers) {
+  for (const { status, spec, inSlots } of workers) {
     if (status === "Unreachable") continue;
-    const busy = Math.min(spec.slots, held.size);
+    const busy = Math.min(spec.slots, inSlots);
     slots.busy += busy;
     slots[status === "Idle" || status === "Busy" ? "free" : "closed"] += spec.slots - busy;
   }

@@ -1,6 +1,6 @@
 import type { Fact } from "../driver/index.ts";
 import type { AttemptFinished, LedgerEvent, TaskAssigned, Transfer } from "../ledger/index.ts";
-import { nodeOfKey, runOfKey, type TaskKey, taskKey, type Worker } from "../placement/index.ts";
+import { nodeOfKey, runOfKey, type TaskKey, takesNoSlot, taskKey, type Worker } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
 import { Lanes } from "./lanes.ts";
 
@@ -11,8 +11,9 @@ export type AttemptOutcome = "finished" | "failed" | "timed out" | "lost" | "can
 export interface RecentAttempt {
   /** The worker's number. */
   readonly worker: number;
-  /** Its slot there; -1: it waits for one, or never got one. */
+  /** Its slot there; -1: it waits for one, or never got one. What takes no slot has one behind those. */
   lane: number;
+  readonly isIo: boolean;
   readonly taskId: string;
   readonly node: string | undefined;
   readonly attempt: number;
@@ -46,7 +47,9 @@ export class RecentAttempts {
   readonly #open = new Map<TaskKey, RecentAttempt>();
   /** In the order in which their ends were told. */
   readonly #ended: RecentAttempt[] = [];
+  /** By worker: of its slots, and of what runs beside them. */
   readonly #lanes = new Map<number, Lanes>();
+  readonly #ioLanes = new Map<number, Lanes>();
   /** All that ended later is kept. */
   #wholeFrom: number;
 
@@ -112,6 +115,7 @@ export class RecentAttempts {
     this.#add(taskKey(run, node), {
       worker,
       lane: -1,
+      isIo: takesNoSlot(this.#state.worker(worker), spec),
       taskId: id,
       node: name,
       attempt,
@@ -135,6 +139,7 @@ export class RecentAttempts {
     this.#add(key, {
       worker: worker.number,
       lane: -1,
+      isIo: takesNoSlot(worker, tasks.taskOf(node)),
       taskId: tasks.taskIdOf(node),
       node: this.#state.runs.get(tasks.number)?.graph.idOf(node),
       attempt: tasks.attemptOf(node),
@@ -152,19 +157,25 @@ export class RecentAttempts {
 
   #add(key: TaskKey, attempt: RecentAttempt): void {
     this.#open.set(key, attempt);
-    let lanes = this.#lanes.get(attempt.worker);
+    const { slots, ioSlots = 0 } = this.#state.worker(attempt.worker).spec;
+    const all = attempt.isIo ? this.#ioLanes : this.#lanes;
+    let lanes = all.get(attempt.worker);
     if (!lanes) {
-      lanes = new Lanes();
-      this.#lanes.set(attempt.worker, lanes);
+      lanes = new Lanes(attempt.isIo ? slots : 0);
+      all.set(attempt.worker, lanes);
     }
-    lanes.enter(attempt, this.#state.worker(attempt.worker).spec.slots);
+    lanes.enter(attempt, attempt.isIo ? ioSlots : slots);
+  }
+
+  #lanesOf({ isIo, worker }: RecentAttempt): Lanes | undefined {
+    return (isIo ? this.#ioLanes : this.#lanes).get(worker);
   }
 
   /** Its worker's clock may be wrong. */
   #start(attempt: RecentAttempt | undefined, startedAt: number, latest: number): void {
     if (!attempt || startedAt < 0) return;
     attempt.startedAt = Math.max(attempt.assignedAt, Math.min(startedAt, latest));
-    this.#lanes.get(attempt.worker)?.begin(attempt);
+    this.#lanesOf(attempt)?.begin(attempt);
   }
 
   #end(
@@ -202,6 +213,6 @@ export class RecentAttempts {
     const attempt = this.#open.get(key);
     if (!attempt) return;
     this.#open.delete(key);
-    this.#lanes.get(attempt.worker)?.leave(attempt);
+    this.#lanesOf(attempt)?.leave(attempt);
   }
 }

@@ -180,6 +180,7 @@ export function specOf(registration: Registration, zone: string): WorkerSpec {
     memoryBytes: registration.memory_bytes,
     slots: registration.slots,
     ...(registration.gives_back && { givesBack: true }),
+    ...(registration.io_slots !== undefined && { ioSlots: registration.io_slots }),
   };
 }
 

@@ -1,6 +1,7 @@
-import type { LedgerEvent } from "../ledger/index.ts";
+import type { AttemptFinished, LedgerEvent } from "../ledger/index.ts";
 import type { Model } from "./model.ts";
 import { isWanted } from "./model-data.ts";
+import { isBeside } from "./places.ts";
 import type { Tally } from "./tally.ts";
 
 /** Counts what became of results. Looks at events before they are applied. */
@@ -18,6 +19,7 @@ export class DataNoticer {
     switch (event.kind) {
       case "AttemptFinished":
         if (event.held) tally.count("result held");
+        this.#noteBeside(event);
         break;
       case "RunReleased":
         tally.count("run released");
@@ -55,6 +57,11 @@ export class DataNoticer {
         break;
       default:
     }
+  }
+
+  #noteBeside(event: AttemptFinished): void {
+    const task = this.#model.find(event);
+    if (task?.worker && isBeside(task.worker, task)) this.#tally.count("run beside slots");
   }
 
   #isWanted(run: number, node: number): boolean {

@@ -3,6 +3,7 @@ import type { Reason } from "../placement/index.ts";
 import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import { hasPlace, inSlots, isBeside } from "./places.ts";
 import { demand } from "./violation.ts";
 
 /** A worker that has inputs may queue so many beyond those that others may. */
@@ -17,10 +18,11 @@ export function heldInputs(task: ModelTask): ModelTask[] {
 }
 
 export function isNearQueue({ settings }: Model, worker: ModelWorker, task: ModelTask): boolean {
-  const { held, spec, freeCpu, freeMemory, reservedFor } = worker;
+  const { freeCpu, freeMemory, reservedFor } = worker;
   return (
     heldInputs(task).some(({ holders }) => holders.includes(worker)) &&
-    held.size < spec.slots + settings.maxQueuePerWorker + NEAR_QUEUE &&
+    !isBeside(worker, task) &&
+    hasPlace(worker, task, settings.maxQueuePerWorker + NEAR_QUEUE) &&
     reservedFor === undefined &&
     task.spec.cpuMillicores <= freeCpu &&
     task.spec.memoryBytes <= freeMemory
@@ -35,7 +37,7 @@ export function nearnessOf(model: Model, worker: ModelWorker, task: ModelTask): 
   const held = heldInputs(task);
   const has = held.filter(({ holders }) => holders.includes(worker));
   const lacks = held.filter(({ holders }) => !holders.includes(worker));
-  const wait = waitOf(worker, model.now);
+  const wait = waitOf(worker, task, model.now);
   const unsure = (task.run.times.get(task.spec.type) ?? 0) + Math.floor(wait / 8);
   return worth(has) - worth(lacks) - (lacks.length === 0 ? 0 : unsure) - wait;
 }
@@ -44,9 +46,11 @@ export function nearnessOf(model: Model, worker: ModelWorker, task: ModelTask): 
  * Until all that it holds has ended, divided among its slots. The first have run since they were placed and the last one ended;
  * of these, what is late takes as long again, at most an hour.
  */
-function waitOf({ held, spec, finishedAt }: ModelWorker, now: number): number {
-  if (held.size < spec.slots) return 0;
-  const remaining = [...held].map((task, at) => {
+function waitOf(worker: ModelWorker, of: ModelTask, now: number): number {
+  const { spec, finishedAt } = worker;
+  const held = inSlots(worker);
+  if (held.length < spec.slots || isBeside(worker, of)) return 0;
+  const remaining = held.map((task, at) => {
     if (!task.run.hasData) return 1_000 * Math.max(0, task.expectedEndMs - now);
     if (at >= spec.slots) return task.expectedMicros;
     const elapsed = 1_000 * (now - Math.max(task.placedAt, finishedAt));
@@ -71,7 +75,7 @@ export function nearnessReason(
     type: "DataAffinity",
     heldBytes,
     movedBytes: bytesOf(held) - heldBytes,
-    waitMicros: waitOf(best, model.now),
+    waitMicros: waitOf(best, task, model.now),
     leadMicros: nearnessOf(model, best, task) - nearnessOf(model, second, task),
   };
 }
@@ -97,7 +101,13 @@ export function checkFollower(model: Model, task: ModelTask, event: TaskAssigned
     demand(!taken, "follows-alone", broken(`another takes the place of ${need.node}`), about);
     const fits =
       task.spec.cpuMillicores <= need.spec.cpuMillicores && task.spec.memoryBytes <= need.spec.memoryBytes;
-    demand(fits, "follows-into-its-place", broken(`${describeTask(need)} leaves too little room`), about);
+    const isAlike = isBeside(worker, task) === isBeside(worker, need);
+    demand(
+      fits && isAlike,
+      "follows-into-its-place",
+      broken(`${describeTask(need)} leaves too little room`),
+      about,
+    );
   }
   const serves = couldServe(worker, task) && worker.standing === "open" && worker.reservedFor === undefined;
   demand(serves, "follows-where-it-may-run", broken("the worker does not take it"), about);

@@ -9,6 +9,7 @@ import {
   type ModelTask,
   type ModelWorker,
 } from "./model-tasks.ts";
+import { inSlots, isBeside } from "./places.ts";
 
 /** After so many losses a task is taken for their cause. */
 export const MOST_LOSSES = 3;
@@ -51,7 +52,8 @@ export function dropCopy(task: ModelTask, worker: ModelWorker): void {
 
 /** A worker is gone: with all results that it had, and perhaps because of one of those that it ran. */
 export function loseCopies(model: Model, worker: ModelWorker, inOrder: boolean): void {
-  const running = inOrder ? [] : [...worker.held].slice(0, worker.spec.slots);
+  const beside = [...worker.held].filter((task) => isBeside(worker, task));
+  const running = inOrder ? [] : [...beside, ...inSlots(worker).slice(0, worker.spec.slots)];
   for (const task of running) if (task.run.hasData) task.deaths++;
   for (const run of model.runs.values()) for (const task of run.tasks) dropCopy(task, worker);
   for (const { held } of model.made.values()) if (held) dropKept(model, held.chunk, worker);
@@ -181,7 +183,7 @@ export function takeResult(model: Model, task: ModelTask, event: AttemptFinished
   if (recipe && isSmallEnough && unchanged.length === task.inputs.length)
     remember(model, recipe, { taskId, resultHash, resultBytes, at: now, held });
   if (startedAt >= 0) noteTime(run, task.spec.type, event.tookMicros ?? 1000 * Math.max(0, now - startedAt));
-  worker.finishedAt = now;
+  if (!isBeside(worker, task)) worker.finishedAt = now;
 }
 
 /** Roots that take longer, in microseconds, are not left to the worker that they would go to. */

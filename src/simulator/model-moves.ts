@@ -3,6 +3,7 @@ import { NEAR_QUEUE } from "./data-oracle.ts";
 import { type Model, ofZone } from "./model.ts";
 import { noteStart } from "./model-admission.ts";
 import { type ModelTask, type ModelWorker, noCharge } from "./model-tasks.ts";
+import { inSlots, isBeside } from "./places.ts";
 import { noteGiven } from "./recalls.ts";
 import { demand } from "./violation.ts";
 
@@ -35,7 +36,7 @@ export function beginTask(model: Model, task: ModelTask, now: number): void {
   const worker = task.worker as ModelWorker;
   noteStart(model, task, now);
   model.cursor = worker;
-  noteGiven(worker, now);
+  if (!isBeside(worker, task)) noteGiven(worker, now);
   task.expectedEndMs = now + task.spec.estimateMs;
   task.placedAt = now;
   task.expectedMicros = task.run.times.get(task.spec.type) ?? 100_000;
@@ -49,10 +50,18 @@ function checkLimits(model: Model, worker: ModelWorker): void {
   const about = { worker: worker.number };
   demand(worker.freeCpu >= 0, "cpu-limit", () => `worker ${worker.number} has ${worker.freeCpu} free`, about);
   demand(worker.freeMemory >= 0, "memory-limit", () => `worker ${worker.number} is short of memory`, about);
+  const { length } = inSlots(worker);
   demand(
-    worker.held.size <= worker.spec.slots + queueOf(model),
+    length <= worker.spec.slots + queueOf(model),
     "queue-limit",
-    () => `worker ${worker.number} holds ${worker.held.size}`,
+    () => `worker ${worker.number} holds ${length}`,
+    about,
+  );
+  const beside = worker.held.size - length;
+  demand(
+    beside <= (worker.spec.ioSlots ?? 0),
+    "io-limit",
+    () => `worker ${worker.number} has ${beside} beside its slots`,
     about,
   );
 }

@@ -272,8 +272,8 @@ function blank(
   spec: TaskSpec,
   { agent, zone }: { readonly agent: string; readonly zone: string },
 ): Omit<ModelTask, "id" | "publicId" | "seq" | "tier" | "startClass" | "status" | "readyAt" | "since"> {
-  const { executor, cpuMillicores, memoryBytes, capabilities, limits, amounts } = spec;
-  const needsKey = JSON.stringify([executor, zone, cpuMillicores, memoryBytes, capabilities]);
+  const { executor, cpuMillicores, memoryBytes, capabilities, limits, amounts, io } = spec;
+  const needsKey = JSON.stringify([executor, zone, cpuMillicores, memoryBytes, capabilities, io === true]);
   const groupKey = JSON.stringify([needsKey, agent, limits, amounts]);
   const isAlone = run === LOOSE;
   return {

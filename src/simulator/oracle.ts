@@ -6,6 +6,7 @@ import type { Model } from "./model.ts";
 import { Admissions } from "./model-admission.ts";
 import { isFreshRoot, lanesThatMayWait } from "./model-data.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import { hasPlace } from "./places.ts";
 import { Ranking } from "./ranking.ts";
 import { demand } from "./violation.ts";
 
@@ -40,7 +41,7 @@ export function obstacleOf(model: Model, worker: ModelWorker, task: ModelTask): 
   if (standing !== "open") return standing;
   // What is tried in several ways begins at once, or not in several.
   const queue = model.unplaced.includes(task) ? 0 : (model.config?.maxQueuePerWorker ?? 0);
-  if (worker.held.size >= spec.slots + queue) return "queue";
+  if (!hasPlace(worker, task, queue)) return "queue";
   if (worker.reservedFor !== undefined && worker.reservedFor !== task) return "reserved";
   if (wanted.cpuMillicores > worker.freeCpu) return "cpu";
   if (wanted.memoryBytes > worker.freeMemory) return "memory";

@@ -50,7 +50,11 @@ export function withData(random: Random, graph: WireGraph, always = false): Wire
   }
   const isCached = random.chance(0.4);
   const specs = graph.specs.map((spec, at) =>
-    sometimesMeta(graph, at, isCached && random.chance(0.5) ? cached(random, spec) : spec),
+    sometimesIo(
+      graph,
+      at,
+      sometimesMeta(graph, at, isCached && random.chance(0.5) ? cached(random, spec) : spec),
+    ),
   );
   const requests = graph.ids.map(() => (isCached ? random.pick(["x", "y"]) : ""));
   const keep = graph.ids.flatMap((_, node) => (random.chance(0.15) ? [node] : []));
@@ -111,6 +115,11 @@ function smallSpec(random: Random): TaskSpec {
 function sometimesMeta({ ids }: WireGraph, at: number, spec: WireSpec): WireSpec {
   if (hash32(`meta ${ids[0]}`, at) % 7 > 0) return spec;
   return wireSpec({ ...taskSpecOf(spec), meta: true });
+}
+
+function sometimesIo({ ids }: WireGraph, at: number, spec: WireSpec): WireSpec {
+  if (hash32(`io ${ids[0]}`, at) % 4 > 0) return spec;
+  return wireSpec({ ...taskSpecOf(spec), io: true });
 }
 
 function cached(random: Random, spec: WireSpec): WireSpec {

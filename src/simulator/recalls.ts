@@ -4,6 +4,7 @@ import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { obstacleOf, preference } from "./oracle.ts";
+import { inSlots } from "./places.ts";
 import { demand } from "./violation.ts";
 
 /** What it must save beyond the moving of inputs, in microseconds. */
@@ -21,7 +22,8 @@ export interface ModelPace {
 }
 
 export function noteGiven(worker: ModelWorker, now: number): void {
-  if (worker.spec.givesBack && worker.held.size === 0) worker.pace = { since: now, ended: 0, movedAt: now };
+  if (worker.spec.givesBack && inSlots(worker).length === 0)
+    worker.pace = { since: now, ended: 0, movedAt: now };
 }
 
 /** What lies back by more than 256 ends counts for half. */
@@ -55,9 +57,10 @@ export function expectedRecalls(model: Model, now: number): TaskRecalled[] {
   return all;
 }
 
-function isCrowded({ spec, standing, held }: ModelWorker): boolean {
+function isCrowded(worker: ModelWorker): boolean {
+  const { spec, standing } = worker;
   const isThere = standing === "open" || standing === "overloaded";
-  return spec.givesBack === true && isThere && held.size > spec.slots;
+  return spec.givesBack === true && isThere && inSlots(worker).length > spec.slots;
 }
 
 interface Found {
@@ -72,7 +75,7 @@ function recallsFrom(
   promised: ReadonlySet<ModelWorker>,
   now: number,
 ): Found {
-  const queue = [...worker.held];
+  const queue = inSlots(worker);
   const { slots } = worker.spec;
   const recalled: TaskRecalled[] = [];
   const taken: ModelTask[] = [];
@@ -98,6 +101,7 @@ function mayReturn(model: Model, task: ModelTask, now: number): boolean {
     status === "assigned" &&
     uncounted < MOST_RETURNS &&
     spec.limits.length === 0 &&
+    !spec.io &&
     charge.recharges === 0 &&
     charge.lacks === "" &&
     (deadline < 0 || deadline > now + PATIENCE_MS) &&
@@ -110,7 +114,7 @@ function mayReturn(model: Model, task: ModelTask, now: number): boolean {
 function idleFor(model: Model, task: ModelTask, promised: ReadonlySet<ModelWorker>): ModelWorker | undefined {
   const idle = model
     .sortedWorkers()
-    .filter((worker) => worker.held.size < worker.spec.slots && !promised.has(worker))
+    .filter((worker) => inSlots(worker).length < worker.spec.slots && !promised.has(worker))
     .filter((worker) => obstacleOf(model, worker, task) === undefined);
   return idle.sort(preference(model, task))[0];
 }
@@ -120,7 +124,7 @@ function hasRoom(model: Model, idle: ModelWorker, task: ModelTask, taken: readon
   const serves = obstacleOf(model, idle, task);
   return (
     (serves === undefined || serves === "cpu" || serves === "memory") &&
-    idle.held.size + taken.length < idle.spec.slots + model.settings.maxQueuePerWorker &&
+    inSlots(idle).length + taken.length < idle.spec.slots + model.settings.maxQueuePerWorker &&
     sum(({ spec }) => spec.cpuMillicores) <= idle.freeCpu &&
     sum(({ spec }) => spec.memoryBytes) <= idle.freeMemory
   );
@@ -135,7 +139,7 @@ function termsOf(
 ): Pick<TaskRecalled, "waitMicros" | "queueMicros" | "moveMicros"> {
   const micros = microsPerEnd(worker);
   const still = 1_000 * Math.max(0, place.now - Math.max(worker.pace?.movedAt ?? 0, task.assignedAt));
-  const before = Math.max(0, idle.held.size + place.with + 1 - idle.spec.slots);
+  const before = Math.max(0, inSlots(idle).length + place.with + 1 - idle.spec.slots);
   const { perInput, perKib } = model.settings.transferRates ?? { perInput: 1_000, perKib: 10 };
   const lacks = heldInputs(task).filter(({ holders }) => !holders.includes(idle));
   const bytes = lacks.reduce((sum, { resultBytes }) => sum + resultBytes, 0);

@@ -3,6 +3,7 @@ import { couldEverRun } from "./able-workers.ts";
 import type { Model } from "./model.ts";
 import { Admissions } from "./model-admission.ts";
 import { aboutTask, describeTask, isDue, type ModelTask, type ModelWorker } from "./model-tasks.ts";
+import { hasPlace } from "./places.ts";
 import { Ranking } from "./ranking.ts";
 import { demand } from "./violation.ts";
 
@@ -108,7 +109,7 @@ function roomAt(model: Model, worker: ModelWorker, task: ModelTask, now: number)
     const fits =
       worker.spec.cpuMillicores - cpu >= task.spec.cpuMillicores &&
       worker.spec.memoryBytes - memory >= task.spec.memoryBytes &&
-      left.length < worker.spec.slots + (model.config?.maxQueuePerWorker ?? 0);
+      hasPlace(worker, task, model.config?.maxQueuePerWorker ?? 0, left);
     if (fits) return at;
   }
   return now;

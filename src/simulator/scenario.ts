@@ -1,3 +1,4 @@
+import { hash32 } from "../core/index.ts";
 import { RISKS, taskBudget, taskSpecOf, type WireGraph, wireSpec } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig } from "../ledger/index.ts";
 import { STRATEGIES, type WorkerSpec } from "../placement/index.ts";
@@ -202,6 +203,7 @@ export function randomWorkerSpec(random: Random, id: string): WorkerSpec {
   return {
     id,
     endpoint: "",
+    ...roomForIo(id),
     zone: random.pick(ZONES),
     zones: random.some(ZONES, generous ? 0.9 : 0.3),
     executors: random.some(EXECUTORS, generous ? 0.9 : 0.6),
@@ -236,4 +238,10 @@ function randomRuns(random: Random, stormMs: number): PlannedRun[] {
       },
     };
   });
+}
+
+/** Drawn from no stream: all else is what it was before there was such room. */
+function roomForIo(id: string): Pick<WorkerSpec, "ioSlots"> {
+  const drawn = hash32(`io ${id}`, 0) % 6;
+  return drawn < 3 ? { ioSlots: drawn + 1 } : {};
 }

@@ -277,12 +277,16 @@ export class SimWorker implements WorkerDoor {
   }
 
   #startQueued(): void {
-    let running = 0;
-    for (const { startedAt } of this.#held.values()) if (startedAt >= 0) running++;
+    const { slots, ioSlots } = this.spec;
+    const isIo = ({ task }: Attempt) => task.io === true && ioSlots !== undefined;
+    const running = { slots: 0, io: 0 };
+    for (const attempt of this.#held.values())
+      if (attempt.startedAt >= 0) running[isIo(attempt) ? "io" : "slots"]++;
     for (const attempt of this.#held.values()) {
-      if (running >= this.spec.slots) return;
+      const place = isIo(attempt) ? "io" : "slots";
       if (attempt.startedAt >= 0 || !attempt.hasInputs) continue;
-      running++;
+      if (running[place] >= (place === "io" ? (ioSlots ?? 0) : slots)) continue;
+      running[place]++;
       this.#begin(attempt);
     }
   }

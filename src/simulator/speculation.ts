@@ -21,6 +21,7 @@ import {
   modelAlternative,
 } from "./model-tasks.ts";
 import { checkOrder, obstacleOf } from "./oracle.ts";
+import { inSlots } from "./places.ts";
 import { Ranking } from "./ranking.ts";
 import { demand } from "./violation.ts";
 
@@ -118,7 +119,7 @@ function slotsFor(model: Model, task: ModelTask): number {
   for (const worker of model.workers) {
     if (obstacleOf(model, worker, task) !== undefined) continue;
     let { freeCpu, freeMemory } = worker;
-    for (let held = worker.held.size; held < worker.spec.slots && left > 0; held++, left--) {
+    for (let held = inSlots(worker).length; held < worker.spec.slots && left > 0; held++, left--) {
       freeCpu -= task.spec.cpuMillicores;
       freeMemory -= task.spec.memoryBytes;
       if (freeCpu < 0 || freeMemory < 0) break;

@@ -122,6 +122,7 @@ export const BRANCHES = [
   "budget exhausted",
   "budget recharged",
   "result held",
+  "run beside slots",
   "result freed",
   "result freed with its run",
   "copy lost",

@@ -25,6 +25,7 @@ import {
   openDependents,
 } from "./model-tasks.ts";
 import { checkAssignment, checkOrder } from "./oracle.ts";
+import { isBeside } from "./places.ts";
 import { noteEnded } from "./recalls.ts";
 import { endAlternative, isOfNoUse, speculationOf, takeVote } from "./speculation.ts";
 import { demand } from "./violation.ts";
@@ -53,7 +54,9 @@ export function takeReport(model: Model, event: Report, now: number): void {
   if (event.kind !== "AttemptLost" && event.kind !== "AttemptTimedOut") task.reported.add(event.attempt);
   const { recall } = task;
   endAttempt(task, endingOf(event));
-  if (event.kind === "AttemptFinished" || event.startedAt !== -1) noteEnded(task.worker as ModelWorker, now);
+  const worker = task.worker as ModelWorker;
+  if ((event.kind === "AttemptFinished" || event.startedAt !== -1) && !isBeside(worker, task))
+    noteEnded(worker, now);
   if (event.kind === "AttemptLost" && event.startedAt === -1) {
     task.uncounted++;
     if (recall) task.returnedBy = task.worker;

@@ -130,9 +130,10 @@ export function describeInput({ node, bytes, at, workers }: InputPlace): string 
 
 /** "1 core, 64 MiB, executor shell, zone eu, cuda". */
 export function describeNeeds(needs: Needs): string {
-  const { cpuMillicores, memoryBytes, executor, zone, capabilities } = needs;
+  const { cpuMillicores, memoryBytes, executor, zone, capabilities, io } = needs;
   const memory = memoryBytes > 0 ? [formatBytes(memoryBytes)] : [];
   const words = [coresOf(cpuMillicores), ...memory, `executor ${executor}`, `zone ${zone}`, ...capabilities];
+  if (io) words.push("mostly waits");
   return words.map(neutralise).join(", ");
 }
 

@@ -34,7 +34,10 @@ import { workOf } from "./work.ts";
 export interface WorkerOptions {
   readonly transport: Transport;
   readonly handlers: Handlers;
-  readonly registration: Omit<Registration, "protocol" | "session" | "types" | "gives_back" | "data_url">;
+  readonly registration: Omit<
+    Registration,
+    "protocol" | "session" | "types" | "gives_back" | "io_slots" | "data_url"
+  >;
   /** Without it, nobody can fetch results that are held here. */
   readonly data?: DataOptions;
   /** How many threads it has for functions that should not run on its main one; 0 by default. */
@@ -102,6 +105,7 @@ export class Worker {
       session: randomUUID(),
       types,
       gives_back: true,
+      io_slots: MAX_IO,
     };
     this.#attemptHost = {
       graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
