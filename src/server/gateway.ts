@@ -1,18 +1,11 @@
 import type { AboutChunk, Answer, Driver, Fact } from "../driver/index.ts";
 import { taskKey, type Worker, type WorkerSpec } from "../placement/index.ts";
-import type {
-  Ack,
-  GivenAssignment,
-  Heartbeat,
-  LogEntry,
-  Progress,
-  Registration,
-  Report,
-} from "../protocol/index.ts";
+import type { Ack, Heartbeat, LogEntry, Progress, Registration, Report } from "../protocol/index.ts";
 import { isHolding, type State } from "../scheduler/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import type { Caller, RegistrationRefusal, WorkerGateway, WorkerSession, WorkerSink } from "./api.ts";
-import { type DataTerms, lossesOf, lostInputs, resultsNeededBy } from "./data-terms.ts";
+import { Assignments } from "./assignments.ts";
+import { type DataTerms, lossesOf, lostInputs } from "./data-terms.ts";
 import { expansionOf } from "./expansions.ts";
 import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
@@ -22,14 +15,7 @@ import type { Results } from "./results.ts";
 import type { Traces } from "./traces.ts";
 import { type GivenUp, Watchdog } from "./watchdog.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
-import {
-  awayOrBack,
-  givenAssignment,
-  payloadIdOf,
-  reportStimulus,
-  sameWorker,
-  specOf,
-} from "./worker-terms.ts";
+import { awayOrBack, payloadIdOf, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
 
 export interface GatewayOptions {
   readonly driver: Driver;
@@ -51,8 +37,6 @@ export interface GatewayOptions {
   readonly onFenced?: () => void;
 }
 
-const NO_RESULTS: ReadonlyMap<string, string> = new Map();
-const NO_PAYLOAD = "{}";
 const ACCEPTED: Ack = { accepted: true };
 const UNKNOWN: Ack = { accepted: false, code: "unknown" };
 
@@ -62,7 +46,6 @@ function ackOf(answer: Answer): Ack {
 
 /** When an attempt that still runs is recorded as started. */
 const STARTED_AFTER_MS = 1000;
-const RETRY_PAYLOADS_MS = 500;
 
 /**
  * Stands between the scheduler and the workers: lets assignments out once they are committed, turns what workers say
@@ -75,6 +58,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   readonly #sessions = new Map<number, Session>();
   readonly #watchdog: Watchdog;
   readonly #placed: PlacedTasks;
+  readonly #assignments: Assignments;
   readonly #away = new Set<number>();
   readonly #progress = new Map<string, Progress>();
   readonly #logs: LogBuffer;
@@ -85,6 +69,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.heartbeatMs = Math.max(100, Math.floor(options.leaseMs / 3));
     const { state } = options.driver;
     this.#placed = new PlacedTasks(state);
+    this.#assignments = new Assignments(options, this.#placed, (worker) => this.#sessions.get(worker));
     this.#logs = new LogBuffer(options.store, options.maxLogBytes, options.warn);
     this.#watchdog = new Watchdog({
       leaseMs: options.leaseMs,
@@ -177,7 +162,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     if (open.length < assigned.length)
       for (const task of assigned)
         if (this.#placed.live(task.id) === undefined) payloads.drop(payloadIdOf(task));
-    if (open.length > 0) void this.#sendAssignments(open);
+    if (open.length > 0) void this.#assignments.send(open);
     for (const worker of new Set(recalled.map((one) => one.worker)))
       this.#sessions.get(worker)?.recall(recalled.filter((one) => one.worker === worker));
   }
@@ -211,7 +196,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     this.heartbeat(session, heartbeat);
     // After the answer to the registration, which the transport sends first.
     setImmediate(() => {
-      if (missing.length > 0) void this.#sendAssignments(missing);
+      if (missing.length > 0) void this.#assignments.send(missing);
       for (const { id } of this.#placed.on(number)) this.#recharge(id);
       for (const { id, attempt } of cancelling) session.cancel({ task: id, attempt });
       const recalled = this.#placed.on(number).map(({ id, attempt }) => ({ task: id, attempt }));
@@ -366,32 +351,6 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       missing: held.filter(({ id, attempt }) => !listed.has(attemptKey({ task: id, attempt }))),
       cancelling: held.filter(({ id }) => this.#watchdog.givesUp(id) === "AttemptCancelled"),
     };
-  }
-
-  /** While the store cannot be read, assignments wait: they are committed and stay so. */
-  async #sendAssignments(tasks: readonly PlacedTask[]): Promise<void> {
-    const { payloads, results, data, traces, warn } = this.#options;
-    const ids = tasks.map(payloadIdOf);
-    const needed = resultsNeededBy(tasks);
-    try {
-      const known = payloads.atHand(ids) ?? (await payloads.of(ids));
-      const made = needed.length === 0 ? NO_RESULTS : (results.atHand(needed) ?? (await results.of(needed)));
-      const byWorker = new Map<number, GivenAssignment[]>();
-      for (let at = 0; at < tasks.length; at++) {
-        const task = tasks[at] as PlacedTask;
-        // It ended meanwhile, or was given to another.
-        if (this.#placed.live(task.id) !== task) continue;
-        const given = givenAssignment(task, known[at] || NO_PAYLOAD);
-        if (task.inputs) given.data = data.of(task, task.inputs, made, given.payload);
-        const trace = traces?.of(ids[at] as string, given.run);
-        if (trace) Object.assign(given, trace);
-        if (byWorker.get(task.worker)?.push(given) === undefined) byWorker.set(task.worker, [given]);
-      }
-      for (const [worker, given] of byWorker) this.#sessions.get(worker)?.assign(given);
-    } catch (error) {
-      warn(`assignments wait: ${(error as Error).message}`);
-      setTimeout(() => void this.#sendAssignments(tasks), RETRY_PAYLOADS_MS).unref();
-    }
   }
 
   #free(chunks: readonly AboutChunk[]): void {
