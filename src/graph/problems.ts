@@ -24,15 +24,16 @@ export function findGraphProblems(nodes: readonly NodeSpec[], limits: GraphLimit
     if (indexOf.has(node.id)) problems.push({ code: "duplicate-id", node: node.id });
     else indexOf.set(node.id, index);
   }
-  for (const node of nodes) {
+  const needs = nodes.map((node, index) => {
+    const found: number[] = [];
     for (const need of node.needs) {
+      const at = indexOf.get(need);
       if (need === node.id) problems.push({ code: "self-edge", node: node.id });
-      else if (!indexOf.has(need)) problems.push({ code: "unknown-need", node: node.id, need });
+      else if (at === undefined) problems.push({ code: "unknown-need", node: node.id, need });
+      if (at !== undefined && at !== index) found.push(at);
     }
-  }
-  const needs = nodes.map((node, index) =>
-    node.needs.map((need) => indexOf.get(need) ?? index).filter((need) => need !== index),
-  );
+    return found;
+  });
   for (const cycle of findCycles(needs)) {
     problems.push({ code: "cycle", nodes: cycle.map((index) => (nodes[index] as NodeSpec).id) });
   }

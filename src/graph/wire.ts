@@ -71,9 +71,11 @@ const NONE: readonly number[] = [];
 
 /** Each once: inputs as they are given, the others ascending, which most lists are already. */
 function needsByIndex(node: NodeSpec, indexOf: ReadonlyMap<string, number>): readonly number[] {
-  const others = ascending(node, indexOf);
-  if (node.inputs === undefined || node.inputs.length === 0) return others;
+  if (node.inputs === undefined || node.inputs.length === 0) return ascending(node, indexOf);
   const inputs = new Set(node.inputs.map((input) => indexOf.get(input) as number));
+  // Most get the results of all that they need.
+  if (node.needs === node.inputs) return [...inputs];
+  const others = ascending(node, indexOf);
   return [...inputs, ...others.filter((need) => !inputs.has(need))];
 }
 

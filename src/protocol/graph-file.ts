@@ -134,7 +134,8 @@ function readGraph(
 /** Where nodes hand data to each other and none is said to be kept, those are that nobody needs. */
 function keepEnds(nodes: readonly FileNode[]): readonly FileNode[] {
   if (!nodes.some(({ spec }) => spec.inputs) || nodes.some(({ spec }) => spec.keep)) return nodes;
-  const needed = new Set(nodes.flatMap(({ spec }) => spec.needs));
+  const needed = new Set<string>();
+  for (const { spec } of nodes) for (const need of spec.needs) needed.add(need);
   return nodes.map((node) =>
     needed.has(node.spec.id) ? node : { ...node, spec: { ...node.spec, keep: true } },
   );
