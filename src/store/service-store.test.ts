@@ -324,13 +324,14 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
       await commit(store, submitted(...tasks));
       for (const task of tasks) expect(await store.task(task.id)).toMatchObject(task);
     };
-    await bring('{"a":"alone"}');
+    await bring('{"a":"ünïcödé 🚀"}');
+    await bring(JSON.stringify({ a: "long ü🚀".repeat(1000) }));
     await bring("");
     await bring('{"a":1}', '{"a":"\\"{,}"}', "", "null", "");
     await bring("", "");
     await bring("null", "a\u0001b", "\u0001");
     await bring("\u0001");
-    expect(seq).toBe(13);
+    expect(seq).toBe(14);
   });
 
   test("payloads come with the settings of tasks that belong to a trace, and of no others", async () => {
