@@ -2,11 +2,11 @@ import type { GivenAssignment } from "../protocol/index.ts";
 import { type DataTerms, resultsNeededBy } from "./data-terms.ts";
 import type { Payloads } from "./payloads.ts";
 import type { PlacedTask, PlacedTasks } from "./placed-tasks.ts";
-import type { Results } from "./results.ts";
+import type { Results, ResultTexts } from "./results.ts";
 import type { Traces } from "./traces.ts";
 import { givenAssignment, payloadIdOf } from "./worker-terms.ts";
 
-const NO_RESULTS: ReadonlyMap<string, string> = new Map();
+const NO_RESULTS: ResultTexts = new Map();
 const NO_PAYLOAD = "{}";
 const RETRY_PAYLOADS_MS = 500;
 

@@ -5,6 +5,7 @@ import type { AttemptLost, ChunkLost, Transfer } from "../ledger/index.ts";
 import type { CallManner, ChunkHandle, GivenData, GivenInput, Report } from "../protocol/index.ts";
 import type { State } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
+import type { ResultTexts } from "./results.ts";
 
 /** A result that stayed on its worker is kept in its task's row as its handle. */
 interface HeldResult {
@@ -58,7 +59,7 @@ export class DataTerms {
   of(
     { worker }: PlacedTask,
     { rootId, chunks }: TaskInputs,
-    results: ReadonlyMap<string, string>,
+    results: ResultTexts,
     payload: string,
   ): GivenData {
     const manner = mannerIn(payload);

@@ -41,15 +41,4 @@ export class RecentTexts<Key> {
     if (text !== undefined && !this.#young.delete(key)) this.#old.delete(key);
     return text;
   }
-
-  /** Undefined unless all of them are here. */
-  all(keys: readonly Key[]): ReadonlyMap<Key, string> | undefined {
-    const found = new Map<Key, string>();
-    for (const key of keys) {
-      const text = this.get(key);
-      if (text === undefined) return undefined;
-      found.set(key, text);
-    }
-    return found;
-  }
 }
