@@ -9,7 +9,7 @@ import {
   type RunRow,
   type Usage,
 } from "../rows.ts";
-import { arraysOf, type Columns, textOfValue } from "./parameters.ts";
+import { arraysOf, type Columns } from "./parameters.ts";
 import { addFirstProgress, addProgress, type First, statusOf } from "./progress.ts";
 import { type Statement, sql } from "./sql.ts";
 import { addTasks, type Part, SUBMITTED } from "./submitted-tasks.ts";
@@ -90,9 +90,17 @@ export function commitOf(block: Block, changes: RowChanges): Query {
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
   addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);
-  const ofBlock: (string | null)[] = [prev, seq - 1, epoch, seq + count - 1, hash, count, now, line].map(
-    textOfValue,
-  );
+  // A line is JSON, which has no character that PostgreSQL could not hold.
+  const ofBlock: (string | null)[] = [
+    prev,
+    `${seq - 1}`,
+    `${epoch}`,
+    `${seq + count - 1}`,
+    hash,
+    `${count}`,
+    `${now}`,
+    line,
+  ];
   return {
     ...statementOf(parts, ofBlock.length),
     values: parts.length === 0 ? ofBlock : ofBlock.concat(...parts.map(({ values }) => values)),
