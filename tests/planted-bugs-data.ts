@@ -135,11 +135,4 @@ export const DATA_BUGS: readonly PlantedBug[] = [
     find: "if (data.found.get(node))",
     replace: "if (data.found.get(-1))",
   },
-  {
-    name: "who looks for workers makes what waits wait on",
-    seed: 340,
-    file: "scheduler/takers",
-    find: "pool.blockedAmong !== fleet.membership",
-    replace: "false",
-  },
 ];
