@@ -181,7 +181,8 @@ test("[D-04] a server that leads is killed with a meta node: the next one runs i
       g,
       g.with({ ...META, retries: 1, timeout: "5m" }).task("once", `${cwd}/began`),
     );
-    while (!existsSync(`${cwd}/began`)) await sleep(20);
+    // It is made before it is written.
+    while (!existsSync(`${cwd}/began`) || readFileSync(`${cwd}/began`, "utf8") === "") await sleep(20);
     expect(readFileSync(`${cwd}/began`, "utf8")).toBe(String(first.child.pid));
     first.child.kill("SIGKILL");
     expect(await client.waitForRun(run)).toMatchObject({ status: "completed" });
