@@ -28,7 +28,7 @@ export const dag = {
 /** @type {Scale} */
 const STANDARD = {
   rounds: 3,
-  overhead: { shapes: SHAPES, sizes: [1_000, 10_000], fleets: [1, 2], warmUp: 1_000, durableSize: 10_000 },
+  overhead: { shapes: SHAPES, sizes: [1_000, 10_000], fleets: [1, 2], warmUp: 5_000, durableSize: 10_000 },
   locality: {
     producers: 200,
     pairings: ["disjoint", "matching", "apart", "sliding"],
