@@ -32,7 +32,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what a lost result was made of is not made again",
-    seed: 2,
+    seed: 18,
     file: "scheduler/run-data",
     find: "next.push(input);",
     replace: "void input;",
@@ -60,7 +60,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what was given ahead is counted as tried when it is withdrawn",
-    seed: 2,
+    seed: 19,
     file: "scheduler/attempt-events",
     find: "run.excuse(node);",
     replace: "",
@@ -102,14 +102,14 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what waits behind what runs is taken to run as well",
-    seed: 6,
+    seed: 19,
     file: "placement/affinity",
     find: "running-- > 0 ? worker : undefined",
     replace: "worker",
   },
   {
     name: "what is kept to be used again is kept for ever",
-    seed: 2,
+    seed: 23,
     file: "scheduler/data-decisions",
     find: "state.config.cacheBytes ?? 0, state.now",
     replace: "Number.MAX_SAFE_INTEGER, state.now",
@@ -130,7 +130,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what was found and lost counts as an attempt that is forgiven",
-    seed: 179,
+    seed: 189,
     file: "scheduler/data-events",
     find: "if (data.found.get(node))",
     replace: "if (data.found.get(-1))",

@@ -4,14 +4,14 @@ import type { PlantedBug } from "./planted-bugs.ts";
 export const REASON_BUGS: readonly PlantedBug[] = [
   {
     name: "a rate that is used up is no reason to wait",
-    seed: 24,
+    seed: 40,
     file: "scheduler/admission",
     find: 'found.push({ by: "rate", limit: name, nextAt });',
     replace: ";",
   },
   {
     name: "room that is kept for another is said to be free",
-    seed: 32,
+    seed: 44,
     file: "scheduler/admission",
     find: 'found.push({ by: "concurrency", limit: name, running, max, needed, kept });',
     replace: 'found.push({ by: "concurrency", limit: name, running, max, needed, kept: 0 });',

@@ -60,14 +60,14 @@ export const RECALL_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a snapshot forgets what was asked for",
-    seed: 10,
+    seed: 40,
     file: "scheduler/restore",
     find: "of snapshot.recalls ?? []",
     replace: "of []",
   },
   {
     name: "a task that follows another is left behind when that is given back",
-    seed: 55,
+    seed: 63,
     file: "scheduler/recalls",
     find: "return !state.run(tasks.number).data?.followers.has(node);",
     replace: "return true;",

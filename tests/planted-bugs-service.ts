@@ -120,7 +120,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "effects are let out before the commit",
     seed: 3,
     file: "driver/driver",
-    find: "const committed = await store.commit(block, rows);",
+    find: "const [committed] = await Promise.all([store.commit(block, rows), before]);",
     replace: "const committed = true; void store.commit(block, rows);",
   },
   {
@@ -162,8 +162,22 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "a key of a turn that is not committed yet makes another task",
     seed: 26,
     file: "driver/repeats",
-    find: "const known = new Map(this.#lastKeys);",
+    find: "const known = new Map(this.#newKeys.flatMap((turn) => [...turn]));",
     replace: "const known = new Map();",
+  },
+  {
+    name: "a key of the turn before the last is forgotten before it is committed",
+    seed: 33,
+    file: "driver/repeats",
+    find: "> MAX_IN_FLIGHT",
+    replace: "> MAX_IN_FLIGHT - 1",
+  },
+  {
+    name: "a turn that records nothing is answered before what it was decided on is committed",
+    seed: 50,
+    file: "driver/driver",
+    find: "await before;",
+    replace: "void before;",
   },
   {
     name: "a key of an earlier turn makes another task",

@@ -12,7 +12,7 @@ export const SPECULATION_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the losers of a vote go on",
-    seed: 79,
+    seed: 82,
     file: "scheduler/step",
     find: "this.endings.cancelAlternatives(run, vote.node);",
     replace: "",

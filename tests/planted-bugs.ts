@@ -320,7 +320,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the scheduler is not woken to keep room",
-    seed: 25,
+    seed: 32,
     file: "scheduler/dispatch",
     find: "Math.min(wake, overdue)",
     replace: "Math.min(wake, Number.POSITIVE_INFINITY)",

@@ -1,12 +1,20 @@
 /** Counts, and lets those know who wait for a number. */
 export class Tally {
   #count = 0;
-  /** @type {{ count: number, reached: () => void }[]} */
+  /**
+   * The least first.
+   *
+   * @type {{ count: number, reached: () => void }[]}
+   */
   #waiting = [];
 
   add(by = 1) {
     this.#count += by;
-    for (const { count, reached } of this.#waiting) if (this.#count >= count) reached();
+    const [first] = this.#waiting;
+    if (!first || this.#count < first.count) return;
+    this.#waiting.shift();
+    first.reached();
+    this.add(0);
   }
 
   /**
@@ -16,6 +24,7 @@ export class Tally {
   reaches(count) {
     return new Promise((resolve) => {
       this.#waiting.push({ count, reached: resolve });
+      this.#waiting.sort((one, other) => one.count - other.count);
       this.add(0);
     });
   }

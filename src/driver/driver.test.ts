@@ -3,6 +3,7 @@ import type { Block, LedgerEvent } from "../ledger/index.ts";
 import { DEFAULT_CONFIG, Redecider, stateHash } from "../scheduler/index.ts";
 import { MemoryStore, type Store } from "../store/index.ts";
 import { Driver, type DriverOptions } from "./driver.ts";
+import { MAX_IN_FLIGHT } from "./in-flight.ts";
 import { Projection } from "./projection.ts";
 
 /** A memory store whose commits wait until they are let through, or fail. */
@@ -92,7 +93,7 @@ test("stimuli that come while a block is being committed wait for the next turn,
   expect(await linesOf(store)).toHaveLength(3);
 });
 
-test("when many stimuli wait, their turn is decided while the block before is committed, and sent after it", async () => {
+test("when many stimuli wait, their turn is decided and sent while the block before is committed", async () => {
   const store = new GatedStore();
   await using driver = await openDriver(store, { decideAheadFrom: 2 });
   store.gated = true;
@@ -100,7 +101,7 @@ test("when many stimuli wait, their turn is decided while the block before is co
   await settled();
   const others = driver.submitAll([1, 2].map((n) => ({ stimulus: { ...oneNode, runId: `r${n}` } })));
   await settled();
-  expect([driver.state.runs.size, store.gates.length]).toEqual([2, 1]);
+  expect([driver.state.runs.size, store.gates.length]).toEqual([2, 2]);
   let seen: number | undefined;
   const read = driver
     .read(({ runs }) => runs.size)
@@ -127,8 +128,34 @@ test("a refused block takes the turn with it that was decided on top of it", asy
   await settled();
   const read = expect(driver.read(({ runs }) => runs.size)).rejects.toThrow("another process");
   store.gates.shift()?.("refuse");
+  store.gates.shift()?.("commit");
   await Promise.all([lost, ahead, read]);
   expect(await linesOf(store)).toHaveLength(1);
+});
+
+test("so many turns are ahead of the store at most, and what they record takes effect in their order", async () => {
+  const store = new GatedStore();
+  const seen: (string | undefined)[] = [];
+  await using driver = await openDriver(store, {
+    decideAheadFrom: 1,
+    onCommitted: (events) =>
+      seen.push(...events.map((e) => (e.kind === "RunSubmitted" ? e.runId : undefined))),
+  });
+  store.gated = true;
+  seen.length = 0;
+  const answers: Promise<unknown>[] = [];
+  for (let n = 0; n <= MAX_IN_FLIGHT; n++) {
+    answers.push(driver.submit({ ...oneNode, runId: `r${n}` }));
+    await settled();
+  }
+  expect([driver.state.runs.size, store.gates.length]).toEqual([MAX_IN_FLIGHT, MAX_IN_FLIGHT]);
+  while (store.gates.length > 0) {
+    expect(seen).toHaveLength(MAX_IN_FLIGHT + 1 - answers.length);
+    store.gates.shift()?.("commit");
+    await answers.shift();
+    await settled();
+  }
+  expect([answers, seen]).toEqual([[], ["r0", "r1", "r2", "r3"]]);
 });
 
 test("[P-02] nothing is answered and nothing takes effect before its block is committed", async () => {

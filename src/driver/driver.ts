@@ -11,6 +11,7 @@ import { nextWakeAt, type Reply, type State, type Stimulus, step } from "../sche
 import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
 import { Attached } from "./attached.ts";
 import { Follower } from "./follower.ts";
+import { MAX_IN_FLIGHT } from "./in-flight.ts";
 import { type Answer, answeredTogether, type Repeat, Request, type Waiting } from "./request.ts";
 import { Snapshots } from "./snapshots.ts";
 
@@ -29,7 +30,7 @@ export interface DriverOptions {
   readonly lookEveryMs?: number;
   /** What a turn recorded that is about to be committed: what it will need may be got ready meanwhile. */
   readonly onDecided?: () => void;
-  /** What a committed turn recorded: from here on it may have effects. The state may be a turn ahead of it. */
+  /** What a committed turn recorded: from here on it may have effects. The state may be some turns ahead of it. */
   readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
   /** How long a turn took to decide. */
   readonly onStep?: (ms: number) => void;
@@ -93,9 +94,9 @@ interface Held {
  * Turns the loop: gathers stimuli, takes one turn with all of them, commits what it recorded, and only then answers
  * and lets the effects out.
  *
- * One block is in flight at most. While it is, stimuli gather; when many have, the next turn is decided already, so
- * that a busy store and a busy process need not wait for each other. The state is then ahead of what is committed,
- * and whatever is seen of it is withheld until the store has caught up.
+ * While a block is in flight, stimuli gather; when many have, the next turn is decided already and sent after it, so that
+ * a busy store and a busy process need not wait for each other. The state is then ahead of what is committed, and
+ * whatever is seen of it is withheld until the store has caught up.
  */
 export class Driver implements AsyncDisposable {
   readonly #options: DriverOptions;
@@ -106,8 +107,10 @@ export class Driver implements AsyncDisposable {
   #cancelWake: () => void = () => {};
   /** The end of the chain once all that is decided is committed. */
   #tip: Head;
-  /** Settles when the block that was sent last is committed, or the driver has failed. */
-  #inFlight: Promise<void> = Promise.resolve();
+  /** Settles when all that was decided is committed, or the driver has failed. */
+  #lastInFlight: Promise<void> = Promise.resolve();
+  /** The decided turns that are not committed, in their order. */
+  readonly #inFlight: Promise<void>[] = [];
   /** Of what is committed. */
   #committedSeq: number;
   #held: Held[] = [];
@@ -231,23 +234,29 @@ export class Driver implements AsyncDisposable {
     do {
       const taken = this.#takeWaiting();
       try {
-        const decided = this.#decide(await this.#withoutRepeats(taken));
-        await this.#inFlight;
-        this.#inFlight = this.#commit(decided);
+        this.#send(this.#decide(await this.#withoutRepeats(taken)));
       } catch (error) {
         this.#fail(error as Error, taken);
       }
       await this.#committedOrEnough();
     } while (this.#waiting.length > 0);
-    await this.#inFlight;
+    await this.#lastInFlight;
+  }
+
+  #send(decided: Decided): void {
+    const committed = this.#commit(decided, this.#lastInFlight).then(() => void this.#inFlight.shift());
+    this.#inFlight.push(committed);
+    this.#lastInFlight = committed;
   }
 
   async #committedOrEnough(): Promise<void> {
-    if (this.#hasEnough) return;
-    const enough = new Promise<void>((resolve) => {
-      this.#onEnough = resolve;
-    });
-    await Promise.race([this.#inFlight, enough]);
+    if (!this.#hasEnough) {
+      const enough = new Promise<void>((resolve) => {
+        this.#onEnough = resolve;
+      });
+      await Promise.race([this.#lastInFlight, enough]);
+    }
+    if (this.#inFlight.length >= MAX_IN_FLIGHT) await this.#inFlight[0];
   }
 
   /** What has arrived, but no more than a block should hold: the rest is for the turn after. */
@@ -333,18 +342,21 @@ export class Driver implements AsyncDisposable {
   }
 
   /** Never rejects: what goes wrong is the end of the driver. */
-  async #commit({ taken, replies, events, now, block, rows, snapshot }: Decided): Promise<void> {
+  async #commit(
+    { taken, replies, events, now, block, rows, snapshot }: Decided,
+    before: Promise<void>,
+  ): Promise<void> {
     const { store, onCommitted } = this.#options;
     try {
       if (this.#failure) throw this.#failure;
       if (block) {
         const startedMs = performance.now();
-        const committed = await store.commit(block, rows);
+        const [committed] = await Promise.all([store.commit(block, rows), before]);
         this.#options.onCommit?.(performance.now() - startedMs, block.count);
         if (!committed) throw new StoreError("locked", "another process has written to this ledger");
         this.#committedSeq = block.seq + block.count - 1;
         onCommitted(events, now);
-      }
+      } else await before;
       for (let at = 0; at < taken.length; at++) {
         const waiting = taken[at] as Waiting;
         waiting.request.answer(waiting.at, replies[at] as Reply);

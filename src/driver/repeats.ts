@@ -1,13 +1,13 @@
 import type { KeyedTask, ServiceStore } from "../store/index.ts";
 import type { Attachment } from "./attachment.ts";
+import { MAX_IN_FLIGHT } from "./in-flight.ts";
 import type { Repeat } from "./request.ts";
 
 /** Finds what requests repeat: submissions under a key that was used, and tasks that were put back already. */
 export class Repeats {
   readonly #store: Pick<ServiceStore, "keyed" | "task">;
-  /** Keys of the turn that is being decided or was decided last, and of the one before: they may not be stored yet. */
-  #newKeys = new Map<string, Repeat>();
-  #lastKeys = new Map<string, Repeat>();
+  /** Keys by turn, the latest last: that of the one that is being decided, and of those that may not be stored yet. */
+  readonly #newKeys = [new Map<string, Repeat>()];
 
   constructor(store: Pick<ServiceStore, "keyed" | "task">) {
     this.#store = store;
@@ -15,9 +15,8 @@ export class Repeats {
 
   /** For the requests of a turn, which begins with this. */
   async among(attached: readonly (Attachment | undefined)[]): Promise<readonly (Repeat | undefined)[]> {
-    // The turn before the last is stored by now, and the store is asked after this.
-    this.#lastKeys = this.#newKeys;
-    this.#newKeys = new Map();
+    // Another turn is only decided while there is room in flight: the store, which is asked after this, knows the rest.
+    if (this.#newKeys.push(new Map()) > MAX_IN_FLIGHT) this.#newKeys.shift();
     if (!attached.some(mayRepeat)) return [];
     const known = await this.#knownKeys(attached);
     const repeats: (Repeat | undefined)[] = [];
@@ -31,12 +30,12 @@ export class Repeats {
   /** A task of this turn came under a key. */
   note(key: KeyedTask): void {
     const { taskId, bodyHash } = key;
-    this.#newKeys.set(textOf(key), { taskId, bodyHash, of: undefined });
+    this.#newKeys.at(-1)?.set(textOf(key), { taskId, bodyHash, of: undefined });
   }
 
   async #knownKeys(attached: readonly (Attachment | undefined)[]): Promise<Map<string, Repeat>> {
     const keys = attached.flatMap((one) => (one?.type === "task" && one.key ? [one.key] : []));
-    const known = new Map(this.#lastKeys);
+    const known = new Map(this.#newKeys.flatMap((turn) => [...turn]));
     for (const found of keys.length > 0 ? await this.#store.keyed(keys) : []) {
       known.set(textOf(found), { taskId: found.taskId, bodyHash: found.bodyHash, of: undefined });
     }

@@ -47,7 +47,9 @@ export class SimStore implements Store {
   /** The ledger's time when it was opened. */
   readonly openedAt: number;
   #head: Head;
-  #underWay: (() => void) | undefined;
+  /** What writes the blocks that were sent, in their order. */
+  readonly #underWay: (() => void)[] = [];
+  #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
   #dead = false;
   fate: Fate | undefined;
@@ -82,11 +84,17 @@ export class SimStore implements Store {
   /** The process is gone; what it had sent may still arrive. */
   kill(): void {
     this.#dead = true;
-    if (!this.#underWay) return;
+    if (this.#underWay.length === 0) return;
     this.#tally.count("commit outcome unknown");
-    if (this.#random.chance(0.5)) this.#underWay();
-    else this.#tally.count("block lost");
-    this.#underWay = undefined;
+    if (this.#underWay.length > 1) this.#tally.count("outcome of several commits unknown");
+    for (const write of this.#underWay.splice(0)) {
+      if (this.#random.chance(0.5)) write();
+      else {
+        // Nothing that builds on it can be taken.
+        this.#tally.count("block lost");
+        break;
+      }
+    }
   }
 
   commit(block: Block, rows?: RowChanges): Promise<boolean> {
@@ -99,17 +107,19 @@ export class SimStore implements Store {
       return NEVER;
     }
     let refusal: Promise<boolean> | undefined;
-    this.#underWay = () => {
+    this.#underWay.push(() => {
       refusal = this.#write(block, rows);
-    };
+    });
+    const before = this.#last;
     const slow = this.#random.chance(0.03);
-    return this.#after(slow ? this.#random.int(50, 3_000) : this.#random.int(1, 4), async () => {
+    const result = this.#after(slow ? this.#random.int(50, 3_000) : this.#random.int(1, 4), async () => {
+      await before;
+      if (this.#dead) return NEVER;
       if (fate === "crash in commit") {
         this.#events.onCrash();
         return NEVER;
       }
-      const write = this.#underWay;
-      this.#underWay = undefined;
+      const write = this.#underWay.shift();
       if (fate !== "store failed" || this.#random.chance(0.5)) write?.();
       if (fate === "crash after commit") {
         this.#events.onCrash();
@@ -123,6 +133,8 @@ export class SimStore implements Store {
       }
       return stored;
     });
+    this.#last = result.catch(() => {});
+    return result;
   }
 
   async *blocks(after: Head = GENESIS): AsyncGenerator<Block> {

@@ -19,6 +19,7 @@ export const FAULTS = [
   "server superseded",
   "commit refused",
   "commit outcome unknown",
+  "outcome of several commits unknown",
   "crash before commit",
   "crash in commit",
   "crash after commit",

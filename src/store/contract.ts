@@ -36,7 +36,8 @@ export interface Store extends AsyncDisposable {
   readonly head: Head;
   /**
    * False: the head is not what the block builds on; nothing was written. Where it cannot be told whether the block
-   * was written (the connection broke), it is found out before this resolves, however long that takes.
+   * was written (the connection broke), it is found out before this resolves, however long that takes. The next one,
+   * which builds on it, may be sent before this has resolved: they are taken and resolve in the order of the calls.
    */
   commit(block: Block, rows?: RowChanges): Promise<boolean>;
   /** All blocks in order, or those after a head. */

@@ -21,6 +21,8 @@ export class FileStore implements Store {
   readonly #blocks: FileHandle;
   readonly #headFile: number;
   #length: number;
+  /** Settles when what was sent before is written. */
+  #last: Promise<unknown> = Promise.resolve();
   readonly #lock: AsyncDisposable;
   #snapshot: SavedSnapshot | undefined;
 
@@ -89,7 +91,13 @@ export class FileStore implements Store {
     return this.#head;
   }
 
-  async commit(block: Block): Promise<boolean> {
+  commit(block: Block): Promise<boolean> {
+    const result = this.#last.then(() => this.#commit(block));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  async #commit(block: Block): Promise<boolean> {
     if (!buildsOn(block, this.#head)) return false;
     const bytes = Buffer.from(`${block.line}\n`);
     await this.#append(bytes);

@@ -58,6 +58,22 @@ describe.each(Object.entries(STORES))("the %s store", (_, open) => {
     expect(await linesOf(store, headOf(first))).toEqual([second.line]);
   });
 
+  test("takes blocks that are sent one after the other without waiting, up to the first that it refuses", async () => {
+    await using store = await open();
+    const [first, foreign] = [blockOn(GENESIS, 2), blockOn({ ...GENESIS, hash: "f".repeat(64) })];
+    const second = blockOn(headOf(first));
+    const answered: number[] = [];
+    const commits = [first, second, foreign, blockOn(headOf(foreign))].map(async (block, at) => {
+      const taken = await store.commit(block);
+      answered.push(at);
+      return taken;
+    });
+    expect(await Promise.all(commits)).toEqual([true, true, false, false]);
+    expect(answered).toEqual([0, 1, 2, 3]);
+    expect(store.head).toEqual(headOf(second));
+    expect(await linesOf(store)).toEqual([first.line, second.line]);
+  });
+
   test("refuses a block that does not build on the head, and writes nothing", async () => {
     await using store = await open();
     await fill(store, 2);

@@ -26,9 +26,6 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Beyond it pings are not answered: whoever sends them without end and reads nothing would fill our memory. */
 const MAX_UNREAD_PONGS = 64 * 1024;
 
-/** So many microtasks after a turn was committed, its reports are answered. */
-const ANSWERED_WITHIN = 4;
-
 const checkMessage = checkOf(WorkerMessage, "body");
 
 /** Takes the WebSockets of workers. A key is checked when they connect, and again with every ping. */
@@ -247,18 +244,21 @@ class Connection {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) this.#socket.terminate();
     else {
-      if (!this.#isHeldBack) void this.#holdBack();
+      if (!this.#isHeldBack) this.#holdBack();
       this.#socket.send(text);
     }
   }
 
-  /** What a turn assigns and what it answers to reports is said within a moment, and goes out together. */
-  async #holdBack(): Promise<void> {
+  /** What a turn assigns and what it answers to reports goes out together: when all that it led to has been done. */
+  #holdBack(): void {
     this.#isHeldBack = true;
     this.#line.cork();
-    for (let moment = 0; moment < ANSWERED_WITHIN; moment++) await Promise.resolve();
-    this.#isHeldBack = false;
-    this.#line.uncork();
+    const letGo = (): void => {
+      this.#isHeldBack = false;
+      this.#line.uncork();
+    };
+    // Within a microtask: only then all others come before the next tick.
+    queueMicrotask(() => process.nextTick(letGo));
   }
 
   #failWith(error: unknown): void {

@@ -1,23 +1,15 @@
-import type pg from "pg";
+import pg from "pg";
 import { messageOf } from "./commit-message.ts";
 import type { Query } from "./commits.ts";
-
-/** What the driver calls while it reads the answer. */
-interface Answered extends pg.Submittable {
-  callback: (error: Error | null) => void;
-  handleDataRow(): void;
-  handleCommandComplete(message: { readonly text: string }): void;
-  handleReadyForQuery(): void;
-  handleError(error: Error): void;
-}
 
 const MOVED = "SELECT 1";
 
 /**
  * A commit on the wire. Its answer is whether it found its head, so nothing has to be asked of what its rows look like,
- * and none have to be read: the driver's own query does both, which is a good part of what a small commit costs.
+ * and none have to be read: the driver's own query does both, which is a good part of what a small commit costs. It is
+ * one of those all the same, because no others may be sent before the one before them is answered.
  */
-export class CommitQuery implements Answered {
+export class CommitQuery extends pg.Query {
   readonly name: string;
   readonly text: string;
   /** Whether the head was moved. */
@@ -30,6 +22,7 @@ export class CommitQuery implements Answered {
 
   /** The statements that its connection has prepared. */
   constructor({ name, text, values }: Query, prepared: Set<string>) {
+    super({ name, text });
     this.name = name;
     this.text = text;
     this.#values = values;
@@ -39,13 +32,13 @@ export class CommitQuery implements Answered {
     });
   }
 
-  submit(connection: pg.Connection): void {
+  override readonly submit = (connection: pg.Connection): void => {
     if (!this.#prepared.has(this.name)) {
       connection.parse({ name: this.name, text: this.text, types: [] }, true);
       this.#prepared.add(this.name);
     }
     if (connection.stream.writable) connection.stream.write(messageOf(this.name, this.#values));
-  }
+  };
 
   handleDataRow(): void {}
 

@@ -4,7 +4,7 @@ import { StoreError } from "../contract.ts";
 import { mayFollow } from "../memory.ts";
 import type { RowChanges } from "../rows.ts";
 import { CommitQuery } from "./commit-query.ts";
-import { commitOf } from "./commits.ts";
+import { commitOf, type Query } from "./commits.ts";
 import { connect, type Target } from "./connection.ts";
 import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
 import { sql } from "./sql.ts";
@@ -17,25 +17,34 @@ const WARNING = "01000";
 
 type HeldHead = Head & { readonly holder: string };
 
+/** A connection, and what is known of it. */
+interface Line {
+  readonly client: pg.Client;
+  /** The names of the statements that it knows. */
+  readonly prepared: Set<string>;
+  /** What was committed over it may yet be lost. */
+  isUnsafe: boolean;
+}
+
 /**
- * The one connection that commits.
+ * The one connection that commits. What is sent while another commit is under way follows it at once: PostgreSQL takes
+ * one after the other, and the second finds its head only if the first was taken.
  *
- * When it breaks while a commit is under way, the outcome is unknown. It is then found out, however long that takes:
- * the block is there, or the head is still what it builds on and it is sent again, or another has moved the head. A
- * commit that was sent twice cannot count twice, because the second one finds another head.
+ * When the connection breaks while commits are under way, their outcome is unknown. It is then found out, one after the
+ * other, however long that takes: the block is there, or the head is still what it builds on and it is sent again, or
+ * another has moved the head. A commit that was sent twice cannot count twice, because the second one finds another head.
  */
 export class Committer {
   readonly #target: Target;
   readonly #onTrouble: (message: string) => void;
   readonly #closed: AbortSignal;
-  #client: pg.Client | undefined;
-  /** The names of the statements that it knows. */
-  #prepared = new Set<string>();
-  /** What was sent last is committed, and may yet be lost. */
-  #isUnsafe = false;
+  #line: Line | undefined;
   #isTroubled = false;
-  /** Commits go one after the other. */
+  /** Settles when it is known what came of all commits. */
   #last: Promise<unknown> = Promise.resolve();
+  #underWay = 0;
+  /** Of those under way, the ones that must first be found out about. */
+  #unknown = 0;
 
   constructor(target: Target, onTrouble: (message: string) => void, closed: AbortSignal) {
     this.#target = target;
@@ -44,27 +53,41 @@ export class Committer {
   }
 
   commit(block: Block, rows: RowChanges): Promise<boolean> {
-    const result = this.#last.then(() => this.#commit(block, rows));
+    this.#underWay++;
+    const result = this.#commit(block, commitOf(block, rows), this.#last).finally(() => this.#underWay--);
     this.#last = result.catch(() => {});
     return result;
   }
 
   async close(): Promise<void> {
-    await this.#client?.end().catch(() => {});
+    await this.#line?.client.end().catch(() => {});
   }
 
-  async #commit(block: Block, rows: RowChanges): Promise<boolean> {
-    const query = commitOf(block, rows);
-    for (let wasSent = false; ; wasSent = true) {
-      if (wasSent) {
-        const { head, hasBlock } = await this.#settle(block);
-        if (hasBlock) return true;
-        if (!mayFollow(block, head, head.holder)) return false;
-      }
-      const moved = await this.#send((client) => client.query(new CommitQuery(query, this.#prepared)).moved);
-      if (moved) return true;
-      // The head is another one. That is the answer, unless it is we who moved it, unknowingly.
-      if (moved === false && !wasSent) return false;
+  async #commit(block: Block, query: Query, before: Promise<unknown>): Promise<boolean> {
+    const isAlone = this.#underWay === 1;
+    if (!isAlone && (!this.#line || this.#unknown > 0)) await before;
+    const moved = await this.#send((line) => line.client.query(new CommitQuery(query, line.prepared)).moved);
+    // The head is another one: that is the answer, unless what it was sent after has yet to be sent again.
+    if (moved || (moved === false && isAlone)) {
+      await before;
+      return moved;
+    }
+    this.#unknown++;
+    try {
+      await before;
+      return await this.#sendAgain(block, query);
+    } finally {
+      this.#unknown--;
+    }
+  }
+
+  async #sendAgain(block: Block, query: Query): Promise<boolean> {
+    for (;;) {
+      const { head, hasBlock } = await this.#settle(block);
+      if (hasBlock) return true;
+      if (!mayFollow(block, head, head.holder)) return false;
+      if (await this.#send((line) => line.client.query(new CommitQuery(query, line.prepared)).moved))
+        return true;
     }
   }
 
@@ -75,7 +98,7 @@ export class Committer {
   async #settle(block: Block): Promise<{ head: HeldHead; hasBlock: boolean }> {
     const { seq, hash } = block;
     for (;;) {
-      const settled = await this.#send(async (client) => {
+      const settled = await this.#send(async ({ client }) => {
         await client.query("begin isolation level read committed");
         const heads = await client.query<HeldHead>(sql("settle-head"));
         const found = await client.query({ ...sql("has-block"), values: [seq, hash] });
@@ -90,40 +113,39 @@ export class Committer {
   }
 
   /** Undefined: it is unknown what came of it. */
-  async #send<T>(work: (client: pg.Client) => Promise<T>): Promise<T | undefined> {
+  async #send<T>(work: (line: Line) => Promise<T>): Promise<T | undefined> {
     throwIfClosed(this.#closed);
-    const client = this.#client ?? (await this.#connected());
-    this.#isUnsafe = false;
+    const line = this.#line ?? (await this.#connected());
     try {
-      const result = await work(client);
-      if (!this.#isUnsafe) {
+      const result = await work(line);
+      if (!line.isUnsafe) {
         this.#isTroubled = false;
         return result;
       }
       this.#tellOnce("PostgreSQL stopped waiting for its standbys");
     } catch (cause) {
       // Its transaction may still be open.
-      this.#drop(client);
+      this.#drop(line);
       if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
       this.#tellOnce(messageOf(cause));
     }
-    this.#drop(client);
+    this.#drop(line);
     return undefined;
   }
 
-  async #connected(): Promise<pg.Client> {
+  async #connected(): Promise<Line> {
     const backOff = new BackOff(this.#closed);
     for (;;) {
       throwIfClosed(this.#closed);
-      if (this.#client) return this.#client;
       try {
         const client = await connect(this.#target, "settings-of-commits", QUERY_TIMEOUT_MS);
-        client.once("end", () => this.#drop(client));
+        const line: Line = { client, prepared: new Set(), isUnsafe: false };
+        client.once("end", () => this.#drop(line));
         client.on("notice", ({ code }) => {
-          if (this.#client === client && code === WARNING) this.#isUnsafe = true;
+          if (code === WARNING) line.isUnsafe = true;
         });
-        this.#client = client;
-        this.#prepared = new Set();
+        this.#line = line;
+        return line;
       } catch (cause) {
         this.#tellOnce(messageOf(cause));
         await backOff.wait();
@@ -131,10 +153,10 @@ export class Committer {
     }
   }
 
-  #drop(client: pg.Client): void {
-    if (this.#client !== client) return;
-    this.#client = undefined;
-    void client.end().catch(() => {});
+  #drop(line: Line): void {
+    if (this.#line !== line) return;
+    this.#line = undefined;
+    void line.client.end().catch(() => {});
   }
 
   #tellOnce(message: string): void {

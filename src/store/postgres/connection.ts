@@ -53,7 +53,8 @@ export async function connect(
   settings: "settings-of-commits" | "settings-of-reads",
   queryTimeoutMs: number,
 ): Promise<pg.Client> {
-  const client = new pg.Client(configOf(target, queryTimeoutMs));
+  const pipeline = settings === "settings-of-commits";
+  const client = new pg.Client({ ...configOf(target, queryTimeoutMs), pipeline });
   // Without a listener an error ends the process. Whoever uses the connection next finds it closed.
   client.on("error", () => {});
   try {

@@ -10,17 +10,31 @@ import { type Embedded, openEmbedded } from "../embedded/cluster.ts";
 import { findPostmaster } from "../embedded/postmaster.ts";
 import { PostgresStore } from "./store.ts";
 
-/** Commits blocks, each with a task of its own, until it is told to stop. */
-async function commitUntil(store: PostgresStore, isDone: () => boolean): Promise<Block[]> {
+/** Commits blocks, each with a task of its own, until it is told to stop; so many are under way at once. */
+async function commitUntil(store: PostgresStore, isDone: () => boolean, inFlight = 1): Promise<Block[]> {
   const acknowledged: Block[] = [];
+  const underWay: Promise<unknown>[] = [];
+  let tip = store.head;
   while (!isDone()) {
-    const block = blockOn(store.head);
-    expect(await store.commit(block, submitted(taskOf(`t${block.seq}`, { submittedSeq: block.seq })))).toBe(
-      true,
-    );
-    acknowledged.push(block);
+    const block = blockOn(tip);
+    tip = headOf(block);
+    underWay.push(commitTask(store, block).then(() => acknowledged.push(block)));
+    if (underWay.length >= inFlight) await underWay.shift();
   }
+  await Promise.all(underWay);
   return acknowledged;
+}
+
+async function commitTask(store: PostgresStore, block: Block): Promise<void> {
+  const { seq } = block;
+  expect(await store.commit(block, submitted(taskOf(`t${seq}`, { submittedSeq: seq })))).toBe(true);
+}
+
+/** Blocks that build on each other. */
+function blocksOn(store: PostgresStore, count: number): Block[] {
+  const blocks = [blockOn(store.head)];
+  while (blocks.length < count) blocks.push(blockOn(headOf(blocks.at(-1) as Block)));
+  return blocks;
 }
 
 /** What is stored is exactly what was acknowledged. Reading the blocks checks their chain. */
@@ -32,25 +46,28 @@ async function expectStored(store: PostgresStore, acknowledged: readonly Block[]
   expect(tasks.map(({ id }) => id).reverse()).toEqual(acknowledged.map(({ seq }) => `t${seq}`));
 }
 
-test("[Q-18] connections that are killed amid commits lose no block and double none", async () => {
-  const database = await testDatabase();
-  await using store = await PostgresStore.open(database);
-  const killer = new pg.Client({ connectionString: database.url });
-  await killer.connect();
-  let isDone = false;
-  const committing = commitUntil(store, () => isDone);
-  let kills = 0;
-  while (kills < 60) {
-    const { rowCount } = await killer.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'orrery' and state = 'active'",
-    );
-    kills += rowCount ?? 0;
-    await sleep(1);
-  }
-  isDone = true;
-  await expectStored(store, await committing);
-  await killer.end();
-});
+test.each([1, 3])(
+  "[Q-18] connections that are killed amid %i commits lose no block and double none",
+  async (inFlight) => {
+    const database = await testDatabase();
+    await using store = await PostgresStore.open(database);
+    const killer = new pg.Client({ connectionString: database.url });
+    await killer.connect();
+    let isDone = false;
+    const committing = commitUntil(store, () => isDone, inFlight);
+    let kills = 0;
+    while (kills < 60) {
+      const { rowCount } = await killer.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'orrery' and state = 'active'",
+      );
+      kills += rowCount ?? 0;
+      await sleep(1);
+    }
+    isDone = true;
+    await expectStored(store, await committing);
+    await killer.end();
+  },
+);
 
 test("[Q-18] a PostgreSQL that is killed amid commits and started again has lost no block and doubled none", async () => {
   const dataDir = await testDataDir();
@@ -61,7 +78,7 @@ test("[Q-18] a PostgreSQL that is killed amid commits and started again has lost
     onTrouble: (message) => troubles.push(message),
   });
   let isDone = false;
-  const committing = commitUntil(store, () => isDone);
+  const committing = commitUntil(store, () => isDone, 3);
   for (let kills = 0; kills < 4; kills++) {
     const { seq } = store.head;
     while (store.head.seq < seq + 6) await sleep(5);
@@ -119,6 +136,21 @@ test.each(["question", "answer"] as const)(
   },
 );
 
+test.each(["question", "answer"] as const)(
+  "[Q-18] commits that follow one that loses its %s are found to be there once, after it",
+  async (cut) => {
+    const { url, schema } = await testDatabase();
+    await using way = await Cuttable.to(url);
+    await using store = await PostgresStore.open({ url: way.url, schema });
+    const [first, ...others] = blocksOn(store, 4) as [Block, ...Block[]];
+    await commitTask(store, first);
+    way.cut = cut;
+    await Promise.all(others.map((block) => commitTask(store, block)));
+    expect(way.cut).toBe("never");
+    await expectStored(store, [first, ...others]);
+  },
+);
+
 /** Makes commits of tasks take a second. */
 async function slowDown({ url, schema }: TestDatabase): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -127,29 +159,56 @@ async function slowDown({ url, schema }: TestDatabase): Promise<void> {
     set search_path to "${schema}";
     create function dawdle() returns trigger language plpgsql
       as $$ begin perform pg_sleep(1); return null; end $$;
-    create trigger dawdle after insert on tasks execute function dawdle();`);
+    create trigger dawdle after insert on submissions execute function dawdle();`);
   await client.end();
 }
 
 test("a commit whose connection is cut while it is under way is found to be there once", async () => {
   const database = await testDatabase();
   await using way = await Cuttable.to(database.url);
-  await using store = await PostgresStore.open({ ...database, url: way.url });
+  const troubles: string[] = [];
+  const onTrouble = (message: string) => void troubles.push(message);
+  await using store = await PostgresStore.open({ ...database, url: way.url, onTrouble });
   await slowDown(database);
   const block = blockOn(store.head);
-  const committing = store.commit(block, submitted(taskOf("t1")));
+  const committing = commitTask(store, block);
   await sleep(300);
   way.cutNow();
-  expect(await committing).toBe(true);
+  await committing;
+  expect(troubles).toHaveLength(1);
   await expectStored(store, [block]);
+});
+
+test("a commit that is cancelled while another follows it is sent again, and so is the other", async () => {
+  const database = await testDatabase();
+  await using store = await PostgresStore.open(database);
+  await slowDown(database);
+  const blocks = blocksOn(store, 2);
+  const committing = Promise.all(blocks.map((block) => commitTask(store, block)));
+  await sleep(300);
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  const { rowCount } = await admin.query(
+    "select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'orrery' and state = 'active'",
+  );
+  expect(rowCount).toBe(1);
+  await committing;
+  await expectStored(store, blocks);
+  await admin.end();
 });
 
 test("a commit that takes longer than it is waited for is found to be there once", async () => {
   const database = await testDatabase();
-  await using store = await PostgresStore.open({ ...database, url: `${database.url}&query_timeout=400` });
+  const troubles: string[] = [];
+  await using store = await PostgresStore.open({
+    ...database,
+    url: `${database.url}&query_timeout=400`,
+    onTrouble: (message) => troubles.push(message),
+  });
   await slowDown(database);
   const block = blockOn(store.head);
-  expect(await store.commit(block, submitted(taskOf("t1")))).toBe(true);
+  await commitTask(store, block);
+  expect(troubles).toHaveLength(1);
   await expectStored(store, [block]);
 });
 

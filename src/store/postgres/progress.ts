@@ -81,23 +81,14 @@ function commonOf(row: First): string[] {
 }
 
 function areAlike(rows: readonly First[], first: First): boolean {
-  for (const row of rows) {
-    const { worker, result = "" } = row.progress;
-    if (!isAlike(row.progress, first.progress) || row.first.zone !== first.first.zone) return false;
-    if (!mayBeJoined(result) || !mayBeJoined(worker) || !mayBeJoined(row.first.agent)) return false;
+  for (const { progress, first } of rows) {
+    const { worker, result = "" } = progress;
+    if (!mayBeJoined(result) || !mayBeJoined(worker) || !mayBeJoined(first.agent)) return false;
   }
-  return true;
-}
-
-function isAlike(one: TaskProgress, other: TaskProgress): boolean {
-  return (
-    one.status === other.status &&
-    one.attempt === other.attempt &&
-    one.endedAt === other.endedAt &&
-    one.costMicros === other.costMicros &&
-    one.errorCode === other.errorCode &&
-    one.errorMessage === other.errorMessage
-  );
+  return LIKE_PROGRESS.every((column) => {
+    const value = column(first);
+    return rows.every((row) => column(row) === value);
+  });
 }
 
 function addKinds<T>(

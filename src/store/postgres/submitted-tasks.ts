@@ -107,26 +107,12 @@ function commonOf(task: SubmittedTask): string[] {
 /** Tasks of their own that are the same but for what every task has for itself. */
 function areAlike(submitted: readonly Added[], first: SubmittedTask): boolean {
   for (const { task } of submitted) {
-    if (task.run || !isAlike(task, first)) return false;
-    if (!mayBeJoined(task.payload) || !mayBeJoined(task.agent)) return false;
+    if (task.run || !mayBeJoined(task.payload) || !mayBeJoined(task.agent)) return false;
   }
-  return true;
-}
-
-function isAlike(one: SubmittedTask, other: SubmittedTask): boolean {
-  return (
-    one.settings === other.settings &&
-    one.type === other.type &&
-    one.enqueuedAt === other.enqueuedAt &&
-    one.zone === other.zone &&
-    one.runAt === other.runAt &&
-    one.deadline === other.deadline &&
-    one.boostMicros === other.boostMicros &&
-    one.priority === other.priority &&
-    one.priorityClass === other.priorityClass &&
-    one.executor === other.executor &&
-    one.requestState === other.requestState
-  );
+  return LIKE_TASKS.every((column) => {
+    const value = column(first);
+    return submitted.every(({ task }) => column(task) === value);
+  });
 }
 
 function* variousTasks(submitted: readonly Added[]): Iterable<Part> {
