@@ -383,6 +383,26 @@ test("what one task does to its input another does not see, unless both promise 
   expect(seen[0]?.buffer).toBeInstanceOf(SharedArrayBuffer);
 });
 
+test("large bytes that tasks only read are the same for all of them, and can be sent by them", async () => {
+  const seen: Uint8Array[] = [];
+  const { server } = await side({
+    large: plainTask(() => Buffer.alloc(2 ** 20, 7)),
+    send: reading(
+      plainTask(async (value) => {
+        seen.push(value as Buffer);
+        return (await new Response(value as Buffer).arrayBuffer()).byteLength;
+      }),
+    ),
+  });
+  const made = node("large", { args: [] });
+  const sends = [1, 2].map(() =>
+    node("send", { args: [{ $input: 0 }] }, [{ chunk: chunkOf(made), node: "made" }]),
+  );
+  server.assign(made, ...sends);
+  for (const { task: id } of sends) expect(await server.report(id)).toMatchObject({ result: 2 ** 20 });
+  expect(seen[0]?.buffer).toBe(seen[1]?.buffer);
+});
+
 test("[D-11] streams are taken in as they come, spill, and are given to a program's stdin; so is its stdout", async () => {
   const { server } = await side(
     {

@@ -42,6 +42,9 @@ const TASKS = `
   export const spoil = onThread((bytes) => { const [before] = bytes; bytes.fill(255); return before; });
   export const write = onThread(reading((bytes) => { bytes[0]++; return [bytes.buffer instanceof SharedArrayBuffer, bytes[0]]; }));
   export const length = onThread((bytes) => bytes.length);
+  const lengthSent = async (bytes) => (await new Response(bytes).arrayBuffer()).byteLength;
+  export const sent = onThread(lengthSent.bind());
+  export const readAndSent = onThread(reading(lengthSent.bind()));
   export const stream = onThread(async function* (count) {
     for (let at = 0; at < count; at++) yield Buffer.alloc(10_000, String(at));
     if (count === 3) throw new Error("broken off");
@@ -188,6 +191,10 @@ test("[D-06] bytes move between threads, shared where they were made so and are 
   server.assign(stream);
   expect(await server.report(stream.task)).toMatchObject({ chunk: { kind: "bytes", bytes: 500_000 } });
   expect(await resultOf(server, node("length", [INPUT], madeBy(stream)))).toBe(500_000);
+  const large = node("make", [2 ** 20]);
+  expect(await resultOf(server, large)).toBeUndefined();
+  for (const type of ["sent", "readAndSent"])
+    expect(await resultOf(server, node(type, [INPUT], madeBy(large)))).toBe(2 ** 20);
   expect(await resultOf(server, node("stream", [0]))).toEqual({ $chunk: "bytes", base64: "" });
   expect(await resultOf(server, node("stream", [3]))).toMatchObject({
     type: "failed",

@@ -231,6 +231,47 @@ async function spilling(): Promise<ReturnType<typeof spawn>> {
   return child;
 }
 
+/** Small things that stay lie between large ones, as they do in a worker that goes on. */
+const FREEING = `
+  const { ChunkStore, encode } = await import("${STORE}");
+  const store = new ChunkStore({ limitBytes: 2 ** 30, directory: process.argv[1] });
+  const [made, small] = [Buffer.alloc(2 ** 20, 7), []];
+  const text = "x".repeat(2 ** 20);
+  const pieces = async function* () { for (let at = 0; at < 16; at++) yield made.subarray(0, 2 ** 16); };
+  const fill = async (count) => {
+    for (let at = 0; at < count; at++) {
+      await store.put({ id: "bytes" + at, token: "t" }, encode(made, 0));
+      await store.put({ id: "text" + at, token: "t" }, encode(text, 0));
+      await store.spool({ id: "came" + at, token: "t" }, "bytes", pieces());
+      for (let more = 0; more < 20; more++) small.push(Buffer.allocUnsafeSlow(100));
+    }
+  };
+  const rest = async () => {
+    store.free(store.ids());
+    for (let round = 0; round < 2; round++) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return process.memoryUsage().rss;
+  };
+  await fill(10);
+  const before = await rest();
+  await fill(40);
+  const { held } = store.counters;
+  let left;
+  for (let tries = 0; tries < 100; tries++) if ((left = (await rest()) - before) < 1e7) break;
+  console.log(JSON.stringify({ held, left }));`;
+
+test("[D-09] memory of large results that were freed goes back to the system", async () => {
+  const args = ["--expose-gc", "--input-type=module", "-e", FREEING, "--", directory];
+  const { held, left } = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as {
+    readonly held: number;
+    readonly left: number;
+  };
+  expect(held).toBe(120 * 2 ** 20);
+  expect(left).toBeLessThan(1e7);
+});
+
 test("[D-11] files go with their process, and those of killed ones with the next that spills there", async () => {
   const [ending, killed, living] = await Promise.all([spilling(), spilling(), spilling()]);
   const foreign = join(directory, `chunks_1_1_abcd_not-${hostname()}`);

@@ -13,6 +13,7 @@ import type { Readable } from "node:stream";
 import type { ChunkHandle, ChunkKind } from "../protocol/index.ts";
 import { type ByteStream, type Encoded, handleOf, sha256Of } from "./encoding.ts";
 import { ChunkError } from "./errors.ts";
+import { keepable, lendable } from "./pages.ts";
 import { SpillDirectory } from "./spill-directory.ts";
 import { type Allowance, type Stowed, spool } from "./spool.ts";
 
@@ -108,8 +109,8 @@ export class ChunkStore {
     source: ByteStream,
     expected?: Omit<ChunkHandle, "kind">,
   ): Promise<ChunkHandle> {
-    const stowed = await spool(source, this.#allowance, this.#directory);
-    if (stowed.memory) this.#granted -= stowed.bytes;
+    const stowed = await spool(source, this.#allowance, this.#directory, expected?.bytes);
+    if (stowed.memory) this.#granted -= stowed.memory.length;
     if (expected && (stowed.bytes !== expected.bytes || stowed.sha256 !== expected.sha256)) {
       if (stowed.path !== undefined) await this.#directory.remove(stowed.path);
       throw damaged(owner.id, stowed, expected);
@@ -119,18 +120,24 @@ export class ChunkStore {
     return { kind, bytes: stowed.bytes, sha256: stowed.sha256 };
   }
 
-  /** Undefined: it is not here. The bytes are those of all who ask. Throws `damaged` where it cannot be read back. */
-  async read(id: string): Promise<Encoded | undefined> {
+  /**
+   * Undefined: it is not here. The bytes are those of all who ask; what is lent is for functions to have as it is. Throws
+   * `damaged` where it cannot be read back.
+   */
+  async read(id: string, isLent: boolean = false): Promise<Encoded | undefined> {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
-    return this.atHand(id) ?? { kind: entry.handle.kind, bytes: await this.#readBack(entry) };
+    const bytes = entry.memory ?? (await this.#readBack(entry));
+    return this.atHand(id, isLent) ?? { kind: entry.handle.kind, bytes: isLent ? lendable(bytes) : bytes };
   }
 
   /** The same of what is in memory. */
-  atHand(id: string): Encoded | undefined {
+  atHand(id: string, isLent: boolean = false): Encoded | undefined {
     const entry = this.#entries.get(id);
     if (!entry?.memory) return undefined;
     this.#use(entry);
+    // One copy for all of them, in place of it.
+    if (isLent) entry.memory = lendable(entry.memory);
     return { kind: entry.handle.kind, bytes: entry.memory };
   }
 
@@ -271,7 +278,7 @@ export class ChunkStore {
 
   async #readBack(entry: Entry): Promise<Buffer> {
     const { handle, id } = entry;
-    const bytes = await readFile(entry.path as string).catch((cause: unknown) => cause as Error);
+    const bytes = await readFile(entry.path as string).then(keepable, (cause: unknown) => cause as Error);
     const isRight =
       Buffer.isBuffer(bytes) && bytes.length === handle.bytes && sha256Of(bytes) === handle.sha256;
     const isCurrent = this.#entries.get(id) === entry;

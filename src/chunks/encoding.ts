@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { deserialize, serialize } from "node:v8";
 import type { ChunkHandle, ChunkKind } from "../protocol/index.ts";
 import { ChunkError } from "./errors.ts";
+import { copyOf, keepable } from "./pages.ts";
 import { isPlainJson } from "./plain-json.ts";
 import { findUnclonable } from "./unclonable.ts";
 
@@ -27,9 +28,9 @@ export function encode(value: unknown, inlineBytes: number): Encoded {
   if (typeof value === "string" && value.isWellFormed()) return encodedText(value, inlineBytes);
   // An object with this key would be taken for what stands for a chunk.
   if (isPlainJson(value) && !hasChunkKey(value))
-    return { kind: "json", bytes: Buffer.from(JSON.stringify(value)) };
+    return { kind: "json", bytes: keepable(Buffer.from(JSON.stringify(value))) };
   try {
-    return { kind: "clone", bytes: serialize(value) };
+    return { kind: "clone", bytes: keepable(serialize(value)) };
   } catch (cause) {
     const { path, what } = findUnclonable(value);
     const where = path === "" ? "the result" : `result${path}`;
@@ -77,7 +78,7 @@ function encodedText(text: string, inlineBytes: number): Encoded {
     const json = Buffer.from(JSON.stringify(text));
     if (json.length <= inlineBytes) return { kind: "json", bytes: json };
   }
-  return { kind: "text", bytes };
+  return { kind: "text", bytes: keepable(bytes) };
 }
 
 /** As a small result travels with a report. */
@@ -113,5 +114,5 @@ function hasChunkKey(value: unknown): boolean {
 function ownBytes(given: Uint8Array): Buffer {
   const { buffer, byteOffset, byteLength } = given;
   if (buffer instanceof SharedArrayBuffer) return Buffer.from(buffer, byteOffset, byteLength);
-  return Buffer.from(given);
+  return copyOf(given);
 }

@@ -15,4 +15,5 @@ export {
 } from "./encoding.ts";
 export { ChunkError, InputMissing } from "./errors.ts";
 export { Fetcher, type Landed } from "./fetcher.ts";
+export { isResizable } from "./pages.ts";
 export { isPlainJson } from "./plain-json.ts";

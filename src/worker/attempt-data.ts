@@ -92,13 +92,19 @@ export class AttemptData {
     this.#abort?.abort();
   }
 
-  /** What the inputs hold, at once where nothing has to be read from the disk. Bytes are for reading only: others may get them too. */
-  inputs(): HeldInput[] | Promise<HeldInput[]> {
+  /**
+   * What the inputs hold, at once where nothing has to be read from the disk. Bytes are for reading only: others may get them
+   * too. A function gets as they are those that are lent.
+   */
+  inputs(isLent: boolean): HeldInput[] | Promise<HeldInput[]> {
     const { inputs } = this.#data;
     const held: HeldInput[] = [];
     for (const input of inputs) {
-      const found = this.#atHand(input);
-      if (!found) return Promise.all(inputs.map(async (one) => this.#atHand(one) ?? (await this.#read(one))));
+      const found = this.#atHand(input, isLent);
+      if (!found)
+        return Promise.all(
+          inputs.map(async (one) => this.#atHand(one, isLent) ?? (await this.#read(one, isLent))),
+        );
       held.push(found);
     }
     return held;
@@ -145,14 +151,14 @@ export class AttemptData {
     this.#transfers.push({ chunk, from, began_at: beganAt, took_us: Math.round(1000 * tookMs) });
   }
 
-  #atHand(input: InputChunk): HeldInput | undefined {
-    if (!hasValue(input)) return this.#makers.room().store.atHand(input.chunk);
+  #atHand(input: InputChunk, isLent: boolean): HeldInput | undefined {
+    if (!hasValue(input)) return this.#makers.room().store.atHand(input.chunk, isLent);
     return isInlineJson(input.value) ? { value: input.value } : encodedInline(input.value);
   }
 
-  async #read(input: InputChunk): Promise<Encoded> {
+  async #read(input: InputChunk, isLent: boolean): Promise<Encoded> {
     try {
-      const found = await this.#makers.room().store.read(input.chunk);
+      const found = await this.#makers.room().store.read(input.chunk, isLent);
       if (found) return found;
     } catch (error) {
       if (error instanceof ChunkError && error.code === "damaged") throw this.#gone(input, error);

@@ -34,6 +34,8 @@ export interface AttemptHost {
 /** What a handler does, wherever it runs. */
 export interface Work {
   readonly endsByForce: boolean;
+  /** It gets bytes as they lie in memory. */
+  readonly isReader: boolean;
   run(invocation: Invocation, context: AttemptContext): Promise<unknown>;
 }
 
@@ -125,7 +127,7 @@ export class TaskAttempt {
 
   async #workWith(work: Work, data: AttemptData): Promise<DataResult> {
     const assigned = this.assignment.data as NonNullable<Assignment["data"]>;
-    const given = assigned.meta ? metaInputs(assigned) : data.inputs();
+    const given = assigned.meta ? metaInputs(assigned) : data.inputs(work.isReader);
     const inputs = given instanceof Promise ? await given : given;
     const result = await this.#work(work, { payload: this.assignment.payload, inputs });
     const expansion = expansionIn(result);

@@ -1,6 +1,7 @@
 import { type Failure, failureOf } from "./failure.ts";
 import type { Handler, Handlers } from "./handler.ts";
 import { invoke } from "./invocation.ts";
+import { marksOf } from "./processors/marks.ts";
 import type { Processors } from "./processors/processors.ts";
 import type { TaskAttempt, Work } from "./task-attempt.ts";
 
@@ -15,9 +16,11 @@ export function workOf(attempt: TaskAttempt, handlers: Handlers, processors: Pro
       data?.meta ? "thread" : data?.processor,
       () => attempt.data?.kinds ?? [],
     );
-    if (processor === "thread") return { endsByForce: true, run: processors.onThread(handler) };
+    const { isReader = false } = marksOf(handler);
+    if (processor === "thread") return { endsByForce: true, isReader, run: processors.onThread(handler) };
     return {
       endsByForce: handler.endsByForce,
+      isReader,
       run: (invocation, context) => invoke(handler, invocation, context),
     };
   } catch (error) {

@@ -1,7 +1,7 @@
 /** A thread of a worker: loads the tasks file as the worker did, and runs what it is told to. */
 
 import { parentPort, type TransferListItem } from "node:worker_threads";
-import { checkedPieces, encode, isByteStream } from "../../chunks/index.ts";
+import { checkedPieces, encode, isByteStream, isResizable } from "../../chunks/index.ts";
 import { expansionIn } from "../expansion.ts";
 import { type Invocation, invoke } from "../invocation.ts";
 import { PermanentError } from "../permanent-error.ts";
@@ -58,7 +58,7 @@ function sendResult(id: number, result: unknown): void {
   say({ type: "finished", id, kind, bytes: own }, isShared ? [] : [own.buffer as ArrayBuffer]);
 }
 
-/** Buffers lose their class on the way, and memory that is not shared was copied. */
+/** Buffers lose their class on the way, and memory that is not shared was copied; of what could be resized a function gets another copy. */
 function arrived({ payload, inputs }: Invocation): Invocation {
   if (!inputs) return { payload };
   return {
@@ -67,7 +67,7 @@ function arrived({ payload, inputs }: Invocation): Invocation {
       if ("meta" in input || "value" in input) return input;
       const { buffer, byteOffset, byteLength } = input.bytes;
       const bytes = Buffer.from(buffer, byteOffset, byteLength);
-      return { kind: input.kind, bytes, isOwn: !(buffer instanceof SharedArrayBuffer) };
+      return { kind: input.kind, bytes, isOwn: !(buffer instanceof SharedArrayBuffer || isResizable(bytes)) };
     }),
   };
 }
