@@ -28,7 +28,7 @@ export const dag = {
 /** @type {Scale} */
 const STANDARD = {
   rounds: 3,
-  overhead: { shapes: SHAPES, sizes: [1_000, 10_000], fleets: [1, 2], warmUp: 5_000, durableSize: 10_000 },
+  overhead: { shapes: SHAPES, sizes: [1_000, 10_000], fleets: [1, 2], warmUpMs: 3_000, durableSize: 10_000 },
   locality: {
     producers: 200,
     pairings: ["disjoint", "matching", "apart", "sliding"],
@@ -41,7 +41,7 @@ const FULL = { ...STANDARD, overhead: { ...STANDARD.overhead, sizes: [1_000, 10_
 /** @type {Scale} */
 const QUICK = {
   rounds: 1,
-  overhead: { shapes: ["layered"], sizes: [250], fleets: [2], warmUp: 50 },
+  overhead: { shapes: ["layered"], sizes: [250], fleets: [2], warmUpMs: 100 },
   locality: { producers: 12, pairings: ["sliding"], durations: [0], systems: ["orrery", "Dask"] },
 };
 
@@ -55,9 +55,9 @@ async function run({ quick, full, rounds, only, say }, surroundings) {
   const python = only.includes("orrery") ? undefined : findDask();
   const skipped = python === undefined && only.length === 0 ? [DASK_MISSING] : [];
   for (const what of skipped) say(`SKIPPED: ${what}`);
-  const { warmUp, durableSize } = scale.overhead;
+  const { warmUpMs, durableSize } = scale.overhead;
   const postgres = durableSize === undefined ? undefined : await postgresIn(surroundings);
-  const means = { warmUp, python, createDatabase: postgres?.createDatabase, say };
+  const means = { warmUpMs, python, createDatabase: postgres?.createDatabase, say };
   const cases = casesOf(scale.overhead);
   for (let round = 0; round < count; round++) await measureRound(cases, round, means, surroundings);
   const how = { rounds: count, python, isJudged: !quick, say };

@@ -15,7 +15,7 @@ import { cpuMicrosOf, forgetPeak, residentBytes } from "./proc.mjs";
  * @property {string} key
  * @property {import("../graphs.mjs").Shape} shape
  * @property {number} size
- * @property {number} warmUp Nodes of a graph of the same shape that runs before.
+ * @property {number} warmUpMs So long graphs of the same shape run before, and one at least.
  * @property {number} server Its process.
  * @property {readonly number[]} workers
  */
@@ -36,6 +36,8 @@ import { cpuMicrosOf, forgetPeak, residentBytes } from "./proc.mjs";
  * @property {number} endBytes And had grown by when the run had ended.
  */
 
+/** Nodes of a graph that runs before. */
+const WARM_UP = 1_000;
 /** Before the clock starts, for what the warm-up left behind. */
 const REST_MS = 500;
 
@@ -43,12 +45,15 @@ const REST_MS = 500;
  * @param {GraphJob} job
  * @returns {Promise<GraphResult>}
  */
-async function measure({ url, key, shape, size, warmUp, server, workers }) {
+async function measure({ url, key, shape, size, warmUpMs, server, workers }) {
   const client = new OrreryClient({ url, key });
   const needs = needsOf(shape, size);
   const graph = noOpGraph(needs);
   const count = needs.length;
-  await client.waitForRun((await client.submitRun(noOpGraph(needsOf(shape, warmUp)))).id);
+  const warmUp = noOpGraph(needsOf(shape, WARM_UP));
+  const warmAt = performance.now() + warmUpMs;
+  do await client.waitForRun((await client.submitRun(warmUp)).id);
+  while (performance.now() < warmAt);
   await sleep(REST_MS);
   forgetPeak(server);
   const cpu = () => [cpuMicrosOf([server]), cpuMicrosOf(workers), cpuMicrosOf([process.pid])];

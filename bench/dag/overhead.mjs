@@ -26,13 +26,13 @@ import { withFleet } from "./fleet.mjs";
  * @property {readonly Shape[]} shapes
  * @property {readonly number[]} sizes
  * @property {readonly number[]} fleets
- * @property {number} warmUp
+ * @property {number} warmUpMs
  * @property {number} [durableSize]
  */
 
 /**
  * @typedef {object} Means
- * @property {number} warmUp
+ * @property {number} warmUpMs
  * @property {string | undefined} python Which has Dask.
  * @property {(() => Promise<string>) | undefined} createDatabase
  * @property {(line: string) => void} say
@@ -67,13 +67,13 @@ export function titleOf({ shape, size, workers, isDurable }) {
  * @param {Surroundings} surroundings
  */
 export async function measureRound(cases, round, means, surroundings) {
-  const { warmUp, python, say } = means;
+  const { warmUpMs, python, say } = means;
   for (const one of cases) {
     const isBeside = python !== undefined && !one.isDurable;
     for (const system of rotated(isBeside ? ["orrery", "dask"] : ["orrery"], round)) {
       say(`round ${round + 1}: ${titleOf(one)}: ${system}`);
       if (system === "orrery") one.ours.push(await ourGraph(one, means, surroundings.signal));
-      else if (python) one.dask.push(await daskGraph(python, { ...one, warmUp }, surroundings));
+      else if (python) one.dask.push(await daskGraph(python, { ...one, warmUpMs }, surroundings));
     }
   }
 }
@@ -83,7 +83,7 @@ export async function measureRound(cases, round, means, surroundings) {
  * @param {Means} means
  * @param {AbortSignal} signal
  */
-async function ourGraph({ shape, size, workers, isDurable }, { warmUp, createDatabase }, signal) {
+async function ourGraph({ shape, size, workers, isDurable }, { warmUpMs, createDatabase }, signal) {
   const store = isDurable ? await createDatabase?.() : undefined;
   return withFleet({ workers, ...(store !== undefined && { store }) }, signal, async (fleet) => {
     /** @type {GraphJob} */
@@ -92,7 +92,7 @@ async function ourGraph({ shape, size, workers, isDurable }, { warmUp, createDat
       key: fleet.key,
       shape,
       size,
-      warmUp,
+      warmUpMs,
       server: fleet.server.pid,
       workers: fleet.workers.map(({ pid }) => pid),
     };

@@ -13,12 +13,12 @@ const WITHIN_MS = 1_800_000;
 
 /**
  * @param {string} python
- * @param {{ shape: import("../graphs.mjs").Shape, size: number, warmUp: number, workers: number }} job
+ * @param {{ shape: import("../graphs.mjs").Shape, size: number, warmUpMs: number, workers: number }} job
  * @param {Surroundings} surroundings
  * @returns {Promise<GraphResult & { version: string }>}
  */
-export async function daskGraph(python, { shape, size, warmUp, workers }, surroundings) {
-  const args = [shape, size, warmUp, workers].map(String);
+export async function daskGraph(python, { shape, size, warmUpMs, workers }, surroundings) {
+  const args = [shape, size, warmUpMs, workers].map(String);
   const result = await measured(python, "dask_graphs.py", args, surroundings);
   return /** @type {GraphResult & { version: string }} */ (result);
 }

@@ -1,6 +1,6 @@
 """A graph of no-ops on Dask's scheduler and workers, each a process of its own, as dag/client.mjs has it on ours.
 
-    dask_graphs.py FOLDER SHAPE SIZE WARM_UP WORKERS     prints one JSON object
+    dask_graphs.py FOLDER SHAPE SIZE WARM_UP_MS WORKERS     prints one JSON object
 """
 
 import gc
@@ -18,19 +18,26 @@ import distributed
 from dask_cluster import cluster, cpu_micros, end_with_parent, forget_peak, resident_bytes
 from dask_shapes import NEEDS, fingerprint, noop
 
+WARM_UP = 1_000
 REST_S = 0.5
 
 
 def main():
     end_with_parent()
     folder, shape, *numbers = sys.argv[1:]
-    size, warm_up, workers = map(int, numbers)
+    size, warm_up_ms, workers = map(int, numbers)
     needs = NEEDS[shape](size)
     count = len(needs)
     graph, wanted = graph_of(needs, "noop")
     with cluster(folder, workers) as (client, scheduler):
         pids = list(client.run(os.getpid).values())
-        distributed.wait(client.get(*graph_of(NEEDS[shape](warm_up), "warm"), sync=False))
+        warm = NEEDS[shape](WARM_UP)
+        warm_at = time.perf_counter() + warm_up_ms / 1000
+        distributed.wait(client.get(*graph_of(warm, "warm"), sync=False))
+        turn = 0
+        while time.perf_counter() < warm_at:
+            turn += 1
+            distributed.wait(client.get(*graph_of(warm, f"warm{turn}"), sync=False))
         gc.collect()
         client.run_on_scheduler(gc.collect)
         time.sleep(REST_S)

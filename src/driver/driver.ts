@@ -327,6 +327,7 @@ export class Driver implements AsyncDisposable {
     if (writer.count === 0) {
       return { taken, replies, events, now, block: undefined, rows: undefined, snapshot: undefined };
     }
+    const isBusy = this.#waiting.length > 0 || this.#inFlight.length > 0;
     const block = writer.seal(this.#tip, this.#epoch, now);
     this.#tip = headOf(block);
     onDecided?.();
@@ -337,7 +338,7 @@ export class Driver implements AsyncDisposable {
       now,
       block,
       rows: recorder?.take(),
-      snapshot: this.#snapshots.takeIfDue(this.#state, this.#tip),
+      snapshot: this.#snapshots.takeIfDue(this.#state, this.#tip, isBusy),
     };
   }
 

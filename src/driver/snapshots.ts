@@ -4,6 +4,8 @@ import type { SavedSnapshot, Store } from "../store/index.ts";
 
 /** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
 const SNAPSHOT_EVERY = 100_000;
+/** Nothing is decided while one is taken: a driver with much to do puts it off, until there are so many times as many. */
+const PUT_OFF = 4;
 
 /** Takes a snapshot from time to time, and saves one at a time. */
 export class Snapshots {
@@ -19,8 +21,8 @@ export class Snapshots {
   }
 
   /** The state as it is at the end of the chain. */
-  takeIfDue(state: State, tip: Head): SavedSnapshot | undefined {
-    const events = state.seq - this.#lastSeq;
+  takeIfDue(state: State, tip: Head, isBusy: boolean): SavedSnapshot | undefined {
+    const events = (state.seq - this.#lastSeq) / (isBusy ? PUT_OFF : 1);
     if (events < this.#every || this.#saving) return undefined;
     let size = state.singles.all.size;
     for (const run of state.runs.values()) size += run.graph.size;
