@@ -116,7 +116,7 @@ export const DATA_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what was used again goes as if it was not",
-    seed: 23,
+    seed: 28,
     file: "scheduler/result-cache",
     find: "this.#kept.delete(key);\n        this.#kept.set(key, { ...kept, at });",
     replace: "this.#kept.set(key, { ...kept, at });",

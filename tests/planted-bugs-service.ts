@@ -167,7 +167,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a key of the turn before the last is forgotten before it is committed",
-    seed: 33,
+    seed: 57,
     file: "driver/repeats",
     find: "> MAX_IN_FLIGHT",
     replace: "> MAX_IN_FLIGHT - 1",

@@ -284,7 +284,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a snapshot forgets where round robin stands",
-    seed: 10,
+    seed: 15,
     file: "scheduler/restore",
     find: "state.fleet.cursor = state.fleet.workers[snapshot.cursor];",
     replace: "",

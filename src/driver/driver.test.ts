@@ -370,7 +370,8 @@ test("[P-15] a long ledger is opened from its last snapshot, to the same state",
     });
     await driver.submit({ ...oneNode, runId: "r1", graph });
     await end;
-    await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: "w2" } });
+    for (const id of ["w2", "w3"])
+      await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id } });
     hash = stateHash(driver.state);
   }
   const snapshot = await store.loadSnapshot();

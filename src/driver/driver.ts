@@ -51,7 +51,7 @@ export interface DriverOptions {
  * decision needs (a payload, a result) is attached to it.
  */
 export interface Recorder {
-  /** Before a turn: what of it repeats an earlier submission, in the same order. Where that cannot be told, it throws. */
+  /** Before every turn: what of it repeats an earlier submission, in the same order. Where that cannot be told, it throws. */
   repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]>;
   /** About how many bytes will be kept of what is attached. */
   weigh?(attached: unknown): number;
@@ -63,10 +63,8 @@ export interface Recorder {
 
 /** What is attached to the stimuli of one turn, unless one of them alone brings more. */
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
-/** Of many stimuli a turn takes half, so that the rest can be decided while the store works on these. */
-const MANY_STIMULI = 250;
 const MAX_TURN_STIMULI = 1_000;
-const DECIDE_AHEAD_FROM = 64;
+const DECIDE_AHEAD_FROM = 8;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -111,6 +109,8 @@ export class Driver implements AsyncDisposable {
   #lastInFlight: Promise<void> = Promise.resolve();
   /** The decided turns that are not committed, in their order. */
   readonly #inFlight: Promise<void>[] = [];
+  /** How many stimuli the last turn took. */
+  #lastTook = 0;
   /** Of what is committed. */
   #committedSeq: number;
   #held: Held[] = [];
@@ -215,8 +215,13 @@ export class Driver implements AsyncDisposable {
     this.#turn();
   }
 
+  get #decideAheadFrom(): number {
+    return this.#options.decideAheadFrom ?? DECIDE_AHEAD_FROM;
+  }
+
+  /** Blocks of a size take the least work, so nothing is sent after a large one before there is half as much. */
   get #hasEnough(): boolean {
-    return this.#waiting.length >= (this.#options.decideAheadFrom ?? DECIDE_AHEAD_FROM);
+    return this.#waiting.length >= Math.max(this.#decideAheadFrom, this.#lastTook / 2);
   }
 
   #turn(): void {
@@ -259,10 +264,14 @@ export class Driver implements AsyncDisposable {
     if (this.#inFlight.length >= MAX_IN_FLIGHT) await this.#inFlight[0];
   }
 
-  /** What has arrived, but no more than a block should hold: the rest is for the turn after. */
+  /**
+   * What has arrived, but no more than a block should hold: the rest is for the turn after. While the store has nothing
+   * to do it is half of many, so that the other half can be decided while the store works on these.
+   */
   #takeWaiting(): Waiting[] {
     const { recorder } = this.#options;
-    const most = Math.min(Math.max(MANY_STIMULI, Math.ceil(this.#waiting.length / 2)), MAX_TURN_STIMULI);
+    const isHalved = this.#inFlight.length === 0 && this.#waiting.length >= 2 * this.#decideAheadFrom;
+    const most = Math.min(Math.ceil(this.#waiting.length / (isHalved ? 2 : 1)), MAX_TURN_STIMULI);
     let bytes = 0;
     let count = 0;
     for (const { attached } of this.#waiting) {
@@ -270,13 +279,14 @@ export class Driver implements AsyncDisposable {
       if (count > 0 && (bytes > MAX_TURN_BYTES || count >= most)) break;
       count++;
     }
+    this.#lastTook = count;
     return this.#waiting.splice(0, count);
   }
 
   /** Answers what repeats a submission of an earlier turn, and ties what repeats one of this turn to it. */
   async #withoutRepeats(taken: readonly Waiting[]): Promise<readonly Waiting[]> {
     const { recorder } = this.#options;
-    if (!recorder || taken.every(({ attached }) => attached === undefined)) return taken;
+    if (!recorder) return taken;
     let repeats: readonly (Repeat | undefined)[];
     try {
       repeats = await recorder.repeats(taken.map(({ attached }) => attached));

@@ -64,7 +64,6 @@ export class ServerLife {
   #decided: LiveTurn[] = [];
   #wakeAt: number | undefined;
   #armed = false;
-  #woken = false;
   /** How far the ledger's time was ahead of the clock when the driver looked at it first. */
   #aheadMs: number | undefined;
   readonly #agenda: Agenda;
@@ -199,15 +198,14 @@ export class ServerLife {
   /** The driver looks at the clock when it begins a turn; also before the first, and when it sets its timer. */
   #clock(): number {
     this.#aheadMs ??= Math.max(0, this.store.openedAt - this.#events.wallMs());
-    const taken = this.#taken ?? this.#waiting.splice(0);
-    if (this.#taken || taken.length > 0 || this.#woken || !this.#driver) {
+    const taken = this.#taken;
+    if (taken) {
       const last = this.#driver ? this.#turn?.now : undefined;
       const now = Math.max(last ?? this.store.openedAt, this.time);
       this.#turn = { now, entries: taken, phase: "taken" };
       for (const entry of taken) entry.turn = this.#turn;
     }
     this.#taken = undefined;
-    this.#woken = false;
     return this.#events.wallMs();
   }
 
@@ -218,8 +216,6 @@ export class ServerLife {
     this.#agenda.in(delayMs, () => {
       if (cancelled) return;
       this.#armed = false;
-      // While it turns anyway it need not be woken.
-      this.#woken = this.isOpen && !this.#isTurning;
       if (!this.#dead) turn();
     });
     return () => {
