@@ -335,7 +335,7 @@ describe("keys and workers", () => {
   });
 
   test("workers are listed", async () => {
-    expect((await orrery("workers")).stdout).toMatch(/\nw1 +Idle +0 +4 /);
+    expect((await orrery("workers")).stdout).toMatch(/\nw1 +Idle +0 +4 +256 /);
     expect(await orrery("workers", "--drain", "nothing")).toMatchObject({ code: 3 });
   });
 });

@@ -41,6 +41,11 @@ export const WorkerAnswer = Type.Object(
     status: Type.String(),
     slots: Count,
     held: Type.Integer({ minimum: 0, description: "How many tasks it has." }),
+    io_slots: Type.Integer({
+      minimum: 0,
+      description: "How many nodes with `io` it takes beside its slots; 0: none, they take slots.",
+    }),
+    io_held: Type.Integer({ minimum: 0, description: "How many of its tasks are such." }),
     cpu_millicores: Count,
     free_cpu_millicores: Count,
     memory_bytes: Count,

@@ -13,6 +13,9 @@ export interface WorkerView {
   readonly status: string;
   readonly slots: number;
   readonly held: number;
+  /** Beside its slots, for what mostly waits. */
+  readonly ioSlots: number;
+  readonly ioHeld: number;
   readonly cpuMillicores: number;
   readonly freeCpuMillicores: number;
   readonly memoryBytes: number;

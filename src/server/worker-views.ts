@@ -38,7 +38,7 @@ export function workersOf(state: State, caller: Caller, attendance: Attendance):
 }
 
 function workerView(
-  { spec, status, held, freeCpu, freeMemory }: Worker,
+  { spec, status, held, io, freeCpu, freeMemory }: Worker,
   zone: string,
 ): Omit<WorkerView, "chunks" | "running" | "rejects"> {
   return {
@@ -50,6 +50,8 @@ function workerView(
     status,
     slots: spec.slots,
     held: held.size,
+    ioSlots: spec.ioSlots ?? 0,
+    ioHeld: io,
     cpuMillicores: spec.cpuMillicores,
     freeCpuMillicores: freeCpu,
     memoryBytes: spec.memoryBytes,

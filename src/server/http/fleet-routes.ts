@@ -145,6 +145,8 @@ export function workerAnswer(worker: WorkerView): WorkerAnswer {
     status: worker.status,
     slots: worker.slots,
     held: worker.held,
+    io_slots: worker.ioSlots,
+    io_held: worker.ioHeld,
     cpu_millicores: worker.cpuMillicores,
     free_cpu_millicores: worker.freeCpuMillicores,
     memory_bytes: worker.memoryBytes,

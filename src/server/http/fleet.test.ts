@@ -116,3 +116,21 @@ test("queues say what waits, runs and is paused, to whom it concerns", async () 
   await served.call("POST", `${API}/resume`, { executor: "held" });
   expect((await get("/queues")).queues).toHaveLength(1);
 });
+
+test("a worker says how many tasks that mostly wait it takes beside its slots, and has", async () => {
+  const waiting = {
+    id: "x",
+    session: "session-of-x",
+    executors: ["waits"],
+    io_slots: 5,
+    data_url: "http://x",
+  };
+  const body = { registration: { ...registration, ...waiting }, heartbeat: { attempts: [] } };
+  expect(await served.call("POST", "/worker/register", body)).toMatchObject({ status: 200 });
+  const graph = { nodes: { a: { task: "t", args: [], executor: "waits", io: true } } };
+  expect(await served.call("POST", `${API}/runs`, { graph })).toMatchObject({ status: 201 });
+  expect((await get("/workers")).workers).toMatchObject([
+    { id: "w", slots: 3, io_slots: 0, io_held: 0 },
+    { id: "x", slots: 3, io_slots: 5, held: 1, io_held: 1 },
+  ]);
+});

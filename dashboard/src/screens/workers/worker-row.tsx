@@ -9,7 +9,8 @@ import { WorkerStatus } from "./worker-status.tsx";
 const NAMED = 3;
 
 export function WorkerRow({ worker }: { readonly worker: WorkerAnswer }) {
-  const { id, status, slots, held, running, rejects, chunks } = worker;
+  const { id, status, slots, held, io_slots, io_held, running, rejects, chunks } = worker;
+  const inSlots = held - io_held;
   const rejected = Object.entries(rejects);
   return (
     <tr data-worker={id}>
@@ -21,10 +22,20 @@ export function WorkerRow({ worker }: { readonly worker: WorkerAnswer }) {
         <WorkerStatus status={status} />
       </td>
       <td className="worker-slots">
-        <meter value={Math.min(held, slots)} max={slots} aria-label={`${held} of ${slots} slots are taken`} />
+        <meter
+          value={Math.min(inSlots, slots)}
+          max={slots}
+          aria-label={`${inSlots} of ${slots} slots are taken`}
+        />
         <span className="number">
-          {countText(held)}/{countText(slots)}
+          {countText(inSlots)}/{countText(slots)}
         </span>
+        {io_slots > 0 && (
+          <span className="quiet" title="For nodes that mostly wait, beside the slots">
+            {" "}
+            I/O {countText(io_held)}/{countText(io_slots)}
+          </span>
+        )}
       </td>
       <td className="number">
         {coresText(worker.free_cpu_millicores)}

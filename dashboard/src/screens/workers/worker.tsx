@@ -82,9 +82,12 @@ function sinceText({ since, started }: WorkerAnswer["running"][number], now: num
 }
 
 function Room({ worker }: { readonly worker: WorkerAnswer }) {
-  const { slots, held, cpu_millicores, free_cpu_millicores, memory_bytes, free_memory_bytes } = worker;
+  const { slots, held, io_slots, io_held } = worker;
+  const { cpu_millicores, free_cpu_millicores, memory_bytes, free_memory_bytes } = worker;
+  const inSlots = held - io_held;
   const parts = [
-    ["slots", Math.min(held, slots), slots, `${countText(held)} of ${countText(slots)}`],
+    ["slots", Math.min(inSlots, slots), slots, `${countText(inSlots)} of ${countText(slots)}`],
+    ["I/O slots", io_held, io_slots, `${countText(io_held)} of ${countText(io_slots)}`],
     [
       "cores",
       cpu_millicores - free_cpu_millicores,
