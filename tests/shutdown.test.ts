@@ -1,6 +1,8 @@
 // How a server stops: in order at the first signal, at once at the second, and never leaving its PostgreSQL behind.
 
+import { rename } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { OrreryClient } from "../src/client/index.ts";
@@ -11,6 +13,7 @@ import { isAlive, postmasterOf, SERVER_KEY, startServerProcess } from "./server-
 const SOON = { timeout: 30_000, interval: 50 };
 /** Less than the 40 seconds after which it would end by force. */
 const STOPS_WITHIN_MS = 30_000;
+const GIVES_UP_WITHIN_MS = 15_000;
 
 function submitted(url: string, signal?: AbortSignal): Promise<Response> {
   return fetch(`${url}/api/v2/scheduler/submit`, {
@@ -81,6 +84,22 @@ test("amid requests: each is answered or never taken, and what was taken is done
   expect((await worker.finished).code).toBe(0);
   again.child.kill("SIGTERM");
   expect((await again.finished).code).toBe(0);
+});
+
+test("a server whose PostgreSQL and data are gone stops within seconds, and says that something is not written", async () => {
+  const dataDir = await testDataDir();
+  const server = await startServerProcess("/", ["--data", dataDir]);
+  const pid = (await postmasterOf(dataDir)) as number;
+  await rename(join(dataDir, "postgres"), join(dataDir, "gone"));
+  process.kill(pid, "SIGKILL");
+  await expect.poll(async () => (await fetch(`${server.url}/readyz`)).status, SOON).toBe(503);
+  const late = submitted(server.url);
+  const startedMs = performance.now();
+  server.child.kill("SIGTERM");
+  const { code, stderr } = await server.finished;
+  expect([code, performance.now() - startedMs < GIVES_UP_WITHIN_MS]).toEqual([1, true]);
+  expect(stderr).toContain("what was under way is not written");
+  expect((await late.catch(() => undefined))?.status).not.toBe(201);
 });
 
 test("a second signal ends it at once, and its PostgreSQL with it; nothing is lost", async () => {

@@ -17,6 +17,9 @@ import { untilSignal } from "./server-signals.ts";
 import { budgetsOf } from "./settings.ts";
 import { telemetryFor } from "./telemetry.ts";
 
+const NOT_WRITTEN =
+  "its store could not be reached: what was under way is not written, and whoever asked for it was told so";
+
 /** Serves until it is told to stop: the first signal closes in order, the second ends at once. */
 export async function runServer(options: ServeOptions, settings: Settings): Promise<void> {
   const log = makeLog({
@@ -46,6 +49,7 @@ export async function runServer(options: ServeOptions, settings: Settings): Prom
     await server[Symbol.asyncDispose]();
   }
   if (failure) throw new CliError(`the server has stopped: ${failure.message}`, 1);
+  if (server.isLetGo) throw new CliError(`the server has stopped, but ${NOT_WRITTEN}`, 1);
   log.info("stopped");
 }
 

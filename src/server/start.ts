@@ -47,6 +47,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly dashboardLink: () => string;
   /** While this server leads. */
   readonly service: OpenService | undefined;
+  /** When it has stopped: whether something still waited for its store, and was let go. */
+  readonly isLetGo: boolean;
 }
 
 /** What has not ended this long after the server was told to stop waits for its store, and is let go. */
@@ -56,6 +58,7 @@ const LET_GO_AFTER_MS = 4_000;
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const closers: (() => PromiseLike<unknown>)[] = [];
   let letGo = () => {};
+  let isLetGo = false;
   const closeAll = async () => {
     const timer = setTimeout(() => letGo(), LET_GO_AFTER_MS);
     for (const close of closers.splice(0).reverse()) await close();
@@ -73,7 +76,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       warn: (message) => log.warn(message),
     });
     closers.push(() => opened[Symbol.asyncDispose]());
-    letGo = () => void opened.store[Symbol.asyncDispose]();
+    letGo = () => {
+      isLetGo = true;
+      void opened.store[Symbol.asyncDispose]();
+    };
     const keys = await Keys.open(opened.store, {
       firstKey: options.apiKey,
       onRefreshError: (error) =>
@@ -91,6 +97,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       dashboardLink: () => `${url}/#ticket=${new Tickets(keys).issue()}`,
       get service() {
         return terms.service;
+      },
+      get isLetGo() {
+        return isLetGo;
       },
       [Symbol.asyncDispose]: closeAll,
     };

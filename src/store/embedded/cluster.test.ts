@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { testDataDir } from "../../../tests/postgres.ts";
 import { openServiceStore } from "../open.ts";
 import { openEmbedded } from "./cluster.ts";
-import { findPostmaster } from "./postmaster.ts";
+import { findPostmaster, readPidFile } from "./postmaster.ts";
 
 async function ask(url: string, text: string): Promise<unknown> {
   const client = new pg.Client({ connectionString: url });
@@ -106,6 +106,22 @@ test("a PostgreSQL that died can be disposed of, and is not started again then",
     process.kill(await pidOf(dataDir), "SIGKILL");
   }
   await sleep(1_500);
+  expect(await pidOf(dataDir)).toBe(0);
+});
+
+test("a PostgreSQL that is started again and does not become ready holds up nobody who leaves it", async () => {
+  const dataDir = await testDataDir();
+  const clusterDir = join(dataDir, "postgres");
+  const embedded = await openEmbedded({ dataDir, settings: { hot_standby: "off" } });
+  const pid = await pidOf(dataDir);
+  // From its next start on it waits for another server that it could follow.
+  await writeFile(join(clusterDir, "standby.signal"), "");
+  process.kill(pid, "SIGKILL");
+  const next = async () => (await readPidFile(clusterDir))?.pid ?? pid;
+  await expect.poll(next, { timeout: 30_000 }).not.toBe(pid);
+  const began = performance.now();
+  await embedded[Symbol.asyncDispose]();
+  expect(performance.now() - began).toBeLessThan(10_000);
   expect(await pidOf(dataDir)).toBe(0);
 });
 

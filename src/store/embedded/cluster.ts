@@ -58,10 +58,12 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
     await checkReachable(binaries.folder, owner);
     await checkReachable(folder, owner);
     if ((await majorOf(clusterDir)) === undefined) await createCluster(clusterDir, binaries, owner, log);
-    const begin = (socketDir: string) => start(clusterDir, folder, socketDir, binaries, owner, options);
+    const released = new AbortController();
+    const begin = (socketDir: string) =>
+      start(clusterDir, folder, socketDir, binaries, owner, options, released.signal);
     const first = (await findPostmaster(clusterDir)) ?? (await begin(await socketDirFor(clusterDir, owner)));
     const { socketDir } = first;
-    const kept = keepRunning(first, clusterDir, () => begin(socketDir), warn);
+    const kept = keepRunning(first, clusterDir, () => begin(socketDir), warn, released);
     return {
       url: urlOf(socketDir),
       major: binaries.major,
@@ -77,12 +79,16 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
   }
 }
 
-/** Starts PostgreSQL again when it has died, until it is released; then says which one runs, or ran last. */
+/**
+ * Starts PostgreSQL again when it has died, until it is released; then says which one runs, or ran last. One that is
+ * starting then may never be ready: its data may be gone.
+ */
 function keepRunning(
   first: Postmaster,
   clusterDir: string,
   restart: () => Promise<Postmaster>,
   warn: (message: string) => void,
+  released: AbortController,
 ): { readonly release: () => Promise<Postmaster> } {
   let current = first;
   let watching: Promise<void> | undefined;
@@ -96,7 +102,8 @@ function keepRunning(
       warn(`PostgreSQL runs again (${current.pid})`);
     } catch (error) {
       failures += 1;
-      if (failures === 1) warn(`${(error as Error).message}\nTrying again until it does.`);
+      if (failures === 1 && !released.signal.aborted)
+        warn(`${(error as Error).message}\nTrying again until it does.`);
     }
   };
   const timer = setInterval(() => {
@@ -108,6 +115,7 @@ function keepRunning(
   return {
     release: async () => {
       clearInterval(timer);
+      released.abort();
       await watching;
       return current;
     },
@@ -183,14 +191,15 @@ async function start(
   binaries: Binaries,
   owner: Owner | undefined,
   { settings = {}, log = () => {} }: EmbeddedOptions,
+  signal: AbortSignal,
 ): Promise<Postmaster> {
   const logFile = join(folder, "postgres.log");
   for (let starts = 1; ; starts++) {
     try {
-      return await startPostmaster({ binaries, owner, clusterDir, socketDir, logFile, settings });
+      return await startPostmaster({ binaries, owner, clusterDir, socketDir, logFile, settings, signal });
     } catch (cause) {
       // Right after a crash, what the last one left in shared memory may still be in use.
-      if (starts === STARTS) throw cause;
+      if (starts === STARTS || signal.aborted) throw cause;
       log(`PostgreSQL did not start, trying again: ${(cause as Error).message}`);
       await sleep(RETRY_AFTER_MS);
     }

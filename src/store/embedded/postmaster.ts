@@ -21,6 +21,8 @@ const POLL_MS = 10;
 /** After a crash it first writes its log into the tables, which takes its time. */
 const START_WITHIN_MS = 300_000;
 const STOP_WITHIN_MS = 20_000;
+/** One that was told to stop before it had started has nothing to write. */
+const GIVE_UP_WITHIN_MS = 2_000;
 const LARGE_LOG_BYTES = 5 << 20;
 
 /** What it is started with. Durability is left as it is by default: on. */
@@ -41,6 +43,8 @@ export interface StartOptions {
   readonly socketDir: string;
   readonly logFile: string;
   readonly settings: Readonly<Record<string, string>>;
+  /** Aborted when it is no longer needed; it is ended then, unless it is ready. */
+  readonly signal: AbortSignal;
 }
 
 /** Those that this process started or took over, and must not leave behind. */
@@ -68,7 +72,8 @@ function readFileIfThere(file: string): string {
 
 /** Starts PostgreSQL and waits until it can be used. It outlives us if we are killed. */
 export async function startPostmaster(options: StartOptions): Promise<Postmaster> {
-  const { binaries, owner, clusterDir, socketDir, logFile } = options;
+  const { binaries, owner, clusterDir, socketDir, logFile, signal: noLonger } = options;
+  noLonger.throwIfAborted();
   const settings = { ...SETTINGS, unix_socket_directories: quoted(socketDir), ...options.settings };
   const output = openSync(logFile, ((await sizeOf(logFile)) ?? 0) > LARGE_LOG_BYTES ? "w" : "a", 0o600);
   const child = spawn(
@@ -87,10 +92,15 @@ export async function startPostmaster(options: StartOptions): Promise<Postmaster
   child.once("exit", (code, signal) => {
     failure ??= `it ended with ${signal ?? `code ${code}`}`;
   });
-  for (let waitedMs = 0; waitedMs < START_WITHIN_MS; waitedMs += POLL_MS) {
+  for (let waitedMs = 0, givenUpMs = 0; waitedMs < START_WITHIN_MS; waitedMs += POLL_MS) {
     const found = await readPidFile(clusterDir);
     if (found?.isReady && found.pid === child.pid) return found;
     if (failure !== undefined) throw new StoreError("unavailable", await withLog(failure, logFile));
+    if (noLonger.aborted && child.pid !== undefined) {
+      if (givenUpMs === 0) signal(child.pid, "SIGQUIT");
+      if (givenUpMs === GIVE_UP_WITHIN_MS) signal(child.pid, "SIGKILL");
+      givenUpMs += POLL_MS;
+    }
     await sleep(POLL_MS);
   }
   throw new StoreError("unavailable", await withLog("it does not become ready", logFile));
