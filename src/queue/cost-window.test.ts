@@ -52,4 +52,8 @@ test("a window that is given another length counts what was added before, by the
   const shorter = window.resized(6_000, 30_000);
   expect(shorter.sum(31_000)).toBe(4);
   expect(shorter.sum(40_000)).toBe(0);
+  const long = new CostWindow(3_600_000);
+  long.add(59_000, 3);
+  long.add(60_500, 4);
+  expect(long.resized(10_000, 60_500).sum(60_500)).toBe(7);
 });

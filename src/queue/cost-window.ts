@@ -29,8 +29,12 @@ export class CostWindow {
   }
 
   add(now: number, micros: number): void {
-    const step = Math.floor(now / this.#stepMs);
     this.#drop(now);
+    this.#put(now, micros);
+  }
+
+  #put(at: number, micros: number): void {
+    const step = Math.floor(at / this.#stepMs);
     const last = this.#steps.at(-1);
     if (last && last[0] >= step) last[1] += micros;
     else this.#steps.push([step, micros]);
@@ -50,7 +54,8 @@ export class CostWindow {
   resized(windowMs: number, now: number): CostWindow {
     const window = new CostWindow(windowMs);
     for (const [step, micros] of this.#steps) {
-      if (!this.#isOver(step, now)) window.add((step + 1) * this.#stepMs - 1, micros);
+      // That moment may be still to come: what is older counts until then.
+      if (!this.#isOver(step, now)) window.#put((step + 1) * this.#stepMs - 1, micros);
     }
     return window;
   }
