@@ -286,6 +286,8 @@ export class Projection implements Recorder {
   ): void {
     const id = state.tasks(run).taskIdOf(node);
     const submitted = this.#submitted.get(id);
+    // What it was given in this turn is lost already.
+    if (this.#chosen.length > 0) this.#chosen = this.#chosen.filter((chosen) => chosen.id !== id);
     if (submitted) submitted.progress = progress;
     else this.#progressed.set(id, { id, progress, first });
     if (this.#requeued.size > 0 && progress.endedAt >= 0) this.#requeued.delete(id);
