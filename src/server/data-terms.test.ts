@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { MIB } from "../../tests/data-play.ts";
 import type { Report } from "../protocol/index.ts";
-import { transfersOf } from "./data-terms.ts";
+import { lossesOf, transfersOf } from "./data-terms.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
 
 test("[D-05] of the transfers that a worker tells of, those count that are of its task's inputs, from workers that are known", () => {
@@ -28,4 +28,26 @@ test("[D-05] of the transfers that a worker tells of, those count that are of it
   expect(transfersOf(loop.state, task, report([...nonsense, transfer]))).toEqual([[0, 0, -10, 1_500]]);
   const { transfers: _, ...silent } = report([]);
   expect(transfersOf(loop.state, task, silent)).toEqual([]);
+});
+
+test("[D-03] [D-10] a result that is not where several nodes should have it is lost to all of them", () => {
+  const loop = new Loop({ cacheBytes: 10 * MIB });
+  const cached = (id: string) => aNode(id, { cache: "1", requestHash: "x" });
+  loop.turn(1, joins("w1", { slots: 2 }), submits("before", [cached("a")]));
+  loop.turn(2, { ...loop.finished("before", "a", MIB, "a"), costMicros: 0, held: true });
+  loop.turn(3, submits("r", [cached("a"), cached("b"), aNode("c", { inputs: ["a", "b"], keep: true })]));
+  const run = loop.run("r");
+  const task = new PlacedTasks(loop.state).live(run.taskIdOf(2)) as PlacedTask;
+  const chunk = loop.run("before").chunkIdOf(0);
+  const of = {
+    type: "failed",
+    task: task.id,
+    attempt: 1,
+    started_at: -1,
+    code: "input-missing",
+    message: "",
+  } as const;
+  expect(lossesOf(loop.state, task, { ...of, missing: [{ chunk, worker: "w1" }] })).toEqual(
+    [0, 1].map((node) => ({ kind: "ChunkLost", run: run.number, node, worker: 0 })),
+  );
 });

@@ -109,12 +109,14 @@ type Missing = Extract<Report, { type: "failed" }>["missing"];
 export function lossesOf(state: State, task: PlacedTask, report: Report): ChunkLost[] {
   const { inputs } = task;
   return (missingOf(task, report) ?? []).flatMap(({ chunk, worker: id }) => {
-    const input = inputs?.chunks.find((one) => one.id === chunk);
     const worker = state.fleet.byId(id)?.number;
-    if (!input || worker === undefined) return [];
-    const { run, node } = input;
-    const isCurrent = state.runs.get(run)?.chunkIdOf(node) === chunk;
-    return isCurrent ? [{ kind: "ChunkLost", run, node, worker }] : [];
+    if (worker === undefined) return [];
+    // Several nodes may have the same result, found where it was kept.
+    const missed = inputs?.chunks.filter((input) => input.id === chunk) ?? [];
+    return missed.flatMap(({ run, node }): ChunkLost[] => {
+      const isCurrent = state.runs.get(run)?.chunkIdOf(node) === chunk;
+      return isCurrent ? [{ kind: "ChunkLost", run, node, worker }] : [];
+    });
   });
 }
 
