@@ -153,7 +153,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     }
     case "ExpansionEnded": {
       const run = state.run(event.run);
-      const bytes = takeTail(run, event.node, state.run(event.child));
+      const bytes = takeTail(state, run, event.node, state.run(event.child));
       run.move(event.node, Status.completed, state.seq, now);
       countEnded(state, run, event.node, Status.completed);
       completeNode(state, run, event.node, bytes, now);
@@ -186,7 +186,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       run.endedAt = now;
       state.closeLanes(run);
       state.endedRuns.push(run.number);
-      if (state.endedRuns.length > state.config.keepEndedRuns) {
+      if (state.endedRuns.length > state.mostEnded(run)) {
         state.forget(state.run(state.endedRuns.shift() as number));
       }
       break;

@@ -13,10 +13,12 @@ export interface DataTurn {
   readonly state: State;
   readonly emit: Emit;
   /** Whether nothing of its run shall begin any more. */
-  hasFailed(tasks: Tasks): boolean;
+  isStopping(tasks: Tasks): boolean;
   fail(tasks: Tasks, node: number, code: TaskFailed["code"]): void;
   cancelTask(tasks: Tasks, node: number): void;
   cancelRest(run: Run): void;
+  /** Of something that will never complete. */
+  skipDependents(tasks: Tasks, node: number): void;
   endIfDone(tasks: Tasks): void;
 }
 
@@ -26,10 +28,10 @@ export type Refused = "unknown" | "stale" | undefined;
 /** How often the same may be lost before it is taken for the cause. */
 export const MAX_LOSSES = 3;
 
-/** Takes from the cache what is there, and then what has become ready by that. */
+/** Takes from the cache what is there, and then what has become ready by that: also in the run that another was added to. */
 export function reuseResults(turn: DataTurn): void {
   const { seekers } = turn.state;
-  for (let number = seekers.nextRun(-1); number !== undefined; number = seekers.nextRun(number)) {
+  for (let number = seekers.firstRun(); number !== undefined; number = seekers.firstRun()) {
     const run = turn.state.run(number);
     for (let nodes = seekers.take(number); nodes.length > 0; nodes = seekers.take(number))
       reuseOf(turn, run, nodes);
@@ -67,20 +69,37 @@ export function evictCached({ state, emit }: DataTurn): void {
 
 /** A run that ends may be one too many to remember: what was kept of the oldest goes. */
 export function freeForgotten({ state, emit }: DataTurn, ending: Run): void {
-  const { endedRuns, config, runs } = state;
-  if (endedRuns.length < config.keepEndedRuns) return;
+  const { endedRuns, runs } = state;
+  if (endedRuns.length < state.mostEnded(ending)) return;
   const run = runs.get(endedRuns[0] ?? ending.number);
-  const nodes = [...(run?.data?.holders.keys() ?? [])].sort((a, b) => a - b);
-  if (run && nodes.length > 0) emit({ kind: "ChunksFreed", run: run.number, nodes });
+  if (!run?.data) return;
+  // Also what it has borrowed, which another keeps for it.
+  const nodes = [...run.data.holders.keys(), ...run.data.loans.keys()].sort((a, b) => a - b);
+  if (nodes.length > 0) emit({ kind: "ChunksFreed", run: run.number, nodes });
 }
 
 /** Makes what was lost and is needed again. What a run that has ended kept is lost for good. */
 export function recomputeLost(turn: DataTurn, run: Run): void {
-  if (!run.data || run.outcome !== undefined || run.cancelRequested || turn.hasFailed(run)) return;
+  if (!run.data || !goesOn(turn, run)) return;
   const nodes = run.data.toRecompute((node) => run.statusOf(node) === Status.completed);
   if (nodes.length === 0) return;
   remake(turn, run, nodes);
   recomputeLinked(turn, run, nodes);
+  skipHopeless(turn, run, nodes);
+}
+
+/** What needs something that will not be made any more is not made again either. */
+function skipHopeless(turn: DataTurn, run: Run, nodes: readonly number[]): void {
+  for (const node of nodes) {
+    const dead = isWaiting(run, node) ? run.deadNeedOf(node) : undefined;
+    if (dead === undefined) continue;
+    turn.skipDependents(run, dead);
+    turn.endIfDone(run);
+  }
+}
+
+function goesOn(turn: DataTurn, run: Run): boolean {
+  return run.outcome === undefined && !run.cancelRequested && !turn.isStopping(run);
 }
 
 /** What is ahead of these waits for them once more, here and in the runs of those that stand for them. */
@@ -113,7 +132,7 @@ function withdrawLinks(turn: DataTurn, { number, data }: Run, nodes: readonly nu
     const links = [...run.links].flatMap(([link, of]) =>
       of.run === number && again.has(of.node) && run.data?.result[link] === Result.borrowed ? [link] : [],
     );
-    if (links.length > 0 && run.outcome === undefined) remake(turn, run, links);
+    if (links.length > 0 && goesOn(turn, run)) remake(turn, run, links);
   }
 }
 

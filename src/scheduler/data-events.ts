@@ -202,7 +202,7 @@ function adopt(state: State, run: Run, node: number, { chunk: origin, rootId, ho
 }
 
 /** A node has the result of the tail of the run that it submitted, which needs it no longer. How large it is. */
-export function takeTail(run: Run, node: number, child: Run): number {
+export function takeTail(state: State, run: Run, node: number, child: Run): number {
   const { tail } = child.parent as RunParent;
   const made = child.data as RunData;
   const data = run.data as RunData;
@@ -213,5 +213,6 @@ export function takeTail(run: Run, node: number, child: Run): number {
     data.adopt(node, { origin: child.chunkIdOf(tail), rootId: made.roots.get(tail), holders });
     made.forget(tail);
   }
+  if (run.attemptOf(node) > 1 || data.found.has(node)) outdate(state, run, data, node);
   return child.resultBytes[tail] as number;
 }

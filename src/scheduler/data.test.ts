@@ -171,6 +171,24 @@ describe("what the simulator found", () => {
     expectReplayed(loop);
   });
 
+  test("[D-10] what was made of something that will never be there again is not made again when it is lost", () => {
+    const loop = new Loop();
+    const held = (node: string) => ({ ...loop.finished("r", node, 1), costMicros: 0, held: true }) as const;
+    const nodes = [aNode("a"), aNode("b", { inputs: ["a"], keep: true }), aNode("c", { inputs: ["b"] })];
+    loop.turn(1, joins("w1", { slots: 1 }), submits("r", nodes));
+    loop.turn(2, { kind: "DrainRequested", worker: 0 }, joins("w2", { slots: 2 }));
+    loop.turn(3, { ...held("a"), tookMicros: 60_000_000 });
+    loop.turn(4, { kind: "WorkerLost", worker: 0, code: "lease" });
+    loop.turn(5, { ...held("b"), tookMicros: 60_000_000 });
+    loop.turn(6, { kind: "CancelRequested", run: 0, node: 0 });
+    loop.turn(7, { ...loop.attempt("r", "a"), kind: "AttemptCancelled" });
+    expect([loop.status("r", "a"), loop.status("r", "b")]).toEqual(["cancelled", "completed"]);
+    loop.turn(8, { kind: "WorkerLost", worker: 1, code: "lease" });
+    expect([loop.status("r", "b"), loop.status("r", "c")]).toEqual(["skipped", "skipped"]);
+    expect(loop.run("r").outcome).toBe("failed");
+    expectReplayed(loop);
+  });
+
   test("[D-05] roots are given to whoever can run them, whosever part of the order they stand in", () => {
     const loop = new Loop();
     const roots = [...new Array(8).keys()].map((at) => aNode(`a${at}`, of(at < 4 ? "two" : "one")));

@@ -30,7 +30,7 @@ export class Endings implements DataTurn {
     const status = tasks.statusOf(node);
     if (isWaiting(tasks, node) || status === Status.speculating || status === Status.expanded) {
       this.emit({ kind: "TaskCancelled", run: tasks.number, node });
-      this.#skipDependents(tasks, node);
+      this.skipDependents(tasks, node);
       const run = this.state.runs.get(tasks.number);
       if (run) this.cancelAlternatives(run, node);
       if (run?.data) cancelExpansion(this, run, node);
@@ -56,10 +56,10 @@ export class Endings implements DataTurn {
     const isLast = attempt >= maxAttempts || cause === "fatal" || isPoison;
     const run = tasks.number;
     const dead = this.state.runs.get(run)?.deadNeedOf(node);
-    if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.hasFailed(tasks))) {
+    if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.isStopping(tasks))) {
       this.emit({ kind: "TaskCancelled", run, node });
-      this.#skipDependents(tasks, node);
-    } else if (!isLast && dead !== undefined) this.#skipDependents(tasks, dead);
+      this.skipDependents(tasks, node);
+    } else if (!isLast && dead !== undefined) this.skipDependents(tasks, dead);
     else if (!isLast) {
       const waitMs = cause === "lost" ? 0 : this.#backoffMs(tasks, node, backoffMs, attempt);
       this.emit({ kind: "TaskRetried", run, node, dueAt: this.#now + waitMs });
@@ -76,7 +76,7 @@ export class Endings implements DataTurn {
 
   fail(tasks: Tasks, node: number, code: TaskFailed["code"]): void {
     this.emit({ kind: "TaskFailed", run: tasks.number, node, code });
-    this.#skipDependents(tasks, node);
+    this.skipDependents(tasks, node);
     const run = this.state.runs.get(tasks.number);
     if (run?.onFailure === "cancel") this.cancelRest(run);
   }
@@ -90,16 +90,17 @@ export class Endings implements DataTurn {
     return waitMs + Math.floor((waitMs * part) / 1000);
   }
 
-  #skipDependents(tasks: Tasks, node: number): void {
+  skipDependents(tasks: Tasks, node: number): void {
     const run = this.state.runs.get(tasks.number);
     const nodes = run?.openDependents(node) ?? [];
     if (nodes.length > 0) this.emit({ kind: "TasksSkipped", run: tasks.number, node, nodes });
   }
 
-  /** Whether nothing of its run shall begin any more, because one of its tasks has failed. */
-  hasFailed(tasks: Tasks): boolean {
+  /** Whether nothing of its run shall begin any more: one of its tasks has failed, or nobody waits for what it was added for. */
+  isStopping(tasks: Tasks): boolean {
     const run = this.state.runs.get(tasks.number);
-    return run?.onFailure === "cancel" && run.count(Status.failed) > 0;
+    if (!run) return false;
+    return (run.onFailure === "cancel" && run.count(Status.failed) > 0) || isOrphan(this, run);
   }
 
   endIfDone(tasks: Tasks): void {

@@ -7,6 +7,7 @@ import {
   recomputeLost,
   withdrawFollowers,
 } from "./data-decisions.ts";
+import { isAhead } from "./followers.ts";
 import { linkRefusal } from "./links.ts";
 import { isCurrent } from "./reports.ts";
 import type { Run } from "./run.ts";
@@ -21,7 +22,7 @@ export function expand(
   const { state } = turn;
   const run = state.runs.get(parent.run);
   if (!run?.data || !isCurrent(run, { kind: "AttemptFinished", ...parent })) return "stale";
-  if (run.statusOf(parent.node) === Status.cancelling) return "stale";
+  if (run.statusOf(parent.node) === Status.cancelling || isAhead(state, run, parent.node)) return "stale";
   const { links = [] } = parent;
   if (event.graph.ids.length - links.length > (run.taskOf(parent.node).mayAdd ?? 0)) return "too-many-nodes";
   if (links.some(([, of, node]) => linkRefusal(state, parent, { run: of, node }))) return "stale";

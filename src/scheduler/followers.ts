@@ -5,6 +5,7 @@ import type { Emit } from "./dispatch.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
 import { isEnded, Status } from "./status.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** How much time the tasks may take together that a worker is given ahead of their inputs, in microseconds. */
 const AHEAD_MICROS = 50_000;
@@ -28,6 +29,11 @@ export function placeFollowers(state: State, stirred: ReadonlySet<number>, emit:
       if (runOfKey(key) !== NO_RUN) follow(state, state.run(runOfKey(key)), nodeOfKey(key), worker, emit);
     }
   }
+}
+
+/** Whether its worker was given it ahead of an input. */
+export function isAhead({ fleet }: State, tasks: Tasks, node: number): boolean {
+  return fleet.workers[tasks.workerOf(node)]?.ahead.has(taskKey(tasks.number, node)) ?? false;
 }
 
 function follow(state: State, run: Run, from: number, worker: Worker, emit: Emit): void {
@@ -109,12 +115,11 @@ export function followersOf(run: Run, node: number): number[] {
 }
 
 /** What workers were given ahead of other inputs than this result, which is lost; with what follows it. */
-export function readersAhead({ fleet }: State, run: Run, node: number): number[] {
+export function readersAhead(state: State, run: Run, node: number): number[] {
   const { start, targets } = run.graph.dependents;
-  return Array.from(targets.subarray(start[node], start[node + 1])).flatMap((reader) => {
-    const isAhead = fleet.workers[run.workerOf(reader)]?.ahead.has(taskKey(run.number, reader));
-    return isAhead ? [reader, ...followersOf(run, reader)] : [];
-  });
+  return Array.from(targets.subarray(start[node], start[node + 1])).flatMap((reader) =>
+    isAhead(state, run, reader) ? [reader, ...followersOf(run, reader)] : [],
+  );
 }
 
 /** Of a node that is given to a worker ahead of its inputs. */

@@ -182,4 +182,61 @@ describe("[D-12] an added node gets the result of a node of the run that it is a
     expect(nodeAbove(loop.state, added, "nowhere")).toBe(undefined);
     expect(linkRefusal(loop.state, { run: added, node: 0 }, of("r", "late")(loop))).toBe("circle");
   });
+
+  test("which is given back although its run is forgotten in the turn in which it ends", () => {
+    const loop = new Loop({ keepEndedRuns: 1 });
+    const other = aNode("other", { mayAdd: 3 });
+    loop.turn(1, joins("w1", { slots: 6 }), submits("r", [...GRAPH, other]));
+    loop.turn(2, grows(loop, "slow"), grows(loop, "slow", { run: "r", node: "other" }));
+    loop.turn(3, ends(loop, "r", "slow"));
+    expect(loop.run("r").data?.lent.get(1)).toBe(2);
+    loop.turn(4, ends(loop, "added by grow", "use"), ends(loop, "added by other", "use"));
+    expect([loop.run("r").data?.lent.size, loop.run("r").data?.holders.has(1)]).toEqual([0, false]);
+    expectReplayed(loop);
+  });
+
+  test("runs that end and are forgotten with another whose link fails", () => {
+    const loop = new Loop({ keepEndedRuns: 0 });
+    const grower = (id: string) => aNode(id, { mayAdd: 3, keep: true });
+    loop.turn(1, joins("w1", { slots: 4 }), submits("r", GRAPH));
+    loop.turn(2, {
+      ...submits("both", [grower("one"), grower("two")], { onFailure: "cancel" }),
+      parent: { ...loop.attempt("r", "grow"), tail: 0 },
+    });
+    for (const node of ["one", "two"]) loop.turn(3, grows(loop, "slow", { run: "both", node }, "r"));
+    loop.turn(4, { ...loop.failed("r", "slow"), retry: false });
+    expect(loop.status("r", "grow")).toBe("failed");
+    expectReplayed(loop);
+  });
+
+  test("none that was made of what was found for it before", () => {
+    const loop = new Loop({ cacheBytes: 10 * MIB });
+    const grow = aNode("grow", { mayAdd: 3, cache: "1", requestHash: "args" });
+    const users = ["user", "other"].map((id) => aNode(id, { inputs: ["grow"], keep: true }));
+    loop.turn(1, joins("w1", { slots: 1 }), submits("first", [grow]));
+    loop.turn(2, ends(loop, "first", "grow"), submits("r", [grow, ...users]), joins("w2", { slots: 2 }));
+    expect([loop.status("r", "grow"), loop.run("r").attemptOf(0)]).toEqual(["completed", 0]);
+    loop.turn(3, { ...loop.finished("r", "user"), costMicros: 0 });
+    for (const worker of [0, 1]) loop.turn(4, { kind: "WorkerLost", worker, code: "lease" });
+    loop.turn(5, joins("w3", { slots: 2 }));
+    expect([loop.status("r", "grow"), loop.run("r").attemptOf(0)]).toEqual(["assigned", 1]);
+    expect(linkRefusal(loop.state, of("r", "grow")(loop), of("r", "user")(loop))).toBe("circle");
+  });
+
+  test("which is lost, and not waited for once more where the node is to stop", () => {
+    const loop = begun();
+    loop.turn(2, grows(loop, "slow"), joins("w2", { slots: 4 }), { kind: "DrainRequested", worker: 0 });
+    loop.turn(3, ends(loop, "r", "slow"));
+    const added = loop.run("added by grow");
+    expect(added.workerOf(0)).toBe(1);
+    loop.turn(4, { kind: "CancelRequested", run: added.number, node: -1 });
+    loop.turn(5, { kind: "WorkerLost", worker: 0, code: "lease" });
+    expect(["slow", "use"].map((node) => loop.status("added by grow", node))).toEqual([
+      "completed",
+      "cancelling",
+    ]);
+    loop.turn(6, { ...loop.attempt("added by grow", "use"), kind: "AttemptCancelled" });
+    expect([added.outcome, loop.run("r").data?.lent.size]).toEqual(["cancelled", 0]);
+    expectReplayed(loop);
+  });
 });

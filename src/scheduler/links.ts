@@ -27,8 +27,13 @@ export function linkRefusal(
   if (isEnded(status) && status !== Status.completed) return "ended";
   const adding = new Set([taskKey(number, node)]);
   for (const { parent } of above) if (parent) adding.add(taskKey(parent.run, parent.node));
-  const wasMade = [...adding].some((key) => state.run(runOfKey(key)).attemptOf(nodeOfKey(key)) > 1);
+  const wasMade = [...adding].some((key) => hasBeenMade(state.run(runOfKey(key)), nodeOfKey(key)));
   return waitsFor(state, target, of.node, adding, wasMade) ? "circle" : undefined;
+}
+
+/** Whether it may have had a result before its last attempt: made, or found. */
+function hasBeenMade(run: Run, node: number): boolean {
+  return run.attemptOf(node) > 1 || run.data?.found.has(node) === true;
 }
 
 /** The node that is called so in the run of an attempt or the next above it that has one. */
@@ -92,7 +97,9 @@ function nodesAddedBy(state: State, { number }: Run, node: number): { run: Run; 
 export function settleLinks(turn: DataTurn): boolean {
   let hasChanged = false;
   for (const number of [...turn.state.withLinks].sort((a, b) => a - b)) {
-    const run = turn.state.run(number);
+    const run = turn.state.runs.get(number);
+    // It has ended with one before it.
+    if (!run) continue;
     for (const link of [...(run.data?.awaited ?? [])].sort((a, b) => a - b))
       if (settleLink(turn, run, link)) hasChanged = true;
     turn.endIfDone(run);

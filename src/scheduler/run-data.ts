@@ -199,7 +199,11 @@ export class RunData {
 
   /** Takes over a result from another run. */
   adopt(node: number, { origin, rootId, holders }: Adopted): void {
-    this.result[node] = holders.length > 0 ? Result.held : Result.lost;
+    if (holders.length === 0) {
+      this.#forget(node, this.isNeeded(node) ? Result.lost : Result.none);
+      return;
+    }
+    this.result[node] = Result.held;
     this.origins.set(node, origin);
     if (rootId !== undefined) this.roots.set(node, rootId);
     this.holders.set(node, holders);

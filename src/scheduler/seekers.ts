@@ -37,11 +37,11 @@ export class Seekers {
     for (const task of this.#tasks.get(key) ?? []) this.#refresh(task);
   }
 
-  /** The first run of a higher number that has something to look up. */
-  nextRun(after: number): number | undefined {
-    let next: number | undefined;
-    for (const run of this.#fresh.keys()) if (run > after && (next === undefined || run < next)) next = run;
-    return next;
+  /** The first run that has something to look up. */
+  firstRun(): number | undefined {
+    let first: number | undefined;
+    for (const run of this.#fresh.keys()) if (first === undefined || run < first) first = run;
+    return first;
   }
 
   /** The nodes of a run to look up, ascending. */

@@ -186,6 +186,11 @@ export class State {
     return run;
   }
 
+  /** How many ended runs are remembered when this one ends: of one that was added, the result has still to be taken. */
+  mostEnded({ parent }: Run): number {
+    return Math.max(this.config.keepEndedRuns, parent ? 1 : 0);
+  }
+
   forget(run: Run): void {
     this.runs.delete(run.number);
     this.#lastRun = undefined;

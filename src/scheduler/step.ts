@@ -18,7 +18,6 @@ import {
   runOfKey,
   shouldAccept,
   shouldThrottle,
-  taskKey,
   type Worker,
 } from "../placement/index.ts";
 import { apply } from "./apply.ts";
@@ -36,7 +35,7 @@ import {
 import { dispatch, type Emit } from "./dispatch.ts";
 import { Endings } from "./endings.ts";
 import { expand } from "./expansion.ts";
-import { placeFollowers } from "./followers.ts";
+import { isAhead, placeFollowers } from "./followers.ts";
 import { zonedKey } from "./group.ts";
 import { settleLinks } from "./links.ts";
 import { boostCost } from "./new-single.ts";
@@ -46,7 +45,6 @@ import type { Run } from "./run.ts";
 import type { AlternativeOf } from "./singles.ts";
 import type { State } from "./state.ts";
 import { isEnded, isPlaced, isSettling } from "./status.ts";
-import type { Tasks } from "./tasks.ts";
 import { endedAlternative, voteOn } from "./votes.ts";
 
 /** Anything that happens to the scheduler, in the form in which it is recorded if it counts. */
@@ -305,7 +303,7 @@ class Turn {
     const tasks = this.#state.tasksAt(report.run);
     if (!tasks || !isCurrent(tasks, report)) return this.#refuseReport(report);
     // It cannot have what was not made: its worker is wrong, and will be asked again.
-    if (report.kind === "AttemptFinished" && this.#isAhead(tasks, report.node))
+    if (report.kind === "AttemptFinished" && isAhead(this.#state, tasks, report.node))
       return { accepted: false, code: "stale" };
     if (report.kind === "AttemptStarted") this.emit(report);
     else if (report.kind === "AttemptFinished") {
@@ -318,11 +316,6 @@ class Turn {
       for (const node of stopped) cancelWithdrawn(this.endings, tasks, node);
     }
     return this.#accepted();
-  }
-
-  #isAhead(tasks: Tasks, node: number): boolean {
-    const worker = this.#state.fleet.workers[tasks.workerOf(node)];
-    return worker?.ahead.has(taskKey(tasks.number, node)) ?? false;
   }
 
   #refuseReport({ kind, run, node, attempt }: Reported): Reply {

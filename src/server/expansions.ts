@@ -120,7 +120,8 @@ const LINK: TaskSpec = {
   cpuMillicores: 0,
   memoryBytes: 0,
   estimateMs: 1,
-  priority: 2,
+  // The least: a run is as urgent as the most urgent of its nodes.
+  priority: 4,
   capabilities: [],
   maxAttempts: 1,
   backoffMs: 0,
