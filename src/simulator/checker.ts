@@ -1,5 +1,5 @@
 import type { Answer } from "../driver/index.ts";
-import { type EventOf, isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
+import { isDecision, type LedgerEvent, type SubmissionsRefused } from "../ledger/index.ts";
 import { eventsOf, nextWakeAt, type State } from "../scheduler/index.ts";
 import type { KeyedTask } from "../store/index.ts";
 import { compareStates } from "./comparison.ts";
@@ -109,7 +109,7 @@ export class Checker {
         if (key) this.#takeKey(key);
       } else if (expected.type === "refused submission") addRefusal(refusals, expected);
       else if (stimulus.kind === "RunSubmitted" || stimulus.kind === "TaskSubmitted")
-        this.#noticer.repeated();
+        this.#noticer.refused(stimulus);
       while (at < events.length && isConsequence(events[at] as LedgerEvent, events[at + 1])) take();
       checkVotes(model, turn.now);
       replies.push(expectedReply(model, expected));
@@ -123,7 +123,7 @@ export class Checker {
     while (at < events.length - recalled.length) {
       const event = events[at] as LedgerEvent;
       demand(
-        isOfDispatch(event) || isExpiry(event) || isOfResults(event),
+        isOfDispatch(event) || isExpiry(event) || isOfResults(event) || isOfLinks(event),
         "nothing-from-nowhere",
         () => `${event.kind} was recorded without a cause`,
       );
@@ -138,8 +138,9 @@ export class Checker {
   /** What was given ahead of a result goes before the news that there will be none. */
   #isWithdrawing(event: LedgerEvent, next: LedgerEvent | undefined): boolean {
     const { model } = this;
-    if (!isAttemptGone(event)) return false;
-    const task = model.taskAt(event);
+    const gone = goneBy(event);
+    if (!gone) return false;
+    const task = model.taskAt(gone);
     if (!task.run.hasData || followersOf(task).length === 0) return false;
     model.withdrawing.add(task);
     demand(
@@ -196,21 +197,37 @@ function isExpiry(event: LedgerEvent): boolean {
   return event.kind === "TaskFailed" && event.code === "expired";
 }
 
-type AttemptGone = EventOf<"AttemptFailed" | "AttemptTimedOut" | "AttemptLost" | "AttemptCancelled">;
-
-function isAttemptGone(event: LedgerEvent): event is AttemptGone {
-  const { kind } = event;
-  return (
-    kind === "AttemptFailed" ||
-    kind === "AttemptTimedOut" ||
-    kind === "AttemptLost" ||
-    kind === "AttemptCancelled"
-  );
+/** The attempt that ends by the event, and has no result. */
+function goneBy(event: LedgerEvent): { readonly run: number; readonly node: number } | undefined {
+  switch (event.kind) {
+    case "RunSubmitted":
+      return event.parent;
+    case "AttemptFailed":
+    case "AttemptTimedOut":
+    case "AttemptLost":
+    case "AttemptCancelled":
+      return event;
+    default:
+      return undefined;
+  }
 }
 
 /** What follows from what results there are, after all that happened. */
 function isOfResults({ kind }: LedgerEvent): boolean {
-  return kind === "TaskReused" || kind === "ChunksFreed" || kind === "CacheEvicted" || kind === "RunEnded";
+  return (
+    kind === "TaskReused" ||
+    kind === "ExpansionEnded" ||
+    kind === "ChunksFreed" ||
+    kind === "CacheEvicted" ||
+    kind === "RunEnded"
+  );
+}
+
+/** What a node that stands for another brings about when it fails, which shows when all else has happened. */
+function isOfLinks(event: LedgerEvent): boolean {
+  const { kind } = event;
+  if (kind === "TaskFailed") return event.code === "link" || event.code === "expansion";
+  return kind === "TasksSkipped" || kind === "TaskCancelled" || kind === "CancelSignalled";
 }
 
 function addRefusal(

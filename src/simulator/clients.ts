@@ -5,6 +5,7 @@ import type { Stimulus } from "../scheduler/index.ts";
 import type { Agenda } from "./agenda.ts";
 import { aboutBudget } from "./charges.ts";
 import { aboutData } from "./data-words.ts";
+import { attachedTo } from "./growth.ts";
 import type { Host } from "./host.ts";
 import type { Model } from "./model.ts";
 import type { Network } from "./network.ts";
@@ -36,14 +37,12 @@ export class Clients {
     this.#network.send("client", () => {
       // The scheduler forgets ended runs; their rows stay.
       if (this.#host.hasRun(event.runId)) return;
-      const payloads = event.graph.ids.map((id) => JSON.stringify(id));
-      const attached: Attachment = { type: "run", payloads, settings: payloads };
       this.#host.receive(
         event,
         (answer) => {
           if (answer.accepted || answer.code === "duplicate-run") this.#accepted.add(run);
         },
-        attached,
+        attachedTo(event),
       );
     });
     this.#agenda.in(AGAIN_MS, () => {
@@ -90,6 +89,14 @@ export class Clients {
   cancelRun(run: PlannedRun | undefined, node: number): void {
     const known = this.#model.runById(run?.event.runId ?? "");
     if (known) this.#host.receive({ kind: "CancelRequested", run: known.number, node });
+  }
+
+  /** All of an added run, or a node of it. */
+  cancelAdded(choice: number): void {
+    const open = [...this.#model.runs.values()].filter((run) => run.addedBy && run.outcome === undefined);
+    const run = open[choice % Math.max(1, open.length)];
+    const node = choice % 3 === 0 ? -1 : (choice >>> 8) % (run?.tasks.length ?? 1);
+    if (run) this.#host.receive({ kind: "CancelRequested", run: run.number, node });
   }
 
   cancelTask(choice: number): void {

@@ -14,14 +14,24 @@ import {
   dropKept,
   followersOf,
   idleResults,
+  isKeeping,
   madeBefore,
   nextToEvict,
   recipeOf,
   remember,
   toMakeAgain,
 } from "./model-data.ts";
+import { checkLink, linksToWait, takeLinked } from "./model-links.ts";
 import { countCompleted, offerIfReady } from "./model-moves.ts";
-import { aboutTask, describeTask, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
+import {
+  aboutTask,
+  describeTask,
+  isEnded,
+  isPlaced,
+  isToStopAll,
+  type ModelRun,
+  type ModelTask,
+} from "./model-tasks.ts";
 import { demand } from "./violation.ts";
 
 export function loseCopy(model: Model, event: ChunkLost): void {
@@ -36,7 +46,7 @@ export function loseCopy(model: Model, event: ChunkLost): void {
 export function freeChunks(model: Model, event: ChunksFreed): void {
   const run = model.runAt(event.run);
   const idle = idleResults(run);
-  const held = run.tasks.filter(({ holders }) => holders.length > 0);
+  const held = run.tasks.filter(isKeeping);
   const isAll = namesOf(idle) !== event.nodes.join() && isForgottenNext(model, run);
   const expected = isAll ? held : idle;
   demand(
@@ -45,7 +55,10 @@ export function freeChunks(model: Model, event: ChunksFreed): void {
     () => `of run ${run.number} ${event.nodes.join()} were freed, ${namesOf(expected)} are not needed`,
     { run: run.number },
   );
-  for (const task of expected) task.holders = [];
+  for (const task of expected) {
+    task.holders = [];
+    task.borrows = false;
+  }
 }
 
 /** Exactly what was used longest ago, as long as workers keep too much. */
@@ -63,14 +76,21 @@ export function evictCached(model: Model, { zone, key }: CacheEvicted): void {
 }
 
 /** It ends, or ended first of all, and one run more than are remembered ends now. */
-function isForgottenNext({ ended, settings }: Model, run: ModelRun): boolean {
-  if (ended.length < settings.keepEndedRuns) return false;
-  return (ended[0] ?? run) === run && run.tasks.every(isEnded);
+function isForgottenNext(model: Model, run: ModelRun): boolean {
+  const [oldest] = model.ended;
+  const most = oldest ? model.settings.keepEndedRuns : model.mostEnded(run);
+  return model.ended.length >= most && (oldest ?? run) === run && run.tasks.every(isEnded);
+}
+
+/** Those first that stand for what is made again already. */
+function nextToMakeAgain(run: ModelRun): ModelTask[] {
+  const links = linksToWait(run);
+  return links.length > 0 ? links : toMakeAgain(run);
 }
 
 export function makeAgain(model: Model, event: NodesRecomputed, now: number): void {
   const run = model.runAt(event.run);
-  const expected = toMakeAgain(run);
+  const expected = nextToMakeAgain(run);
   demand(
     namesOf(expected) === event.nodes.join(),
     "made-again-if-lost",
@@ -79,6 +99,7 @@ export function makeAgain(model: Model, event: NodesRecomputed, now: number): vo
   );
   for (const task of expected) {
     task.status = "waiting";
+    task.borrows = task.standsFor !== undefined;
     task.origin = undefined;
     task.since = now;
     if (!task.isFound) task.uncounted++;
@@ -96,7 +117,7 @@ export function makeAgain(model: Model, event: NodesRecomputed, now: number): vo
 /** What a worker was given ahead of an input that it does not make. */
 export function withdrawTasks(model: Model, event: TasksWithdrawn): void {
   const run = model.runAt(event.run);
-  const causes = [...model.withdrawing, ...toMakeAgain(run)];
+  const causes = [...model.withdrawing, ...nextToMakeAgain(run)];
   const found = new Set(causes.flatMap(followersOf));
   const expected = run.tasks.filter((task) => found.has(task));
   demand(
@@ -117,6 +138,10 @@ function takeBack(task: ModelTask): void {
 
 export function reuseResult(model: Model, event: TaskReused, now: number): void {
   const task = model.taskAt(event);
+  if (task.standsFor) {
+    takeLinked(model, task, task.standsFor, event, now);
+    return;
+  }
   const known = madeBefore(model, task, now);
   const { taskId, resultHash, resultBytes } = event;
   demand(
@@ -177,14 +202,17 @@ export function checkData(model: Model, run: ModelRun, now: number): void {
     () => `${known && describeTask(known)} waits, though its result is known`,
     about,
   );
-  for (const task of run.tasks) if (task.isAhead) checkAhead(task);
+  for (const task of run.tasks) {
+    if (task.isAhead) checkAhead(task);
+    if (task.standsFor && run.outcome === undefined && !isToStopAll(run)) checkLink(task, task.standsFor);
+  }
 }
 
 /** What waits on a worker for an input waits for something that this worker is making. */
 function checkAhead(task: ModelTask): void {
   const open = task.needs.filter(({ status }) => status !== "completed");
   const isMade = (need: ModelTask) =>
-    need.worker === task.worker && task.inputs.includes(need) && !isEnded(need) && need.status !== "waiting";
+    need.worker === task.worker && task.inputs.includes(need) && isPlaced(need);
   demand(
     open.length > 0 && open.every(isMade),
     "ahead-of-what-is-made",
@@ -195,7 +223,7 @@ function checkAhead(task: ModelTask): void {
 
 /** The results of a run that is forgotten are nowhere any more. */
 export function checkForgotten(run: ModelRun): void {
-  const held = run.tasks.filter(({ holders }) => holders.length > 0);
+  const held = run.tasks.filter(isKeeping);
   demand(
     held.length === 0,
     "freed-before-forgotten",

@@ -2,6 +2,7 @@ import type { TaskAssigned } from "../ledger/index.ts";
 import type { Reason } from "../placement/index.ts";
 import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
+import { isHeldBy, sourceOf } from "./model-data.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { hasPlace, inSlots, isBeside } from "./places.ts";
 import { demand } from "./violation.ts";
@@ -14,13 +15,13 @@ const MOST_AHEAD = 64;
 
 /** Inputs that are on workers decide where a task goes; for a meta node none of them is brought. */
 export function heldInputs(task: ModelTask): ModelTask[] {
-  return task.spec.meta ? [] : task.inputs.filter(({ holders }) => holders.length > 0);
+  return task.spec.meta ? [] : task.inputs.filter((input) => sourceOf(input).holders.length > 0);
 }
 
 export function isNearQueue({ settings }: Model, worker: ModelWorker, task: ModelTask): boolean {
   const { freeCpu, freeMemory, reservedFor } = worker;
   return (
-    heldInputs(task).some(({ holders }) => holders.includes(worker)) &&
+    heldInputs(task).some((input) => isHeldBy(input, worker)) &&
     !isBeside(worker, task) &&
     hasPlace(worker, task, settings.maxQueuePerWorker + NEAR_QUEUE) &&
     reservedFor === undefined &&
@@ -35,8 +36,8 @@ export function nearnessOf(model: Model, worker: ModelWorker, task: ModelTask): 
   const worth = (inputs: readonly ModelTask[]) =>
     inputs.length * perInput + Math.floor((bytesOf(inputs) * perKib) / 1024);
   const held = heldInputs(task);
-  const has = held.filter(({ holders }) => holders.includes(worker));
-  const lacks = held.filter(({ holders }) => !holders.includes(worker));
+  const has = held.filter((input) => isHeldBy(input, worker));
+  const lacks = held.filter((input) => !isHeldBy(input, worker));
   const wait = waitOf(worker, task, model.now);
   const unsure = (task.run.times.get(task.spec.type) ?? 0) + Math.floor(wait / 8);
   return worth(has) - worth(lacks) - (lacks.length === 0 ? 0 : unsure) - wait;
@@ -70,7 +71,7 @@ export function nearnessReason(
   second: ModelWorker,
 ): Reason {
   const held = heldInputs(task);
-  const heldBytes = bytesOf(held.filter(({ holders }) => holders.includes(best)));
+  const heldBytes = bytesOf(held.filter((input) => isHeldBy(input, best)));
   return {
     type: "DataAffinity",
     heldBytes,

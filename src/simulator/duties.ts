@@ -2,12 +2,12 @@ import { checkData, checkKept } from "./data-facts.ts";
 import type { Model } from "./model.ts";
 import { Admissions, barriersOf, rateFreeAt } from "./model-admission.ts";
 import { lanesThatMayWait } from "./model-data.ts";
+import { checkGrowth } from "./model-growth.ts";
 import {
   aboutTask,
   describeTask,
   isDue,
   isEnded,
-  isPlaced,
   isToStopAll,
   isWaiting,
   type ModelRun,
@@ -18,6 +18,7 @@ import { placeFor } from "./oracle.ts";
 import { checkReservationsMade, nextReservationAt } from "./reservations.ts";
 import { checkRoomsReserved, nextRoomAt } from "./rooms.ts";
 import { isOfNoUse } from "./speculation.ts";
+import { hasBegun } from "./task-facts.ts";
 import { demand } from "./violation.ts";
 
 /** What must have been done by the end of a turn. */
@@ -26,6 +27,7 @@ export function checkDuties(model: Model, now: number): void {
   for (const run of model.runs.values()) {
     if (run.outcome === undefined) checkRun(run);
     if (run.hasData) checkData(model, run, now);
+    checkGrowth(run);
   }
   checkKept(model);
   for (const task of model.singles.values()) checkSingle(task, now);
@@ -43,7 +45,7 @@ function checkRun(run: ModelRun): void {
     checkTask(task, stopsAll);
     const dead = task.needs.find((need) => isEnded(need) && need.status !== "completed");
     demand(
-      dead === undefined || (run.hasData && isPlaced(task)),
+      dead === undefined || (run.hasData && hasBegun(task)),
       "dependents-skipped",
       () => `${describeTask(task)} waits for ${describeTask(dead as ModelTask)}`,
       aboutTask(task),

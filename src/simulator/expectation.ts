@@ -11,9 +11,11 @@ import { isChargeNews } from "./charges.ts";
 import { isOverloaded } from "./facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { maxOf, reservedOf, runningOf } from "./model-admission.ts";
+import { mayGrow } from "./model-growth.ts";
 import { maySubmit } from "./model-rates.ts";
-import { isEnded, tiersBought } from "./model-tasks.ts";
+import { isEnded } from "./model-tasks.ts";
 import { isCurrent } from "./task-facts.ts";
+import { tiersBought } from "./tiers.ts";
 import { demand } from "./violation.ts";
 
 /** What must become of a stimulus, in the model as it stands. */
@@ -84,6 +86,8 @@ const REFUSED: Expectation = { type: "ignored", accepted: false };
 function expectRun(model: Model, stimulus: RunSubmitted, now: number): Expectation {
   const size = stimulus.graph.ids.length;
   if (model.runById(stimulus.runId) || size > model.settings.maxNodes) return REFUSED;
+  const { parent } = stimulus;
+  if (parent) return mayGrow(model, stimulus, parent) ? { type: "recorded", event: stimulus } : REFUSED;
   return refusalOf(model, stimulus, size, now) ?? { type: "recorded", event: stimulus };
 }
 

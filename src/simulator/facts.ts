@@ -12,10 +12,12 @@ import {
 } from "./data-facts.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf, lastOfStep, setLimit } from "./model-admission.ts";
-import { loseCopies } from "./model-data.ts";
+import { loseCopies, MOST_EXCUSED } from "./model-data.ts";
+import { endGrowth, growBy } from "./model-growth.ts";
+import { linkNodes } from "./model-links.ts";
 import { endAttempt, offerIfReady, pay } from "./model-moves.ts";
 import { adjustRate, noteSubmission, setAgentRate } from "./model-rates.ts";
-import { isEnded, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
+import { isEnded, isOrphan, type ModelRun, type ModelWorker, modelRun, modelSingle } from "./model-tasks.ts";
 import { takeRecall } from "./recalls.ts";
 import { checkReservation } from "./reservations.ts";
 import { checkRoomReserved } from "./rooms.ts";
@@ -30,7 +32,7 @@ import {
   takeReport,
   voteOnTask,
 } from "./task-facts.ts";
-import { demand, Violation } from "./violation.ts";
+import { demand } from "./violation.ts";
 
 /** Takes an event into the model, if it may happen at all. */
 export function takeFact(model: Model, event: LedgerEvent, now: number): void {
@@ -107,7 +109,8 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       takeRecall(model, event, now);
       break;
     case "ExpansionEnded":
-      throw new Violation("no-expansion", `${event.kind}, where no task of the simulation adds nodes`);
+      endGrowth(model, event, now);
+      break;
     case "NodesRecomputed":
       makeAgain(model, event, now);
       break;
@@ -186,8 +189,12 @@ function configure(model: Model, config: SchedulerConfig): void {
 }
 
 function submit(model: Model, event: RunSubmitted, now: number): void {
-  noteSubmission(model, event, now);
-  const run = modelRun(model.nextRun++, event, model.seq, now);
+  const addedBy = event.parent && growBy(model, event.parent, now);
+  // What is added is part of what was submitted.
+  if (!addedBy) noteSubmission(model, event, now);
+  const run = modelRun(model.nextRun++, event, model.seq, now, addedBy);
+  if (addedBy) addedBy.task.added = run;
+  linkNodes(model, run, event.parent?.links ?? []);
   model.runs.set(run.number, run);
   for (const task of run.tasks) offerIfReady(model, task, now);
 }
@@ -280,9 +287,6 @@ export function isOverloaded(
   return saysOverloaded || loadPermille >= (limit ?? 0);
 }
 
-/** Beyond so many, attempts of a task that are lost count again. */
-const MOST_EXCUSED = 100;
-
 function lose(model: Model, worker: ModelWorker, code: EventOf<"WorkerLost">["code"]): void {
   loseCopies(model, worker, code === "left");
   for (const task of [...worker.held, ...worker.ahead]) {
@@ -305,13 +309,13 @@ function end(model: Model, run: ModelRun, { outcome }: EventOf<"RunEnded">): voi
     { run: run.number },
   );
   const completed = run.tasks.every(({ status }) => status === "completed");
-  const truth = run.cancelAsked ? "cancelled" : completed ? "completed" : "failed";
+  const truth = run.cancelAsked || isOrphan(run) ? "cancelled" : completed ? "completed" : "failed";
   demand(truth === outcome, "run-outcome", () => `run ${run.number} ended ${outcome}, is ${truth}`, {
     run: run.number,
   });
   run.outcome = outcome;
   model.ended.push(run);
-  if (model.ended.length > (model.config?.keepEndedRuns ?? 0)) {
+  if (model.ended.length > model.mostEnded(run)) {
     const forgotten = model.ended.shift() as ModelRun;
     checkForgotten(forgotten);
     model.runs.delete(forgotten.number);

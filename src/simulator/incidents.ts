@@ -25,6 +25,8 @@ export type Incident = { readonly atMs: number } & (
   | { readonly type: "charge"; readonly choice: number }
   /** Something is said about results; `choice` says what. */
   | { readonly type: "data"; readonly choice: number }
+  /** An added run, or one of its nodes; `choice` says which. */
+  | { readonly type: "cancel added"; readonly choice: number }
   | { readonly type: "crash holder"; readonly choice: number; readonly backAfterMs: number }
   /** What an operator says. */
   | { readonly type: "order"; readonly order: Order }

@@ -66,6 +66,9 @@ export class LiveAttempts {
         if (live) live.startedAt = event.startedAt;
         break;
       }
+      case "RunSubmitted":
+        if (event.parent) this.#attempts.delete(nameOf(event.parent));
+        break;
       case "ReportRefused":
       case "TaskBudgetExhausted":
       case "TaskRecharged":

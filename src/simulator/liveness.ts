@@ -38,7 +38,9 @@ function isStuck(model: Model, task: ModelTask): boolean {
     const open = task.speculation?.alternatives.filter((one) => !isEnded(one)) ?? [];
     return open.length > 0 && open.every((one) => isStuck(model, one));
   }
+  if (task.status === "expanded") return task.added?.tasks.some((one) => isStuck(model, one)) ?? false;
   if (!isWaiting(task)) return false;
+  if (task.standsFor) return isStuck(model, task.standsFor);
   return isHopeless(model, task) || task.needs.some((need) => isStuck(model, need));
 }
 

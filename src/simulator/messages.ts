@@ -1,6 +1,7 @@
 import type { TaskSpec } from "../graph/index.ts";
 import type { Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
+import type { Addition } from "./random-growth.ts";
 
 /** An attempt by its numbers in the ledger. */
 export interface AttemptName {
@@ -27,6 +28,14 @@ export interface MissingCopy {
   readonly worker: string;
 }
 
+/** What comes with a report. */
+export interface Enclosed {
+  /** The copies of inputs that the attempt was lost for want of. */
+  readonly missing?: readonly MissingCopy[];
+  /** What the attempt ends by adding to its run, in place of a result. */
+  readonly addition?: Addition | undefined;
+}
+
 /** Every message carries the incarnation that it comes from or is meant for: a process knows nothing of the one before it. */
 export interface Heartbeat {
   readonly id: string;
@@ -41,8 +50,7 @@ export interface Heartbeat {
 export interface ServerDoor {
   register(spec: WorkerSpec, incarnation: number): void;
   heartbeat(beat: Heartbeat): void;
-  /** With the copies of inputs that the attempt was lost for want of. */
-  report(id: string, incarnation: number, report: Report, missing?: readonly MissingCopy[]): void;
+  report(id: string, incarnation: number, report: Report, enclosed?: Enclosed): void;
   goodbye(id: string, incarnation: number): void;
 }
 

@@ -14,23 +14,45 @@ import { inSlots, isBeside } from "./places.ts";
 /** After so many losses a task is taken for their cause. */
 export const MOST_LOSSES = 3;
 
+/** Beyond so many, attempts of a task that are lost count again. */
+export const MOST_EXCUSED = 100;
+
 /** Somebody will still ask for the result. */
 export function isWanted(task: ModelTask): boolean {
-  return task.readers.some((reader) => !isEnded(reader)) || (task.isKept && !task.run.isReleased);
+  return (
+    task.readers.some((reader) => !isEnded(reader)) ||
+    (task.isKept && !task.run.isReleased) ||
+    task.links.some(({ borrows }) => borrows)
+  );
 }
 
-export function hasResult({ isStored, holders }: ModelTask): boolean {
+/** Who has its result: itself, or the node that it stands for. */
+export function sourceOf(task: ModelTask): ModelTask {
+  return task.borrows && task.standsFor ? task.standsFor : task;
+}
+
+export function hasResult(task: ModelTask): boolean {
+  const { isStored, holders } = sourceOf(task);
   return isStored || holders.length > 0;
 }
 
-/** It completed, and what it made is nowhere any more. */
-function isGone(task: ModelTask): boolean {
-  return task.status === "completed" && !hasResult(task);
+export function isHeldBy(task: ModelTask, worker: ModelWorker): boolean {
+  return sourceOf(task).holders.includes(worker);
 }
 
-/** Results on workers that nobody will ask for. */
+/** It completed, and what it made is nowhere any more; what it stands for is the matter of another run. */
+function isGone(task: ModelTask): boolean {
+  return task.status === "completed" && !task.borrows && !hasResult(task);
+}
+
+/** It keeps a result on workers: its own, or that of the node that it stands for. */
+export function isKeeping({ holders, borrows, status }: ModelTask): boolean {
+  return holders.length > 0 || (borrows && status === "completed");
+}
+
+/** What is kept on workers and nobody will ask for. */
 export function idleResults(run: ModelRun): ModelTask[] {
-  return run.tasks.filter((task) => task.holders.length > 0 && !isWanted(task));
+  return run.tasks.filter((task) => isKeeping(task) && !isWanted(task));
 }
 
 /** What has to be made again: results that are gone and wanted, and what is gone of all that these are made from. */
@@ -87,9 +109,9 @@ export function isToKeep(model: Model, worker: ModelWorker, chunk: AttemptName):
 export function givenOf(task: ModelTask): ModelTask["given"] {
   return task.inputs.map((input) => ({
     made: input.status === "completed" ? input.timesMade : input.timesMade + 1,
-    chunk: chunkOf(input),
-    isStored: input.isStored,
-    at: input.holders.map(({ spec }) => spec.id),
+    chunk: chunkOf(sourceOf(input)),
+    isStored: sourceOf(input).isStored,
+    at: sourceOf(input).holders.map(({ spec }) => spec.id),
   }));
 }
 
@@ -160,6 +182,15 @@ function noteTime({ times }: ModelRun, type: string, micros: number): void {
   times.set(type, before === undefined ? micros : Math.floor((7 * before + micros) / 8));
 }
 
+/** A worker that has run a task has what it was given, but for a meta node. */
+export function shareInputs(task: ModelTask, worker: ModelWorker): void {
+  for (const input of task.spec.meta ? [] : unchangedInputs(task)) {
+    const source = sourceOf(input);
+    if (source.holders.length > 0 && !source.holders.includes(worker))
+      source.holders = [...source.holders, worker];
+  }
+}
+
 /** Where the result of an attempt is, and of what it was made. */
 export function takeResult(model: Model, task: ModelTask, event: AttemptFinished, now: number): void {
   const { run, worker } = task;
@@ -171,10 +202,7 @@ export function takeResult(model: Model, task: ModelTask, event: AttemptFinished
   task.isFound = false;
   task.holders = event.held ? [worker] : [];
   const unchanged = unchangedInputs(task);
-  for (const input of task.spec.meta ? [] : unchanged) {
-    if (input.holders.length > 0 && !input.holders.includes(worker))
-      input.holders = [...input.holders, worker];
-  }
+  shareInputs(task, worker);
   const recipe = recipeOf(task);
   const { publicId: taskId } = task;
   const { resultHash, resultBytes, startedAt } = event;

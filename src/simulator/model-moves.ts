@@ -9,7 +9,12 @@ import { demand } from "./violation.ts";
 
 /** All that it needs has completed. */
 export function offerIfReady(model: Model, task: ModelTask, now: number): void {
-  if (task.status !== "waiting" || !task.needs.every(({ status }) => status === "completed")) return;
+  if (
+    task.status !== "waiting" ||
+    task.standsFor ||
+    !task.needs.every(({ status }) => status === "completed")
+  )
+    return;
   task.status = "ready";
   task.since = now;
   task.readyAt = now;
@@ -95,6 +100,7 @@ function beginFollowers(model: Model, task: ModelTask, now: number): void {
 /** It has ended for good: counted once, its boost paid for if it completed, and no longer in the state if alone. */
 export function leave(model: Model, task: ModelTask, how: RunOutcome): void {
   model.countEnd(task.zone, how);
+  if (how !== "completed") task.borrows = false;
   if (!task.isAlone) return;
   model.singles.delete(task.node);
   if (task.submission) model.past.set(task.publicId, task);

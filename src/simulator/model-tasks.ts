@@ -6,12 +6,17 @@ import type { StatusName } from "../scheduler/index.ts";
 import type { AttemptName, GivenInput } from "./messages.ts";
 import type { ModelPace } from "./recalls.ts";
 import type { ModelSpeculation } from "./speculation.ts";
+import { classOf, tiersBought } from "./tiers.ts";
 
 export interface ModelRun {
   readonly number: number;
   readonly id: string;
   readonly onFailure: RunSubmitted["onFailure"];
   readonly tasks: readonly ModelTask[];
+  /** The node whose attempt ended by submitting it, and its own node that this gets the result of. */
+  readonly addedBy:
+    | { readonly task: ModelTask; readonly tail: number; readonly startedAt: number }
+    | undefined;
   cancelAsked: boolean;
   outcome: RunOutcome | undefined;
   /** Nodes hand results to each other. */
@@ -64,7 +69,15 @@ export interface ModelTask {
   readonly submission: TaskSubmitted | undefined;
   /** The node that it is an alternative of, and its place among these. */
   readonly alternativeOf: { readonly of: ModelTask; readonly at: number } | undefined;
+  /** The node of a run above that it stands for: it is never run, and has the result of that. */
+  standsFor: ModelTask | undefined;
+  /** It needs that result, or waits for it. */
+  borrows: boolean;
+  /** The nodes of added runs that stand for it. */
+  readonly links: ModelTask[];
   speculation: ModelSpeculation | undefined;
+  /** The run that its last attempt ended by submitting. */
+  added: ModelRun | undefined;
   charge: ModelCharge;
   holdsUpMs: number;
   status: StatusName;
@@ -148,6 +161,7 @@ const LOOSE: ModelRun = {
   id: "",
   onFailure: "continue",
   tasks: [],
+  addedBy: undefined,
   cancelAsked: false,
   outcome: undefined,
   hasData: false,
@@ -155,7 +169,13 @@ const LOOSE: ModelRun = {
   times: new Map(),
 };
 
-export function modelRun(number: number, event: RunSubmitted, seq: number, now: number): ModelRun {
+export function modelRun(
+  number: number,
+  event: RunSubmitted,
+  seq: number,
+  now: number,
+  addedBy: ModelRun["addedBy"],
+): ModelRun {
   const { graph } = event;
   const tasks: ModelTask[] = [];
   const run: ModelRun = {
@@ -163,6 +183,7 @@ export function modelRun(number: number, event: RunSubmitted, seq: number, now: 
     id: event.runId,
     onFailure: event.onFailure,
     tasks,
+    addedBy,
     cancelAsked: false,
     outcome: undefined,
     hasData: graph.inputs !== undefined,
@@ -254,18 +275,6 @@ export function modelAlternative(
   };
 }
 
-/** Whole tiers only, and no more than may be bought. */
-export function tiersBought(boostMicros: number, config: SchedulerConfig): number {
-  let tiers = 0;
-  while (tiers < config.maxBoostTiers && (tiers + 1) * config.boostTierMicros <= boostMicros) tiers++;
-  return tiers;
-}
-
-export function classOf(tier: number, waitsForOthers: boolean): number {
-  if (tier <= 1) return 0;
-  return tier === 2 || waitsForOthers ? 1 : 2;
-}
-
 function blank(
   run: ModelRun,
   node: number,
@@ -299,7 +308,11 @@ function blank(
     isAlone,
     submission: undefined,
     alternativeOf: undefined,
+    standsFor: undefined,
+    borrows: false,
+    links: [],
     speculation: undefined,
+    added: undefined,
     charge: noCharge(),
     holdsUpMs: -1,
     attempt: 0,
@@ -359,28 +372,18 @@ export function isEnded({ status }: ModelTask): boolean {
 
 /** Whether there is cause to stop all of a run. */
 export function isToStopAll(run: ModelRun): boolean {
-  return (
-    run.cancelAsked || (run.onFailure === "cancel" && run.tasks.some(({ status }) => status === "failed"))
-  );
+  const hasFailed = run.onFailure === "cancel" && run.tasks.some(({ status }) => status === "failed");
+  return run.cancelAsked || hasFailed || isOrphan(run);
+}
+
+/** The node that it was added by has ended without it. */
+export function isOrphan({ addedBy }: ModelRun): boolean {
+  return addedBy !== undefined && addedBy.task.status !== "expanded";
 }
 
 /** Whether it could be given to a worker now, if there were one. */
 export function isDue(task: ModelTask, now: number): boolean {
   return task.status === "ready" || (task.status === "delayed" && task.since <= now);
-}
-
-/** Everything that hangs on a task, has not ended, and is on no worker: what is there may have got what it needs. */
-export function openDependents(task: ModelTask): Set<ModelTask> {
-  const found = new Set<ModelTask>();
-  const visit = (from: ModelTask) => {
-    for (const dependent of from.neededBy) {
-      if (found.has(dependent) || isEnded(dependent) || isPlaced(dependent)) continue;
-      found.add(dependent);
-      visit(dependent);
-    }
-  };
-  visit(task);
-  return found;
 }
 
 export function aboutTask(task: ModelTask): { run: number; node: number } {

@@ -165,6 +165,11 @@ export class Model {
     if (this.roomFor.get(task.zone) === task) this.roomFor.delete(task.zone);
   }
 
+  /** Ended runs that are remembered when this one ends; one that was added at least until its result is taken. */
+  mostEnded({ addedBy }: ModelRun): number {
+    return Math.max(this.settings.keepEndedRuns, addedBy ? 1 : 0);
+  }
+
   countEnd(zone: string, how: RunOutcome): void {
     const totals = this.totals.get(zone) ?? { completed: 0, failed: 0, cancelled: 0 };
     totals[how]++;

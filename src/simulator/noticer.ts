@@ -1,6 +1,7 @@
-import type { LedgerEvent, ReportRefused } from "../ledger/index.ts";
+import type { LedgerEvent, ReportRefused, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import type { Reason } from "../placement/index.ts";
 import { DataNoticer } from "./data-noticer.ts";
+import { GrowthNoticer } from "./growth-noticer.ts";
 import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
 import { isDue, isPlaced, type ModelTask } from "./model-tasks.ts";
@@ -15,6 +16,7 @@ export class Noticer {
   readonly #queueing: QueueNoticer;
   readonly #data: DataNoticer;
   readonly #recalls: RecallNoticer;
+  readonly #growth: GrowthNoticer;
   readonly #configured = { times: 0 };
 
   constructor(model: Model, tally: Tally) {
@@ -23,10 +25,13 @@ export class Noticer {
     this.#queueing = new QueueNoticer(model, tally);
     this.#data = new DataNoticer(model, tally);
     this.#recalls = new RecallNoticer(model, tally);
+    this.#growth = new GrowthNoticer(model, tally);
   }
 
-  repeated(): void {
-    this.#tally.count("submission repeated");
+  /** It was not even counted. */
+  refused(stimulus: RunSubmitted | TaskSubmitted): void {
+    if (stimulus.kind === "RunSubmitted" && stimulus.parent) this.#growth.refused(stimulus, stimulus.parent);
+    else this.#tally.count("submission repeated");
   }
 
   repeatedKey(inTheSameTurn: boolean): void {
@@ -52,6 +57,7 @@ export class Noticer {
     this.#queueing.before(event, now);
     this.#data.before(event);
     this.#recalls.before(event);
+    this.#growth.before(event);
     switch (event.kind) {
       case "SchedulerConfigured":
         if (this.#configured.times++ > 0) tally.count("reconfigured");

@@ -1,9 +1,10 @@
 import type { LedgerEvent, LimitConfigured, TaskAssigned, TaskSubmitted } from "../ledger/index.ts";
 import { type Model, ofZone } from "./model.ts";
 import { isDemoted } from "./model-admission.ts";
-import { isWaiting, type ModelTask, tiersBought } from "./model-tasks.ts";
+import { isWaiting, type ModelTask } from "./model-tasks.ts";
 import { classNow, isDeadlineNear, tierNow } from "./ranking.ts";
 import type { Tally } from "./tally.ts";
+import { tiersBought } from "./tiers.ts";
 
 /** Counts what the ledger shows of orders, limits, prices and tasks of no run. Looks before events are applied. */
 export class QueueNoticer {

@@ -98,7 +98,7 @@ function randomDataRun(random: Random, stormMs: number, number: number): Planned
   };
 }
 
-function smallSpec(random: Random): TaskSpec {
+export function smallSpec(random: Random): TaskSpec {
   return {
     ...randomSpec(random),
     cpuMillicores: random.pick([0, 100, 250, 500]),

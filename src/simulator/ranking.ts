@@ -1,6 +1,7 @@
 import type { Model } from "./model.ts";
 import { isDemoted } from "./model-admission.ts";
-import { classOf, isDue, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
+import { isDue, isEnded, type ModelRun, type ModelTask } from "./model-tasks.ts";
+import { classOf } from "./tiers.ts";
 
 /** By what nodes of a run go before each other, in this order. */
 const PRECEDENCES = ["starved", "critical-path", "priority", "risk", "holds-up", "age", "submitted"] as const;
@@ -204,7 +205,7 @@ export class Ranking {
 
 /** A run stands among others as urgently as the most urgent of its nodes. */
 function runTier({ run, tier, isAlone }: ModelTask): number {
-  return isAlone ? tier : Math.min(...run.tasks.map((task) => task.tier));
+  return isAlone ? tier : Math.min(...run.tasks.map((task) => (task.standsFor ? 4 : task.tier)));
 }
 
 /** (wait + estimate) / estimate, higher first, as fractions. */

@@ -2,6 +2,7 @@ import type { LedgerEvent, TaskRecalled } from "../ledger/index.ts";
 import { heldInputs } from "./data-oracle.ts";
 import type { Model } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
+import { isHeldBy } from "./model-data.ts";
 import { aboutTask, describeTask, type ModelTask, type ModelWorker } from "./model-tasks.ts";
 import { obstacleOf, preference } from "./oracle.ts";
 import { inSlots } from "./places.ts";
@@ -141,7 +142,7 @@ function termsOf(
   const still = 1_000 * Math.max(0, place.now - Math.max(worker.pace?.movedAt ?? 0, task.assignedAt));
   const before = Math.max(0, inSlots(idle).length + place.with + 1 - idle.spec.slots);
   const { perInput, perKib } = model.settings.transferRates ?? { perInput: 1_000, perKib: 10 };
-  const lacks = heldInputs(task).filter(({ holders }) => !holders.includes(idle));
+  const lacks = heldInputs(task).filter((input) => !isHeldBy(input, idle));
   const bytes = lacks.reduce((sum, { resultBytes }) => sum + resultBytes, 0);
   return {
     waitMicros: Math.max(still, micros) + place.behind * micros,

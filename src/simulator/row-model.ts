@@ -72,6 +72,9 @@ export class RowModel {
       case "TaskReused":
         this.#reuse(model.taskAt(event), event.resultHash, now, seq);
         break;
+      case "ExpansionEnded":
+        this.#takeTail(model.taskAt(event), now, seq);
+        break;
       case "TasksSkipped": {
         const errorMessage = `${model.taskAt(event).id} did not complete`;
         for (const node of event.nodes) {
@@ -197,6 +200,13 @@ export class RowModel {
     });
   }
 
+  #takeTail({ publicId, attempt, added }: ModelTask, now: number, seq: number): void {
+    const { tail = -1, startedAt = -1 } = added?.addedBy ?? {};
+    const resultHash = added?.tasks[tail]?.resultHash ?? "";
+    this.#put(publicId, { status: "completed", attempt, worker: "", endedAt: now, resultHash, seq });
+    this.tasks.set(publicId, { ...(this.tasks.get(publicId) as Omit<TaskProgress, "result">), startedAt });
+  }
+
   #put(id: string, row: Omit<TaskProgress, keyof Ending | "result">): void {
     this.tasks.set(id, { ...NOTHING, ...row });
     this.#touched.add(id);
@@ -237,6 +247,14 @@ export class RowModel {
     if (event.code === "poison") {
       const errorMessage = "three workers were lost while they ran it: it is the likely cause";
       return { ...NOTHING, errorCode: "poison", errorMessage };
+    }
+    if (event.code === "expansion") {
+      const errorMessage = "the run that it expanded into did not complete";
+      return { ...NOTHING, errorCode: "expansion", errorMessage };
+    }
+    if (event.code === "link") {
+      const errorMessage = "the node that it stands for did not complete";
+      return { ...NOTHING, errorCode: "link", errorMessage };
     }
     if (event.code === "corrupt") {
       const errorMessage =

@@ -22,6 +22,7 @@ import {
   randomId,
   ZONES,
 } from "./random-graph.ts";
+import { type Growth, randomGrowth, randomGrowthIncidents, withGrowth } from "./random-growth.ts";
 import { AGENTS, type PlannedTask, randomQueueConfig, randomTasks } from "./random-tasks.ts";
 
 /** All that a seed decides ahead; what happens on the way is drawn as it comes, from the same seed. */
@@ -34,6 +35,8 @@ export interface Scenario {
   readonly weather: Weather;
   /** Undefined: nodes hand no data to each other. */
   readonly data: DataWeather | undefined;
+  /** Undefined: no run grows. */
+  readonly growth: Growth | undefined;
   /** From here on nothing goes wrong any more. */
   readonly calmAtMs: number;
   /** Joins when it is calm, and can run all that can be run at all. */
@@ -67,7 +70,9 @@ export function randomScenario(random: Random): Scenario {
     const graph = data ? withData(random.stream(`data of ${number}`), run.event.graph) : run.event.graph;
     return { ...run, event: { ...run.event, graph } };
   });
-  const allRuns = data ? [...runs, ...randomDataRuns(random.stream("data runs"), stormMs)] : runs;
+  const withDataRuns = data ? [...runs, ...randomDataRuns(random.stream("data runs"), stormMs)] : runs;
+  const growth = data && randomGrowth(random.stream("growth"));
+  const allRuns = growth ? withDataRuns.map((run) => withGrowth(growth, run)) : withDataRuns;
   const tasks = withBudgets(random.stream("budgets"), randomTasks(random.stream("tasks"), stormMs));
   const config = randomConfig(random.stream("config"));
   return givingBack(random.stream("giving back"), {
@@ -85,8 +90,10 @@ export function randomScenario(random: Random): Scenario {
       }),
       ...randomCharges(random.stream("charges"), stormMs),
       ...(data ? randomDataIncidents(random.stream("data incidents"), stormMs, allRuns) : []),
+      ...(growth ? randomGrowthIncidents(random.stream("growth incidents"), stormMs) : []),
     ],
     data,
+    growth,
     weather: randomWeather(random.stream("weather")),
     calmAtMs: stormMs + 1_000,
     rescuer: {

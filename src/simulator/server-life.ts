@@ -60,7 +60,7 @@ export class ServerLife {
   #taken: Entry[] | undefined;
   /** The one that was taken last. */
   #turn: LiveTurn | undefined;
-  /** Those that are decided and not stored, in their order. */
+  /** Those that are decided and not stored, in their order; with those between them that recorded nothing. */
   #decided: LiveTurn[] = [];
   #wakeAt: number | undefined;
   #armed = false;
@@ -200,6 +200,7 @@ export class ServerLife {
     this.#aheadMs ??= Math.max(0, this.store.openedAt - this.#events.wallMs());
     const taken = this.#taken;
     if (taken) {
+      if (this.#turn?.phase === "taken" && this.#decided.length > 0) this.#decided.push(this.#turn);
       const last = this.#driver ? this.#turn?.now : undefined;
       const now = Math.max(last ?? this.store.openedAt, this.time);
       this.#turn = { now, entries: taken, phase: "taken" };
@@ -290,6 +291,10 @@ export class ServerLife {
   #stored(block: Block, rows: RowChanges | undefined): void {
     this.#withoutEffect++;
     this.#check(this.#decided.shift() ?? { now: this.time, entries: [], phase: "recorded" }, block, rows);
+    for (let next = this.#decided[0]; next && next.phase !== "recorded"; next = this.#decided[0]) {
+      if (next.phase === "taken") this.#check(next);
+      this.#decided.shift();
+    }
   }
 
   #check(turn: LiveTurn, block?: Block, rows?: RowChanges): void {

@@ -3,13 +3,22 @@ import type { Block, ChunksFreed, LedgerEvent, Report, TasksWithdrawn } from "..
 import type { WorkerSpec } from "../placement/index.ts";
 import { eventsOf } from "../scheduler/index.ts";
 import type { Agenda } from "./agenda.ts";
+import { attachedTo, growthOf } from "./growth.ts";
 import type { Host } from "./host.ts";
 import { LiveAttempts } from "./live-attempts.ts";
-import { type AttemptName, type Heartbeat, type MissingCopy, nameOf, type ServerDoor } from "./messages.ts";
+import {
+  type AttemptName,
+  type Enclosed,
+  type Heartbeat,
+  type MissingCopy,
+  nameOf,
+  type ServerDoor,
+} from "./messages.ts";
 import type { Model } from "./model.ts";
-import { chunkOf, isToKeep } from "./model-data.ts";
-import { isPlaced } from "./model-tasks.ts";
+import { chunkOf, isToKeep, sourceOf } from "./model-data.ts";
+import { aboutTask, isPlaced } from "./model-tasks.ts";
 import type { Network } from "./network.ts";
+import type { Addition } from "./random-growth.ts";
 import type { SimWorker } from "./sim-worker.ts";
 import type { Tally } from "./tally.ts";
 
@@ -94,7 +103,12 @@ export class Server implements ServerDoor {
     });
   }
 
-  report(id: string, incarnation: number, report: Report, missing: readonly MissingCopy[] = []): void {
+  report(id: string, incarnation: number, report: Report, enclosed: Enclosed = {}): void {
+    const { missing = [], addition } = enclosed;
+    if (addition) {
+      this.#add(id, incarnation, report, addition);
+      return;
+    }
     if (isCurrentIn(this.#model, report)) for (const copy of missing) this.#lostCopy(report, copy);
     const result: Attachment | undefined =
       report.kind === "AttemptFinished" ? { type: "result", result: `"${nameOf(report)}"` } : undefined;
@@ -103,6 +117,13 @@ export class Server implements ServerDoor {
       if (report.kind === "AttemptStarted" && answer.accepted) this.#limitTime(report, report.startedAt);
     };
     this.#host.receive(report, onAnswer, result);
+  }
+
+  #add(id: string, incarnation: number, report: Report, addition: Addition): void {
+    const acknowledge = () => this.#tell(id, (worker) => worker.acknowledge(incarnation, report));
+    const event = growthOf(this.#model, report, addition);
+    if (!event) acknowledge();
+    else this.#host.receive(event, acknowledge, attachedTo(event));
   }
 
   goodbye(id: string, incarnation: number): void {
@@ -219,10 +240,10 @@ export class Server implements ServerDoor {
   /** A copy of the current result is not where it should be. */
   #lostCopy(of: AttemptName, { chunk, worker: id }: MissingCopy): void {
     const worker = this.#numberOf(id);
-    const inputs = this.#model.find(of)?.inputs ?? [];
-    const input = inputs.find((one) => nameOf(chunkOf(one)) === nameOf(chunk));
-    if (worker === -1 || !input) return;
-    this.#host.receive({ kind: "ChunkLost", run: input.run.number, node: input.node, worker });
+    const sources = new Set(this.#model.find(of)?.inputs.map(sourceOf));
+    const missed = [...sources].filter((source) => nameOf(chunkOf(source)) === nameOf(chunk));
+    if (worker === -1) return;
+    for (const source of missed) this.#host.receive({ kind: "ChunkLost", ...aboutTask(source), worker });
   }
 
   #withdraw({ run, nodes }: TasksWithdrawn): void {
@@ -232,10 +253,12 @@ export class Server implements ServerDoor {
     }
   }
 
+  /** What was borrowed is only given back. */
   #chunksOf({ run, nodes }: ChunksFreed): AttemptName[] {
-    return nodes.map((node) => {
+    return nodes.flatMap((node) => {
+      const task = this.#model.find({ run, node });
       const made = { run, node, attempt: this.#attempts.get(`${run}/${node}`) ?? 0 };
-      return this.#model.find({ run, node })?.origin ?? made;
+      return task?.standsFor ? [] : [task?.origin ?? made];
     });
   }
 

@@ -4,14 +4,15 @@ import type { AttemptFinished, Report } from "../ledger/index.ts";
 import type { WorkerSpec } from "../placement/index.ts";
 import {
   type AttemptName,
+  type Enclosed,
   type GivenInput,
-  type MissingCopy,
   nameOf,
   type ServerDoor,
   type WorkerDoor,
 } from "./messages.ts";
 import { bytesHeld, isBrisk, isPoisonous } from "./random-data.ts";
 import { LONGEST_MS } from "./random-graph.ts";
+import { additionOf } from "./random-growth.ts";
 import { gather, SimChunks } from "./sim-chunks.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -40,7 +41,7 @@ interface Attempt {
 
 interface Unheard {
   readonly report: Report;
-  readonly missing: readonly MissingCopy[] | undefined;
+  readonly enclosed: Enclosed | undefined;
   sentAtMs: number;
 }
 
@@ -194,7 +195,7 @@ export class SimWorker implements WorkerDoor {
     // Who gave it ahead knows by itself that it will not run.
     else if (found.is === "never") this.#held.delete(key);
     else if (found.is === "missing")
-      this.#end(attempt, { kind: "AttemptLost", ...attempt.name, startedAt: -1 }, found.missing);
+      this.#end(attempt, { kind: "AttemptLost", ...attempt.name, startedAt: -1 }, found);
   }
 
   /** An attempt has ended: those that wait for what it makes go on, or never will. */
@@ -340,22 +341,30 @@ export class SimWorker implements WorkerDoor {
               ...(attempt.inputs && name.node % 2 === 0 && { tookMicros: 1_000 * durationMs + name.node }),
               ...assessmentOf(name),
             },
+        fails ? undefined : { addition: this.#additionOf(attempt) },
       );
     });
   }
 
-  #end(attempt: Attempt, report: Report, missing?: readonly MissingCopy[]): void {
+  /** When all is calm no run grows any more. */
+  #additionOf({ name, task, inputs }: Attempt): Enclosed["addition"] {
+    const { growth, network } = this.#in;
+    return growth && inputs && !network.calm ? additionOf(growth, name, task) : undefined;
+  }
+
+  #end(attempt: Attempt, report: Report, enclosed?: Enclosed): void {
     const key = nameOf(attempt.name);
     if (this.#held.get(key) !== attempt) return;
     this.#held.delete(key);
-    if (attempt.inputs && report.kind === "AttemptFinished") this.#chunks.add(attempt.name);
-    this.#report(report, missing);
+    const isMade = report.kind === "AttemptFinished" && !enclosed?.addition;
+    if (attempt.inputs && isMade) this.#chunks.add(attempt.name);
+    this.#report(report, enclosed);
     if (attempt.inputs) this.#gatherAll();
     this.#startQueued();
   }
 
-  #report(report: Report, missing?: readonly MissingCopy[]): void {
-    const unheard = { report, missing, sentAtMs: 0 };
+  #report(report: Report, enclosed?: Enclosed): void {
+    const unheard = { report, enclosed, sentAtMs: 0 };
     this.#unheard.set(`${nameOf(report)} ${report.kind}`, unheard);
     this.#tell(unheard);
   }
@@ -363,8 +372,8 @@ export class SimWorker implements WorkerDoor {
   #tell(unheard: Unheard): void {
     unheard.sentAtMs = this.#in.agenda.nowMs;
     const { spec, incarnation } = this;
-    const { report, missing } = unheard;
-    this.#say((server) => server.report(spec.id, incarnation, report, missing));
+    const { report, enclosed } = unheard;
+    this.#say((server) => server.report(spec.id, incarnation, report, enclosed));
   }
 
   #say(words: (server: ServerDoor) => void): void {

@@ -3,6 +3,7 @@ import type { AttemptName, ServerDoor } from "./messages.ts";
 import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
 import type { DataWeather } from "./random-data.ts";
+import type { Growth } from "./random-growth.ts";
 import type { Weather } from "./scenario.ts";
 import type { Tally } from "./tally.ts";
 
@@ -16,6 +17,8 @@ export interface Surroundings {
   readonly server: ServerDoor;
   /** Undefined: nodes hand no data to each other. */
   readonly data: DataWeather | undefined;
+  /** Undefined: no attempt adds nodes to its run. */
+  readonly growth: Growth | undefined;
   /** Draws that only happen where there is data. */
   readonly dataRandom: Random;
   /** Draws that only happen where workers give back. */

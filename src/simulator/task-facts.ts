@@ -10,7 +10,7 @@ import type {
 import { checkFollower } from "./data-oracle.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
-import { givenOf, hasResult, MOST_LOSSES, takeResult } from "./model-data.ts";
+import { givenOf, hasResult, MOST_EXCUSED, MOST_LOSSES, takeResult } from "./model-data.ts";
 import { beginTask, countCompleted, endAttempt, leave, offerIfReady } from "./model-moves.ts";
 import {
   aboutTask,
@@ -20,9 +20,9 @@ import {
   isPlaced,
   isToStopAll,
   isWaiting,
+  type ModelRun,
   type ModelTask,
   type ModelWorker,
-  openDependents,
 } from "./model-tasks.ts";
 import { checkAssignment, checkOrder } from "./oracle.ts";
 import { isBeside } from "./places.ts";
@@ -58,7 +58,7 @@ export function takeReport(model: Model, event: Report, now: number): void {
   if ((event.kind === "AttemptFinished" || event.startedAt !== -1) && !isBeside(worker, task))
     noteEnded(worker, now);
   if (event.kind === "AttemptLost" && event.startedAt === -1) {
-    task.uncounted++;
+    if (task.uncounted < MOST_EXCUSED) task.uncounted++;
     if (recall) task.returnedBy = task.worker;
   }
   if ("costMicros" in event && event.costMicros) noteCost(model, task, now, event.costMicros);
@@ -230,12 +230,18 @@ export function failTask(model: Model, event: TaskFailed, now: number): void {
 
 function causeOfFailure(task: ModelTask, now: number): TaskFailed["code"] | undefined {
   if (task.status === "speculating" && task.speculation?.escalated) return "escalated";
+  if (task.standsFor && isWaiting(task)) return isDead(task.standsFor) ? "link" : undefined;
   if (isWaiting(task) && task.run.hasData) return task.breaches >= MOST_LOSSES ? "corrupt" : undefined;
   if (isWaiting(task)) return task.deadline >= 0 && task.deadline <= now ? "expired" : undefined;
+  if (task.status === "expanded") return isLost(task.added) ? "expansion" : undefined;
   if (task.status !== "settling") return undefined;
   if (isPoison(task)) return "poison";
   if (task.ending === "fatal") return "fatal";
   return made(task) === task.spec.maxAttempts ? "attempts" : undefined;
+}
+
+function isLost(run: ModelRun | undefined): boolean {
+  return run?.outcome === "failed" || run?.outcome === "cancelled";
 }
 
 /** So many workers were lost with it that it is the likely cause. */
@@ -244,7 +250,9 @@ function isPoison({ ending, deaths }: ModelTask): boolean {
 }
 
 export function cancelTask(model: Model, task: ModelTask, now: number): void {
-  const isOnNoWorker = isWaiting(task) || task.status === "settling" || task.status === "speculating";
+  const { status } = task;
+  const isOnNoWorker =
+    isWaiting(task) || status === "settling" || status === "speculating" || status === "expanded";
   demand(
     task.status === "settlingCancel" || (isOnNoWorker && isToStop(task)),
     "cancelled-with-cause",
@@ -285,6 +293,25 @@ export function skipTasks(model: Model, event: TasksSkipped): void {
     task.status = "skipped";
     leave(model, task, "cancelled");
   }
+}
+
+/** What it needs was there when it was given to a worker. */
+export function hasBegun(task: ModelTask): boolean {
+  return isPlaced(task) || task.status === "expanded";
+}
+
+/** Everything that hangs on a task, has neither ended nor begun: what is on a worker may have got what it needs. */
+function openDependents(task: ModelTask): Set<ModelTask> {
+  const found = new Set<ModelTask>();
+  const visit = (from: ModelTask) => {
+    for (const dependent of from.neededBy) {
+      if (found.has(dependent) || isEnded(dependent) || hasBegun(dependent)) continue;
+      found.add(dependent);
+      visit(dependent);
+    }
+  };
+  visit(task);
+  return found;
 }
 
 export function signalTask(task: ModelTask, attempt: number): void {

@@ -23,6 +23,10 @@ const NAMED = 20;
 
 /** Everything that keeps a waiting task from running, looked up in nothing but the tasks and the workers themselves. */
 export function trueReasons(model: Model, task: ModelTask, now: number): WaitReason[] {
+  if (task.standsFor) {
+    const { id: node, status } = task.standsFor;
+    return [{ code: "Dependencies", open: [{ node, status }], total: 1 }];
+  }
   const able = ableWorkers(model, task);
   const serving = servingWorkers(model, task);
   const rejected = countObstacles(model, task, serving);

@@ -55,6 +55,7 @@ export class World {
       tally,
       server: this.#server,
       data: this.scenario.data,
+      growth: this.scenario.growth,
       dataRandom: random.stream("data workers"),
       recallRandom: random.stream("recalled workers"),
       fetch: (from, chunk) => byId.get(from)?.gives(chunk) ?? false,
@@ -111,6 +112,9 @@ export class World {
         return;
       case "cancel node":
         this.#clients.cancelRun(runs[incident.run], incident.node);
+        return;
+      case "cancel added":
+        this.#clients.cancelAdded(incident.choice);
         return;
       case "charge":
         this.#clients.charge(incident.choice);
