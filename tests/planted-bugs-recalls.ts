@@ -67,7 +67,7 @@ export const RECALL_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a task that follows another is left behind when that is given back",
-    seed: 63,
+    seed: 154,
     file: "scheduler/recalls",
     find: "return !state.run(tasks.number).data?.followers.has(node);",
     replace: "return true;",

@@ -97,7 +97,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a limit that is used up does not wake the scheduler",
-    seed: 59,
+    seed: 40,
     file: "scheduler/dispatch",
     find: "Math.min(wake, admittedAt)",
     replace: "Math.min(wake, Number.POSITIVE_INFINITY)",

@@ -5,7 +5,7 @@ import type { PlantedBug } from "./planted-bugs.ts";
 export const SPECULATION_BUGS: readonly PlantedBug[] = [
   {
     name: "a vote is taken on the first result",
-    seed: 17,
+    seed: 5,
     file: "scheduler/votes",
     find: "if (!decided)",
     replace: 'if (!decided && outcome.type !== "won")',

@@ -209,7 +209,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "dependents of a cancelled task are forgotten",
     seed: 11,
     file: "scheduler/endings",
-    find: 'this.emit({ kind: "TaskCancelled", run: tasks.number, node });\n            this.#skipDependents(tasks, node);',
+    find: 'this.emit({ kind: "TaskCancelled", run: tasks.number, node });\n            this.skipDependents(tasks, node);',
     replace: 'this.emit({ kind: "TaskCancelled", run: tasks.number, node });',
   },
   {
@@ -270,7 +270,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what starves is raised like what has waited for a while",
-    seed: 6,
+    seed: 9,
     file: "scheduler/lane",
     find: "now - STARVED_AFTER * afterMs, STARVED)",
     replace: "-1, STARVED)",

@@ -1,6 +1,6 @@
 import type { LedgerEvent, RunParent, RunSubmitted } from "../ledger/index.ts";
 import type { Model } from "./model.ts";
-import { faultOfLink } from "./model-links.ts";
+import { mayLink } from "./model-links.ts";
 import { isEnded, isPlaced, type ModelRun, type ModelTask } from "./model-tasks.ts";
 import type { Tally } from "./tally.ts";
 
@@ -18,12 +18,12 @@ export class GrowthNoticer {
     const tally = this.#tally;
     const task = this.#model.find(parent);
     if (this.#model.runById(runId)) tally.count("addition repeated");
-    else if (task?.status === "cancelling") tally.count("addition refused: cancelled");
-    else if (!task || task.attempt !== parent.attempt || !isPlaced(task))
+    else if (!task || task.attempt !== parent.attempt || !isPlaced(task) || task.status === "cancelling")
       tally.count("addition refused: late");
     else if (graph.ids.length - (parent.links?.length ?? 0) > (task.spec.mayAdd ?? 0))
       tally.count("addition refused: too many");
-    else for (const [, run, node] of parent.links ?? []) this.#refuseLink(parent, { run, node });
+    else if (!parent.links?.every(([, run, node]) => mayLink(this.#model, parent, { run, node })))
+      tally.count("addition refused: bad link");
   }
 
   before(event: LedgerEvent): void {
@@ -63,15 +63,10 @@ export class GrowthNoticer {
     this.#tally.count(run.addedBy ? "nodes added by an added node" : "nodes added");
   }
 
-  #refuseLink(parent: RunParent, of: { readonly run: number; readonly node: number }): void {
-    const fault = faultOfLink(this.#model, parent, of);
-    if (fault) this.#tally.count(`addition refused: link, ${fault}`);
-  }
-
   #makeAgain(task: ModelTask): void {
-    const { added, standsFor, borrows, readers, links } = task;
+    const { added, standsFor, readers, links } = task;
     if (added) this.#tally.count("added nodes made again");
-    if (standsFor) this.#tally.count(borrows ? "link waits again" : "link needed again");
+    if (standsFor) this.#tally.count("link waits again");
     if (readers.every(isEnded) && links.some((link) => link.borrows))
       this.#tally.count("node made again for a link");
   }

@@ -3,7 +3,7 @@ import type { Attachment } from "../driver/index.ts";
 import { type TaskSpec, type WireGraph, wireSpec } from "../graph/index.ts";
 import type { Report, RunLink, RunSubmitted } from "../ledger/index.ts";
 import type { Model } from "./model.ts";
-import { faultOfLink, runsAbove } from "./model-links.ts";
+import { mayLink, runsAbove } from "./model-links.ts";
 import type { ModelTask } from "./model-tasks.ts";
 import type { Addition } from "./random-growth.ts";
 
@@ -74,8 +74,8 @@ function linked(
 
 function nodeAbove(model: Model, task: ModelTask, choice: number): ModelTask | undefined {
   const above = runsAbove(task.run).flatMap(({ tasks }) => tasks);
-  const isGood = ({ run, node }: ModelTask) =>
-    faultOfLink(model, { run: task.run.number, node: task.node }, { run: run.number, node }) === undefined;
+  const parent = { run: task.run.number, node: task.node };
+  const isGood = ({ run, node }: ModelTask) => mayLink(model, parent, { run: run.number, node });
   const some = choice % UNCHECKED === 0 ? above : above.filter(isGood);
   return some[(choice >>> 4) % Math.max(1, some.length)];
 }

@@ -1,7 +1,7 @@
 import type { ExpansionEnded, RunParent, RunSubmitted } from "../ledger/index.ts";
 import type { Model } from "./model.ts";
 import { chunkOf, shareInputs } from "./model-data.ts";
-import { faultOfLink } from "./model-links.ts";
+import { mayLink } from "./model-links.ts";
 import { countCompleted, endAttempt } from "./model-moves.ts";
 import { aboutTask, describeTask, isPlaced, type ModelRun, type ModelWorker } from "./model-tasks.ts";
 import { isBeside } from "./places.ts";
@@ -15,9 +15,7 @@ export function mayGrow(model: Model, { graph }: RunSubmitted, parent: RunParent
   const isRunning = isPlaced(task) && task.status !== "cancelling" && !task.isAhead;
   const { links = [] } = parent;
   const isSmallEnough = graph.ids.length - links.length <= (task.spec.mayAdd ?? 0);
-  return (
-    isRunning && isSmallEnough && !links.some(([, run, node]) => faultOfLink(model, parent, { run, node }))
-  );
+  return isRunning && isSmallEnough && links.every(([, run, node]) => mayLink(model, parent, { run, node }));
 }
 
 /** Its attempt has ended; it has not, before what it added has. */

@@ -23,18 +23,18 @@ export function linkNodes(model: Model, run: ModelRun, links: readonly RunLink[]
   }
 }
 
-/** What is wrong with a node that stands for another; undefined: nothing. */
-export function faultOfLink(
+/** Whether what an attempt adds may name that node: one above it that will have a result, and does not wait for what is added. */
+export function mayLink(
   model: Model,
   parent: Pick<RunParent, "run" | "node">,
   of: { readonly run: number; readonly node: number },
-): "unknown" | "dead" | "circle" | undefined {
+): boolean {
   const adder = model.find(parent);
   const target = model.find(of);
-  if (!adder || !target || target.standsFor || !runsAbove(adder.run).includes(target.run)) return "unknown";
-  if (isDead(target)) return "dead";
-  const adding = [adder, ...runsAbove(adder.run).flatMap(({ addedBy }) => addedBy?.task ?? [])];
-  return hangsOn(target, new Set(adding)) ? "circle" : undefined;
+  if (!adder || !target || target.standsFor || isDead(target)) return false;
+  const above = runsAbove(adder.run);
+  const adding = [adder, ...above.flatMap(({ addedBy }) => addedBy?.task ?? [])];
+  return above.includes(target.run) && !hangsOn(target, new Set(adding));
 }
 
 function isDead(task: ModelTask): boolean {
