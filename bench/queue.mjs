@@ -231,8 +231,8 @@ async function measureApart(job, signal) {
  * @param {string} folder
  * @param {AbortSignal} signal
  */
-async function checkDrain(place, system, { warmUp, tasks: measured, backlog }, folder, signal) {
-  const tasks = warmUp + measured;
+async function checkDrain(place, system, { warmUp, tasks: measured, times, backlog }, folder, signal) {
+  const tasks = warmUp + times * measured;
   const completed = await system.countCompleted(place, tasks + backlog);
   if (completed < tasks || (backlog === 0 && completed !== tasks)) {
     throw new Error(`${system.name} has completed ${completed} of ${tasks} tasks`);

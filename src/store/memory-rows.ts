@@ -1,4 +1,4 @@
-import { compareText, invariant } from "../core/index.ts";
+import { compareText, invariant, violated } from "../core/index.ts";
 import { type StoredPayload, StoreError } from "./contract.ts";
 import { NewestFirst } from "./newest-first.ts";
 import { fits, isAsked, lineOf, matches, type RowParts, rowOf } from "./row-parts.ts";
@@ -256,10 +256,8 @@ export class MemoryRows {
     const { zone, agent, submittedSeq } = kept.task;
     if (first) {
       const isTrue = first.zone === zone && first.agent === agent && first.seq === submittedSeq;
-      invariant(
-        isTrue && kept.progress.seq === submittedSeq,
-        `nothing was written of ${id} since it was submitted`,
-      );
+      if (!isTrue || kept.progress.seq !== submittedSeq)
+        violated(`nothing was written of ${id} since it was submitted`);
     }
     kept.progress = progress;
     this.#noteEnd(kept);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { median } from "../../stats.mjs";
 import { figure, PER_SECOND } from "../figure.mjs";
 import { ask } from "../postgres.mjs";
 import { usageOfThis } from "../usage.mjs";
@@ -11,7 +12,8 @@ import { usageOfThis } from "../usage.mjs";
  * @typedef {object} DrainSizes
  * @property {number} warmUp Drained before, in the same process.
  * @property {number} tasks
- * @property {number} backlog How many more wait.
+ * @property {number} times How often so many are drained, one time after the other; of that the median.
+ * @property {number} backlog How many more wait; then it is once.
  */
 
 const SETTLE_MS = 500;
@@ -27,11 +29,31 @@ export const drainTitle = ({ tasks, backlog }) =>
  * @param {DrainSizes} sizes
  */
 export async function measureDrain(system, place, queue, sizes) {
-  const { warmUp, tasks, backlog } = sizes;
+  const { warmUp, tasks, times, backlog } = sizes;
   await queue.load(warmUp);
   const [stop] = await Promise.all([queue.begin(), queue.completed(warmUp)]);
   await stop();
-  await queue.load(tasks + backlog);
+  const drained = [];
+  for (let time = 0; time < times; time++) {
+    await queue.load(tasks + backlog);
+    drained.push(await drainOnce(system, place, queue, tasks, warmUp + (time + 1) * tasks));
+  }
+  const title = drainTitle(sizes);
+  return [
+    figure(title, "tasks", PER_SECOND, median(drained.map(({ perSecond }) => perSecond))),
+    figure(title, "CPU of the process, each", "µs", median(drained.map(({ cpuMicros }) => cpuMicros))),
+    figure(title, "memory of the process", "MiB", usageOfThis().rssBytes / 2 ** 20),
+  ];
+}
+
+/**
+ * @param {System} system
+ * @param {Place} place
+ * @param {Queue} queue
+ * @param {number} tasks
+ * @param {number} completed When they are, with all before them.
+ */
+async function drainOnce(system, place, queue, tasks, completed) {
   // Nobody is measured while the database still looks after what was loaded.
   if (system.keptIn === "postgresql") {
     await ask(place.url, "vacuum analyze");
@@ -40,13 +62,9 @@ export async function measureDrain(system, place, queue, sizes) {
   await sleep(SETTLE_MS);
   const before = usageOfThis();
   const startedAt = performance.now();
-  await Promise.all([queue.begin(), queue.completed(warmUp + tasks)]);
+  const [stop] = await Promise.all([queue.begin(), queue.completed(completed)]);
   const seconds = (performance.now() - startedAt) / 1000;
-  const after = usageOfThis();
-  const title = drainTitle(sizes);
-  return [
-    figure(title, "tasks", PER_SECOND, tasks / seconds),
-    figure(title, "CPU of the process, each", "µs", (after.cpuMicros - before.cpuMicros) / tasks),
-    figure(title, "memory of the process", "MiB", after.rssBytes / 2 ** 20),
-  ];
+  const cpuMicros = (usageOfThis().cpuMicros - before.cpuMicros) / tasks;
+  await stop();
+  return { perSecond: tasks / seconds, cpuMicros };
 }
