@@ -189,7 +189,14 @@ export function reuse(
   run.data?.hashes.set(node, resultHash);
   if (run.links.has(node)) link(state, run, node);
   else if (kept) adopt(state, run, node, kept);
-  else run.data?.store(node);
+  else takeStored(state, run, node);
+}
+
+function takeStored(state: State, run: Run, node: number): void {
+  const { data } = run;
+  if (!data) return;
+  data.store(node);
+  if (run.attemptOf(node) > 0 || data.found.has(node)) outdate(state, run, data, node);
 }
 
 /** Workers keep it for this run as well from now on. */
