@@ -142,7 +142,7 @@ function randomSpeculation(random: Random): Pick<SchedulerConfig, "speculation">
       maxParallelism: random.int(defaultParallelism, 5),
       autoTriggerOnCriticalPath: random.chance(0.7),
       autoTriggerRiskLevels: random.some(RISKS, 0.5),
-      forceSpeculate: random.chance(0.2),
+      forceSpeculate: random.chance(0.6),
     },
   };
 }
