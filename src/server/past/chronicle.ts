@@ -79,6 +79,13 @@ export class Chronicle {
     return seq === 0 ? this.firstNow : this.blockOf(seq).now;
   }
 
+  /** The last event of its turn. */
+  turnEndOf(seq: number): number {
+    if (seq === 0) return 0;
+    const block = this.blockOf(seq);
+    return block.seq + block.count - 1;
+  }
+
   entry(seq: number): Entry {
     const block = this.blockOf(seq);
     const event = this.#eventsIn(block)[seq - block.seq] as LedgerEvent;

@@ -113,8 +113,10 @@ export class PastLedger implements Questions {
     };
   }
 
+  /** No turn can begin in the middle of another: it is from the end of the one that the event is in. */
   whatIf(query: WhatIfQuery): WhatIfView {
-    return whatIf(this.#chronicle, this.#states.at(query.at), query);
+    const at = this.#chronicle.turnEndOf(query.at);
+    return whatIf(this.#chronicle, this.#states.at(at), { ...query, at });
   }
 
   #assigned(seq: number): TaskAssigned {

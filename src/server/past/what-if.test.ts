@@ -65,6 +65,20 @@ test("[P-15] from a later moment on, only what was left then goes otherwise", ()
   });
 });
 
+test("[P-15] an event in the middle of a turn stands for the end of it", () => {
+  const loop = new Loop({ fairShare: null, order: "graph" });
+  loop.turn(
+    1000,
+    joins("w", { slots: 1, cpuMillicores: 8000, memoryBytes: 8000 }),
+    submits("r", [aNode("a")]),
+  );
+  const before = loop.state.seq;
+  loop.turn(2000, loop.failed("r", "a"));
+  const past = pastOf(loop.blocks);
+  expect(loop.state.seq).toBeGreaterThan(before + 1);
+  expect(asked(past, before + 1)).toEqual(asked(past, loop.state.seq));
+});
+
 test("[P-15] a worker that is not there at that moment is named", () => {
   const { past, at } = told();
   const alterations = [{ kind: "without-worker", worker: "nobody" } as const];
