@@ -50,18 +50,20 @@ test("[SCHED:6.3.1] a snapshot has the fibers of all threads in the tree of nurs
     const handles = [1, 2].map(() =>
       elsewhere(() => n.spawn(work.waitWithChild, [channel], { budget: { channelOps: 9, spawnCount: 1 } })),
     );
+    // While it is there the others may yet go on; without it they would be ended as a deadlock.
+    n.spawn(dozing, [60_000]);
     for (const handle of handles) yield* handle.join();
   });
   let seen = rt.snapshot();
   await until(() => {
     seen = rt.snapshot();
-    return seen.fibers.Blocked === 5 && seen.silent.length === 0;
+    return seen.fibers.Blocked === 6 && seen.silent.length === 0;
   });
   const { roots, fibers, processors, silent } = seen;
-  expect(fibers).toMatchObject({ Blocked: 5, Ready: 0, Running: 0 });
+  expect(fibers).toMatchObject({ Blocked: 6, Ready: 0, Running: 0 });
   expect([processors.map(({ id }) => id), silent]).toEqual([[0, 1, 2], []]);
   const all = flat(roots);
-  expect(new Set(all.map(({ id }) => id)).size).toBe(5);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(6);
   expect(all.filter(({ waitsFor }) => waitsFor === "a value in channel gate")).toHaveLength(2);
   expect(all.some(({ processor }) => processor > 0)).toBe(true);
   channel.close();
