@@ -6,5 +6,6 @@ export { alternativeIdOf, compareText, derivedUuid, expansionIdOf, taskIdOf } fr
 export { IndexHeap } from "./index-heap.ts";
 export { InvariantError, invariant, violated } from "./invariant.ts";
 export { Numbered } from "./numbered.ts";
+export { numbersIn } from "./numbers.ts";
 export { RecentMap } from "./recent-map.ts";
 export { TimeIds } from "./time-ids.ts";

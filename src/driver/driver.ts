@@ -65,6 +65,8 @@ export interface Recorder {
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
 const MAX_TURN_STIMULI = 1_000;
 const DECIDE_AHEAD_FROM = 8;
+/** So long nothing happens before a snapshot is taken. */
+const REST_MS = 50;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -148,7 +150,7 @@ export class Driver implements AsyncDisposable {
       await driver.submit({ kind: "SchedulerConfigured", config });
     } else {
       // What fell due while nobody was there, or will, wakes it as if it had never stopped.
-      driver.#armTimer();
+      driver.#rest();
     }
     return driver;
   }
@@ -229,7 +231,7 @@ export class Driver implements AsyncDisposable {
       this.#turning = undefined;
       // An answer may have led to a stimulus after the last turn looked for one.
       if (this.#waiting.length > 0) this.#turn();
-      else this.#armTimer();
+      else this.#rest();
     });
   }
 
@@ -337,7 +339,6 @@ export class Driver implements AsyncDisposable {
     if (writer.count === 0) {
       return { taken, replies, events, now, block: undefined, rows: undefined, snapshot: undefined };
     }
-    const isBusy = this.#waiting.length > 0 || this.#inFlight.length > 0;
     const block = writer.seal(this.#tip, this.#epoch, now);
     this.#tip = headOf(block);
     onDecided?.();
@@ -348,7 +349,9 @@ export class Driver implements AsyncDisposable {
       now,
       block,
       rows: recorder?.take(),
-      snapshot: this.#snapshots.takeIfDue(this.#state, this.#tip, isBusy),
+      snapshot: this.#snapshots.isDue(this.#state, "now")
+        ? this.#snapshots.take(this.#state, this.#tip)
+        : undefined,
     };
   }
 
@@ -402,14 +405,21 @@ export class Driver implements AsyncDisposable {
     this.#options.onFailed(error);
   }
 
-  #armTimer(): void {
+  /** Until something arrives, falls due, or nothing has happened for long enough that a snapshot is in nobody's way. */
+  #rest(): void {
     this.#cancelWake();
     if (this.#closed) return;
-    const { lookEveryMs = NEVER } = this.#options;
+    const { lookEveryMs = NEVER, wake = wakeByTimer } = this.#options;
     const wakeAt = Math.min(nextWakeAt(this.#state, this.#turnAt) ?? NEVER, this.#turnAt + lookEveryMs);
-    if (wakeAt === NEVER) return;
-    const delayMs = Math.min(Math.max(wakeAt - this.#time(), 1), MAX_TIMER_MS);
-    this.#cancelWake = (this.#options.wake ?? wakeByTimer)(delayMs, () => this.#turn());
+    const delayMs = Math.max(wakeAt - this.#time(), 1);
+    if (delayMs > REST_MS && this.#snapshots.isDue(this.#state, "rest"))
+      this.#cancelWake = wake(REST_MS, () => this.#takeSnapshot());
+    else if (wakeAt < NEVER) this.#cancelWake = wake(Math.min(delayMs, MAX_TIMER_MS), () => this.#turn());
+  }
+
+  #takeSnapshot(): void {
+    if (!this.#closed) this.#snapshots.save(this.#snapshots.take(this.#state, this.#tip));
+    this.#rest();
   }
 }
 

@@ -4,7 +4,7 @@ import type { SavedSnapshot, Store } from "../store/index.ts";
 
 /** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
 const SNAPSHOT_EVERY = 100_000;
-/** Nothing is decided while one is taken: a driver with much to do puts it off, until there are so many times as many. */
+/** Nothing is decided while one is taken: it waits for a rest, until there are so many times as many. */
 const PUT_OFF = 4;
 
 /** Takes a snapshot from time to time, and saves one at a time. */
@@ -20,13 +20,17 @@ export class Snapshots {
     this.#every = every;
   }
 
-  /** The state as it is at the end of the chain. */
-  takeIfDue(state: State, tip: Head, isBusy: boolean): SavedSnapshot | undefined {
-    const events = (state.seq - this.#lastSeq) / (isBusy ? PUT_OFF : 1);
-    if (events < this.#every || this.#saving) return undefined;
+  /** Whether one should be taken at the next rest, or at once. */
+  isDue(state: State, when: "rest" | "now"): boolean {
+    const events = (state.seq - this.#lastSeq) / (when === "rest" ? 1 : PUT_OFF);
+    if (events < this.#every || this.#saving) return false;
     let size = state.singles.all.size;
     for (const run of state.runs.values()) size += run.graph.size;
-    if (events < size) return undefined;
+    return events >= size;
+  }
+
+  /** The state as it is at the end of the chain. */
+  take(state: State, tip: Head): SavedSnapshot {
     this.#lastSeq = state.seq;
     const snapshot = takeSnapshot(state);
     return { head: tip, stateHash: snapshotHash(snapshot), state: snapshot };

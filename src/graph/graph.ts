@@ -1,3 +1,4 @@
+import { numbersIn } from "../core/index.ts";
 import { placesOf } from "./data-order.ts";
 import { type Edges, edgesOf, reversed, topologicalOrder } from "./edges.ts";
 import type { TaskSpec } from "./spec.ts";
@@ -73,12 +74,12 @@ export class Graph {
     const { start, targets } = this.dependencies;
     return {
       ids: this.#ids,
-      spec: [...this.specOf],
-      needs: this.#ids.map((_, node) => [...targets.subarray(start[node], start[node + 1])]),
+      spec: numbersIn(this.specOf),
+      needs: this.#ids.map((_, node) => numbersIn(targets, start[node], start[node + 1])),
       requests: this.#requests,
       done,
       specs: this.#wireSpecs,
-      ...(this.inputs && { inputs: [...this.inputs], keep: this.kept }),
+      ...(this.inputs && { inputs: numbersIn(this.inputs), keep: this.kept }),
     };
   }
 

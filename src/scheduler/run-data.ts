@@ -1,4 +1,4 @@
-import { compareText } from "../core/index.ts";
+import { compareText, numbersIn } from "../core/index.ts";
 import type { Graph } from "../graph/index.ts";
 import { taskKey } from "../placement/index.ts";
 import type { Run } from "./run.ts";
@@ -287,7 +287,7 @@ export class RunData {
     const { holders, deaths, breaches, times, isReleased } = this;
     const byNode = <Value>(map: ReadonlyMap<number, Value>) => [...map].sort(([a], [b]) => a - b);
     return {
-      result: [...this.result],
+      result: numbersIn(this.result),
       holders: byNode(holders),
       deaths: byNode(deaths),
       breaches: byNode(breaches),

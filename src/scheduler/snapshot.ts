@@ -1,4 +1,4 @@
-import { canonicalJson, compareText, sha256Hex } from "../core/index.ts";
+import { canonicalJson, compareText, numbersIn, sha256Hex } from "../core/index.ts";
 import {
   type SpeculationCause,
   type TaskSpec,
@@ -306,14 +306,14 @@ function ofRun(run: Run): RunSnapshot {
     cancelRequested: run.cancelRequested,
     outcome: run.outcome ?? null,
     endedAt: run.endedAt,
-    status: [...run.status],
-    attempt: [...run.attempt],
-    pending: [...run.pending],
-    worker: [...run.worker],
-    since: [...run.since],
-    readyAt: [...run.readyAt],
-    lastSeq: [...run.lastSeq],
-    resultBytes: [...run.resultBytes],
+    status: numbersIn(run.status),
+    attempt: numbersIn(run.attempt),
+    pending: numbersIn(run.pending),
+    worker: numbersIn(run.worker),
+    since: numbersIn(run.since),
+    readyAt: numbersIn(run.readyAt),
+    lastSeq: numbersIn(run.lastSeq),
+    resultBytes: numbersIn(run.resultBytes),
     excused: [...run.excused].sort(([a], [b]) => a - b),
     ...(run.speculations.size > 0 && { speculations: ofSpeculations(run) }),
     ...(run.data && { data: run.data.toSnapshot() }),
