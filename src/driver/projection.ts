@@ -59,12 +59,12 @@ export class Projection implements Recorder {
 
   readonly #onPayload: (task: TaskKey, payload: string) => void;
   /** Told of the results that other nodes may get. */
-  readonly #onResult: (id: string, result: string) => void;
+  readonly #onResult: (task: TaskKey, result: string) => void;
 
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
     onPayload: (task: TaskKey, payload: string) => void = () => {},
-    onResult: (id: string, result: string) => void = () => {},
+    onResult: (task: TaskKey, result: string) => void = () => {},
   ) {
     this.#repeats = new Repeats(store);
     this.#onPayload = onPayload;
@@ -240,7 +240,7 @@ export class Projection implements Recorder {
       seq,
     };
     if (progress.result !== undefined && isGiven(state.runs.get(run), node))
-      this.#onResult(state.tasks(run).taskIdOf(node), progress.result);
+      this.#onResult(taskKey(run, node), progress.result);
     this.#move(state, run, node, progress, this.#unwritten(state, run, node));
   }
 

@@ -62,10 +62,10 @@ export interface Held {
   /** When it should end, by its estimate. */
   readonly expectedEndMs: number;
   /** Of a run with data: when it was given or took its place, and how long the likes of it took, in microseconds. */
-  readonly since?: number;
-  readonly micros?: number;
+  readonly since?: number | undefined;
+  readonly micros?: number | undefined;
   /** It takes no slot. */
-  readonly io?: true;
+  readonly io?: true | undefined;
 }
 
 /** A worker as the scheduler sees it. Changed only by `Fleet`, which keeps its indexes in step. */

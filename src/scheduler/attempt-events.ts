@@ -49,12 +49,16 @@ function begin(state: State, tasks: Tasks, node: number, worker: Worker, now: nu
   state.fleet.cursor = worker;
   const isIo = takesNoSlot(worker, task);
   if (!isIo) worker.noteGiven(now);
-  const { cpuMillicores, memoryBytes, estimateMs } = task;
-  const expectedEndMs = now + estimateMs;
   const micros = expectedMicros(state, tasks.number, task.type);
-  const held = { cpuMillicores, memoryBytes, expectedEndMs, ...(isIo && { io: true as const }) };
-  const key = taskKey(tasks.number, node);
-  state.fleet.take(worker, key, micros === undefined ? held : { ...held, since: now, micros });
+  // Written out, not spread: it is made for every attempt.
+  state.fleet.take(worker, taskKey(tasks.number, node), {
+    cpuMillicores: task.cpuMillicores,
+    memoryBytes: task.memoryBytes,
+    expectedEndMs: now + task.estimateMs,
+    since: micros === undefined ? undefined : now,
+    micros,
+    io: isIo ? true : undefined,
+  });
 }
 
 /** What becomes of an alternative is kept for the vote. */

@@ -2,11 +2,10 @@ import type { GivenAssignment } from "../protocol/index.ts";
 import { type DataTerms, resultsNeededBy } from "./data-terms.ts";
 import type { Payloads } from "./payloads.ts";
 import type { PlacedTask, PlacedTasks } from "./placed-tasks.ts";
-import type { Results, ResultTexts } from "./results.ts";
+import type { Results } from "./results.ts";
 import type { Traces } from "./traces.ts";
 import { givenAssignment, payloadIdOf } from "./worker-terms.ts";
 
-const NO_RESULTS: ResultTexts = new Map();
 const NO_PAYLOAD = "{}";
 const RETRY_PAYLOADS_MS = 500;
 
@@ -45,7 +44,7 @@ export class Assignments {
     const needed = resultsNeededBy(tasks);
     try {
       const known = payloads.atHand(ids) ?? (await payloads.of(ids));
-      const made = needed.length === 0 ? NO_RESULTS : (results.atHand(needed) ?? (await results.of(needed)));
+      const made = results.atHand(needed) ?? (await results.read(needed));
       const byWorker = new Map<number, GivenAssignment[]>();
       for (let at = 0; at < tasks.length; at++) {
         const task = tasks[at] as PlacedTask;

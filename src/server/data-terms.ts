@@ -55,7 +55,7 @@ export class DataTerms {
     return token;
   }
 
-  /** With the results of its inputs by task, and its payload as a text. */
+  /** With the results of its inputs, and its payload as a text. */
   of(
     { worker }: PlacedTask,
     { rootId, chunks }: TaskInputs,
@@ -65,7 +65,7 @@ export class DataTerms {
     const manner = mannerIn(payload);
     // What nobody fetches is shown as it is.
     const taker = manner?.meta ? -1 : worker;
-    const inputs = chunks.map((input) => this.#input(input, taker, results.get(input.taskId)));
+    const inputs = chunks.map((input) => this.#input(input, taker, results.of(input)));
     return { ...manner, token: this.tokenOf(rootId), inputs };
   }
 
@@ -90,13 +90,14 @@ function mannerIn(payload: string): CallManner | undefined {
   return (JSON.parse(payload) as { readonly as?: CallManner } | null)?.as;
 }
 
-/** The tasks whose results have to be known before a task can be sent to its worker. */
-export function resultsNeededBy(tasks: readonly PlacedTask[]): string[] {
-  const ids = new Set<string>();
-  for (const { inputs } of tasks)
-    for (const { isStored, workers, taskId } of inputs?.chunks ?? [])
-      if (isStored || workers.length > 0) ids.add(taskId);
-  return [...ids];
+/** The inputs whose results have to be known before tasks can be sent to their workers. */
+export function resultsNeededBy(tasks: readonly PlacedTask[]): AboutInput[] {
+  const needed: AboutInput[] = [];
+  for (const { inputs } of tasks) {
+    if (!inputs) continue;
+    for (const input of inputs.chunks) if (input.isStored || input.workers.length > 0) needed.push(input);
+  }
+  return needed;
 }
 
 function missingOf({ inputs }: PlacedTask, report: Report): Missing {

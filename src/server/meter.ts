@@ -29,7 +29,7 @@ export class MeteredProjection extends Projection {
   constructor(
     store: Pick<ServiceStore, "keyed" | "task">,
     onPayload: (task: TaskKey, payload: string) => void,
-    onResult: (id: string, result: string) => void,
+    onResult: (task: TaskKey, result: string) => void,
     instruments: Instruments | undefined,
     recent: Followed,
   ) {
@@ -98,8 +98,10 @@ export class MeteredProjection extends Projection {
   }
 
   #rejected(instruments: Instruments, counts: readonly number[]): void {
-    for (const [at, count] of counts.entries())
+    for (let at = 0; at < counts.length; at++) {
+      const count = counts[at] as number;
       if (count > 0) instruments.rejected(REJECTIONS[at] as string, count);
+    }
   }
 
   #submitted(zone: string, count: number): void {

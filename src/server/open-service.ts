@@ -102,7 +102,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const projection = new MeteredProjection(
     store,
     (task, payload) => payloads.keep(task, payload),
-    (id, result) => results.keep(id, result),
+    (task, result) => results.keep(task, result),
     instruments,
     recent,
   );

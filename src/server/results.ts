@@ -1,30 +1,39 @@
+import { Numbered } from "../core/index.ts";
+import type { AboutInput } from "../driver/index.ts";
+import { type TaskKey, taskKey } from "../placement/index.ts";
 import type { ServiceStore } from "../store/index.ts";
 import { RecentTexts } from "./recent-texts.ts";
 
-/** By task, as JSON texts. */
-export type ResultTexts = Pick<ReadonlyMap<string, string>, "get">;
+/** As JSON texts. */
+export interface ResultTexts {
+  of(input: AboutInput): string | undefined;
+}
 
 /** Results of nodes on their way to the nodes that get them: those that came lately are at hand. */
 export class Results {
   readonly #store: Pick<ServiceStore, "results">;
-  readonly #recent = new RecentTexts<string>(() => new Map());
+  readonly #recent = new RecentTexts<TaskKey>(() => new Numbered());
+  readonly #atHand: ResultTexts = { of: ({ run, node }) => this.#recent.get(taskKey(run, node)) };
 
   constructor(store: Pick<ServiceStore, "results">) {
     this.#store = store;
   }
 
   /** Made again, it may be another. */
-  keep(taskId: string, result: string): void {
-    this.#recent.keep(taskId, result);
+  keep(key: TaskKey, result: string): void {
+    this.#recent.keep(key, result);
   }
 
   /** Of completed tasks, as they are at this moment; undefined: some have to be read. */
-  atHand(taskIds: readonly string[]): ResultTexts | undefined {
-    for (const id of taskIds) if (this.#recent.get(id) === undefined) return undefined;
-    return this.#recent;
+  atHand(inputs: readonly AboutInput[]): ResultTexts | undefined {
+    for (const input of inputs) if (this.#atHand.of(input) === undefined) return undefined;
+    return this.#atHand;
   }
 
-  async of(taskIds: readonly string[]): Promise<ResultTexts> {
-    return this.atHand(taskIds) ?? (await this.#store.results(taskIds));
+  async read(inputs: readonly AboutInput[]): Promise<ResultTexts> {
+    const ids = new Set<string>();
+    for (const { taskId } of inputs) ids.add(taskId);
+    const texts = await this.#store.results([...ids]);
+    return { of: ({ taskId }) => texts.get(taskId) };
   }
 }

@@ -2,12 +2,15 @@ import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { CLASS_NAMES } from "../../queue/index.ts";
 import type { Levels } from "../levels.ts";
+import { TalliedCounter, TalliedHistogram } from "./tallies.ts";
 
 const HTTP_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60];
 const COMMIT_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const DECISION_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
 const WAIT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 15, 60, 300, 1800, 7200, 43_200];
 const RUN_BUCKETS_S = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200];
+/** How attempts end. */
+const RUN_RESULTS = ["completed", "failed", "timed_out", "lost", "cancelled"] as const;
 const BLOCK_BUCKETS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000];
 
 export interface InstrumentsOptions {
@@ -32,22 +35,37 @@ export class Instruments {
   readonly #commit = this.#histogram("commit_seconds", "Time to commit a block.", COMMIT_BUCKETS_S);
   readonly #decision = this.#histogram("decision_seconds", "Time to decide a turn.", DECISION_BUCKETS_S);
   readonly #block = this.#histogram("block_events", "Events in a block.", BLOCK_BUCKETS);
-  readonly #wait = this.#histogram(
-    "schedule_to_start_seconds",
-    "Time from when a task could start to when it did, of first attempts.",
+  readonly #wait = new TalliedHistogram(
+    {
+      name: "orrery_schedule_to_start_seconds",
+      help: "Time from when a task could start to when it did, of first attempts.",
+      label: "class",
+    },
     WAIT_BUCKETS_S,
-    ["class"],
+    CLASS_NAMES,
   );
-  readonly #run = this.#histogram("run_seconds", "Time that attempts ran.", RUN_BUCKETS_S, ["result"]);
+  readonly #run = new TalliedHistogram(
+    { name: "orrery_run_seconds", help: "Time that attempts ran.", label: "result" },
+    RUN_BUCKETS_S,
+    RUN_RESULTS,
+  );
   readonly #submitted = this.#counter("tasks_submitted_total", "Tasks that were accepted.");
-  readonly #ended = this.#counter("tasks_ended_total", "Tasks that ended.", ["status"]);
+  readonly #ended = new TalliedCounter({
+    name: "orrery_tasks_ended_total",
+    help: "Tasks that ended.",
+    label: "status",
+  });
   readonly #refused = this.#counter("submissions_refused_total", "Submissions that were refused.", ["code"]);
-  readonly #assigned = this.#counter("decisions_total", "Tasks that were given to a worker.", ["reason"]);
-  readonly #rejected = this.#counter(
-    "rejections_total",
-    "Workers that were passed over when a task was given out.",
-    ["reason"],
-  );
+  readonly #assigned = new TalliedCounter({
+    name: "orrery_decisions_total",
+    help: "Tasks that were given to a worker.",
+    label: "reason",
+  });
+  readonly #rejected = new TalliedCounter({
+    name: "orrery_rejections_total",
+    help: "Workers that were passed over when a task was given out.",
+    label: "reason",
+  });
   readonly #events = this.#counter("ledger_events_total", "Events that were committed.");
   readonly #fenced = this.#counter("fenced_completions_total", "Reports that came too late or twice.");
   readonly #lost = this.#counter("workers_lost_total", "Workers that went: lease means by silence.", [
@@ -63,15 +81,15 @@ export class Instruments {
       { version, node: process.versions.node },
       1,
     );
-    for (const status of ["completed", "failed", "cancelled"]) this.#ended.inc({ status }, 0);
-    for (const name of CLASS_NAMES) this.#wait.zero({ class: name });
+    for (const status of ["completed", "failed", "cancelled"]) this.#ended.add(status, 0);
   }
 
   /** All of them, in the text format of Prometheus. */
   async text(): Promise<string> {
     this.#showLevels(await this.#levels().catch(() => undefined));
     this.#showProcess();
-    return await this.registry.metrics();
+    const tallied = [this.#wait, this.#run, this.#ended, this.#assigned, this.#rejected];
+    return (await this.registry.metrics()) + tallied.map((one) => one.text()).join("");
   }
 
   answered(method: string, route: string, status: number, ms: number): void {
@@ -97,23 +115,23 @@ export class Instruments {
   }
 
   assigned(reason: string): void {
-    this.#assigned.inc({ reason });
+    this.#assigned.add(reason);
   }
 
   rejected(reason: string, count: number): void {
-    this.#rejected.inc({ reason }, count);
+    this.#rejected.add(reason, count);
   }
 
-  started(className: string, waitMs: number): void {
-    this.#wait.observe({ class: className }, waitMs / 1000);
+  started(className: (typeof CLASS_NAMES)[number], waitMs: number): void {
+    this.#wait.observe(className, waitMs / 1000);
   }
 
-  ran(result: string, ms: number): void {
-    this.#run.observe({ result }, ms / 1000);
+  ran(result: (typeof RUN_RESULTS)[number], ms: number): void {
+    this.#run.observe(result, ms / 1000);
   }
 
   ended(status: "completed" | "failed" | "cancelled", count: number): void {
-    this.#ended.inc({ status }, count);
+    this.#ended.add(status, count);
   }
 
   fenced(): void {
