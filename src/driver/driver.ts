@@ -9,6 +9,7 @@ import {
 } from "../ledger/index.ts";
 import { nextWakeAt, type Reply, type State, type Stimulus, step } from "../scheduler/index.ts";
 import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
+import { Arrivals } from "./arrivals.ts";
 import { Attached } from "./attached.ts";
 import { Follower } from "./follower.ts";
 import { MAX_IN_FLIGHT } from "./in-flight.ts";
@@ -61,9 +62,6 @@ export interface Recorder {
   take(): RowChanges;
 }
 
-/** What is attached to the stimuli of one turn, unless one of them alone brings more. */
-const MAX_TURN_BYTES = 32 * 1024 * 1024;
-const MAX_TURN_STIMULI = 1_000;
 const DECIDE_AHEAD_FROM = 8;
 /** So long nothing happens before a snapshot is taken. */
 const REST_MS = 50;
@@ -102,7 +100,7 @@ export class Driver implements AsyncDisposable {
   readonly #options: DriverOptions;
   readonly #state: State;
   readonly #epoch: number;
-  #waiting: Waiting[] = [];
+  readonly #arrivals: Arrivals;
   #turning: Promise<void> | undefined;
   #cancelWake: () => void = () => {};
   /** The end of the chain once all that is decided is committed. */
@@ -111,12 +109,9 @@ export class Driver implements AsyncDisposable {
   #lastInFlight: Promise<void> = Promise.resolve();
   /** The decided turns that are not committed, in their order. */
   readonly #inFlight: Promise<void>[] = [];
-  /** How many stimuli the last turn took. */
-  #lastTook = 0;
   /** Of what is committed. */
   #committedSeq: number;
   #held: Held[] = [];
-  #onEnough: () => void = () => {};
   readonly #snapshots: Snapshots;
   readonly #writer = new BlockWriter();
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
@@ -130,6 +125,8 @@ export class Driver implements AsyncDisposable {
     this.#options = options;
     this.#state = state;
     this.#tip = options.store.head;
+    const { decideAheadFrom = DECIDE_AHEAD_FROM, recorder } = options;
+    this.#arrivals = new Arrivals(decideAheadFrom, (attached) => recorder?.weigh?.(attached) ?? 0);
     this.#epoch = options.epoch ?? options.store.head.epoch + 1;
     this.#committedSeq = state.seq;
     this.#snapshots = new Snapshots(options.store, snapshotSeq, options.snapshotEvery);
@@ -212,25 +209,15 @@ export class Driver implements AsyncDisposable {
       for (const { request } of arrived) request.fail(error);
       return;
     }
-    for (const waiting of arrived) this.#waiting.push(waiting);
-    if (this.#hasEnough) this.#onEnough();
+    this.#arrivals.add(arrived);
     this.#turn();
-  }
-
-  get #decideAheadFrom(): number {
-    return this.#options.decideAheadFrom ?? DECIDE_AHEAD_FROM;
-  }
-
-  /** Blocks of a size take the least work, so nothing is sent after a large one before there is half as much. */
-  get #hasEnough(): boolean {
-    return this.#waiting.length >= Math.max(this.#decideAheadFrom, this.#lastTook / 2);
   }
 
   #turn(): void {
     this.#turning ??= this.#turns().finally(() => {
       this.#turning = undefined;
       // An answer may have led to a stimulus after the last turn looked for one.
-      if (this.#waiting.length > 0) this.#turn();
+      if (!this.#arrivals.isEmpty) this.#turn();
       else this.#rest();
     });
   }
@@ -239,14 +226,14 @@ export class Driver implements AsyncDisposable {
     // Whatever else is submitted in the same moment belongs to the same turn.
     await Promise.resolve();
     do {
-      const taken = this.#takeWaiting();
+      const taken = this.#arrivals.take(this.#inFlight.length === 0);
       try {
         this.#send(this.#decide(await this.#withoutRepeats(taken)));
       } catch (error) {
         this.#fail(error as Error, taken);
       }
       await this.#committedOrEnough();
-    } while (this.#waiting.length > 0);
+    } while (!this.#arrivals.isEmpty);
     await this.#lastInFlight;
   }
 
@@ -257,32 +244,8 @@ export class Driver implements AsyncDisposable {
   }
 
   async #committedOrEnough(): Promise<void> {
-    if (!this.#hasEnough) {
-      const enough = new Promise<void>((resolve) => {
-        this.#onEnough = resolve;
-      });
-      await Promise.race([this.#lastInFlight, enough]);
-    }
+    if (!this.#arrivals.hasEnough) await Promise.race([this.#lastInFlight, this.#arrivals.enough()]);
     if (this.#inFlight.length >= MAX_IN_FLIGHT) await this.#inFlight[0];
-  }
-
-  /**
-   * What has arrived, but no more than a block should hold: the rest is for the turn after. While the store has nothing
-   * to do it is half of many, so that the other half can be decided while the store works on these.
-   */
-  #takeWaiting(): Waiting[] {
-    const { recorder } = this.#options;
-    const isHalved = this.#inFlight.length === 0 && this.#waiting.length >= 2 * this.#decideAheadFrom;
-    const most = Math.min(Math.ceil(this.#waiting.length / (isHalved ? 2 : 1)), MAX_TURN_STIMULI);
-    let bytes = 0;
-    let count = 0;
-    for (const { attached } of this.#waiting) {
-      bytes += attached === undefined ? 0 : (recorder?.weigh?.(attached) ?? 0);
-      if (count > 0 && (bytes > MAX_TURN_BYTES || count >= most)) break;
-      count++;
-    }
-    this.#lastTook = count;
-    return this.#waiting.splice(0, count);
   }
 
   /** Answers what repeats a submission of an earlier turn, and ties what repeats one of this turn to it. */
@@ -398,9 +361,8 @@ export class Driver implements AsyncDisposable {
     if (this.#failure) return;
     this.#closed = true;
     this.#failure = error;
-    for (const { request } of this.#waiting) request.fail(error);
+    for (const { request } of this.#arrivals.takeAll()) request.fail(error);
     for (const { reject } of this.#held) reject(error);
-    this.#waiting = [];
     this.#held = [];
     this.#options.onFailed(error);
   }
