@@ -1,6 +1,6 @@
-import { compareText, invariant, violated } from "../core/index.ts";
+import { invariant, violated } from "../core/index.ts";
 import { type StoredPayload, StoreError } from "./contract.ts";
-import { NewestFirst } from "./newest-first.ts";
+import { NewestFirst, type Place, type Point } from "./newest-first.ts";
 import { fits, isAsked, lineOf, matches, type RowParts, rowOf } from "./row-parts.ts";
 import {
   type AlternativeTask,
@@ -14,6 +14,7 @@ import {
   type Retention,
   type RowChanges,
   type RunRow,
+  type SubmittedTask,
   type TaskFilter,
   type TaskLine,
   type TaskProgress,
@@ -24,8 +25,6 @@ import {
 
 /** How many tasks that ended are kept, and how many runs; the oldest are forgotten first. */
 const KEPT_ENDED = 10_000;
-/** How many ends can be followed; of a run that is still open more tasks than are kept may have ended. */
-const KEPT_ENDS = 100_000;
 
 /** In parts, as they are written; a row is put together where one is asked for. */
 interface KeptTask extends RowParts {
@@ -34,32 +33,39 @@ interface KeptTask extends RowParts {
   /** Of its idempotency key; undefined: it has none. */
   key: string | undefined;
   logs: LogLine[] | undefined;
+  /** Undefined as well where the run is not known. */
+  readonly run: KeptRun | undefined;
+  readonly place: Place<KeptTask>;
+  /** Among the ends; undefined: it is open. */
+  end: Place<KeptTask> | undefined;
 }
 
 interface KeptRun {
   row: RunRow;
-  readonly taskIds: Set<string>;
-  readonly taskOrder: NewestFirst;
+  readonly place: Place<KeptRun>;
+  readonly taskOrder: NewestFirst<KeptTask>;
+  /** Of its tasks while it is open, in their order. */
+  ends: Place<KeptTask>[];
 }
 
 /** The rows of a memory store. */
 export class MemoryRows {
   readonly #tasks = new Map<string, KeptTask>();
-  readonly #taskOrder = new NewestFirst((id) => this.#tasks.has(id));
+  readonly #taskOrder = new NewestFirst<KeptTask>();
   readonly #runs = new Map<string, KeptRun>();
-  readonly #runOrder = new NewestFirst((id) => this.#runs.has(id));
+  readonly #runOrder = new NewestFirst<KeptRun>();
   readonly #keys = new Map<string, KeyedTask>();
   /** In the order in which they ended. A task of a run that is still open is not among them: others may need it. */
-  readonly #endedTasks = new Set<string>();
-  readonly #endedRuns = new Set<string>();
-  /** Every end of a task, in order. */
-  #ends: string[] = [];
+  #endedTasks: KeptTask[] = [];
+  #endedRuns: KeptRun[] = [];
+  /** Every task that ended, by the event that it ended by. */
+  readonly #ends = new NewestFirst<KeptTask>();
 
   change(changes: RowChanges): void {
     this.#refuseDoubles(changes);
-    this.#addRuns(changes.runs);
-    this.#addTasks(changes.submitted);
-    this.#addTasks(changes.alternatives.map((one) => this.#asked(one)));
+    for (const row of changes.runs) this.#addRun(row);
+    for (const one of changes.submitted) this.#addTask(one);
+    for (const one of changes.alternatives) this.#addTask(this.#asked(one));
     for (const key of changes.keys) this.#addKey(key);
     for (const one of changes.progressed) this.#progress(one);
     for (const { id, progress, of } of changes.chosen)
@@ -101,10 +107,9 @@ export class MemoryRows {
     const among = filter.among && new Set(filter.among);
     // Tasks may be kept for longer than their run.
     const run = filter.runId === undefined ? undefined : this.#runs.get(filter.runId);
-    for (const id of (run?.taskOrder ?? this.#taskOrder).idsAfter(after)) {
+    for (const kept of (run?.taskOrder ?? this.#taskOrder).olderThan(pointOf(after))) {
       if (found.length === limit) break;
-      const kept = among?.has(id) === false ? undefined : this.#tasks.get(id);
-      if (kept && matches(kept, filter)) found.push(lineOf(kept));
+      if (among?.has(kept.task.id) !== false && matches(kept, filter)) found.push(lineOf(kept));
     }
     return found;
   }
@@ -114,10 +119,8 @@ export class MemoryRows {
     let fitting = 0;
     let looked: KeptTask | undefined;
     let count = 0;
-    for (const id of this.#taskOrder.idsAfter(after)) {
+    for (const kept of this.#taskOrder.olderThan(pointOf(after))) {
       if (count === look) break;
-      const kept = this.#tasks.get(id);
-      if (!kept) continue;
       count += 1;
       looked = kept;
       if (!matches(kept, search) || !fits(kept, search)) continue;
@@ -139,29 +142,20 @@ export class MemoryRows {
     limit: number,
   ): readonly RunRow[] {
     const found: RunRow[] = [];
-    for (const id of this.#runOrder.idsAfter(after)) {
+    for (const { row } of this.#runOrder.olderThan(pointOf(after))) {
       if (found.length === limit) break;
-      const row = this.run(id);
-      if (row?.zone === filter.zone && isAsked(filter.agent, row.agent)) found.push(row);
+      if (row.zone === filter.zone && isAsked(filter.agent, row.agent)) found.push(row);
     }
     return found;
   }
 
   /** What ended after an event and id, in order. */
-  endedAfter({ seq, id }: { readonly seq: number; readonly id: string }): TaskRow[] {
-    const found = new Map<string, TaskRow>();
-    for (let at = this.#ends.length - 1; at >= 0; at--) {
-      const kept = this.#tasks.get(this.#ends[at] as string);
-      if (!kept || kept.progress.endedAt < 0) continue;
-      if (kept.progress.seq < seq) break;
-      if (kept.progress.seq > seq || kept.task.id > id) found.set(kept.task.id, rowOf(kept));
-    }
-    return [...found.values()].sort((a, b) => a.seq - b.seq || compareText(a.id, b.id));
+  endedAfter(point: Point): TaskRow[] {
+    return Array.from(this.#ends.newerThan(point), rowOf).reverse();
   }
 
   runsEndedFrom(time: number): RunRow[] {
-    const ended = Array.from(this.#endedRuns, (id) => this.run(id) as RunRow);
-    return ended.filter(({ endedAt }) => endedAt >= time);
+    return this.#endedRuns.map(({ row }) => row).filter(({ endedAt }) => endedAt >= time);
   }
 
   /** Lines of tasks that are no longer known are dropped. */
@@ -198,37 +192,41 @@ export class MemoryRows {
     const texts = keys.map(textOf);
     if (new Set(texts).size < texts.length || texts.some((text) => this.#keys.has(text)))
       throw new StoreError("unwritable", "an idempotency key is used twice");
-    if ([...submitted, ...alternatives].some(({ task }) => this.#tasks.has(task.id)))
+    const isKept = ({ task }: { readonly task: SubmittedTask }) => this.#tasks.has(task.id);
+    if (submitted.some(isKept) || alternatives.some(isKept))
       throw new StoreError("unwritable", "a task is submitted twice");
     if (runs.some(({ id }) => this.#runs.has(id)))
       throw new StoreError("unwritable", "a run is submitted twice");
   }
 
-  #addRuns(rows: readonly RunRow[]): void {
-    for (const row of rows) {
-      const taskIds = new Set<string>();
-      this.#runs.set(row.id, { row, taskIds, taskOrder: new NewestFirst((id) => taskIds.has(id)) });
-      if (row.endedAt >= 0) this.#endedRuns.add(row.id);
-    }
-    this.#runOrder.add(rows);
+  #addRun(row: RunRow): void {
+    const place: Place<KeptRun> = { seq: row.submittedSeq, id: row.id, row: undefined };
+    const run: KeptRun = { row, place, taskOrder: new NewestFirst(), ends: [] };
+    place.row = run;
+    this.#runs.set(row.id, run);
+    this.#runOrder.add(place);
+    if (row.endedAt >= 0) this.#endedRuns.push(run);
   }
 
-  #addTasks(submitted: RowChanges["submitted"]): void {
-    const byRun = new Map<KeptRun, ListCursor[]>();
-    for (const { task, progress } of submitted) {
-      const kept: KeptTask = { task, progress, usage: undefined, key: undefined, logs: undefined };
-      this.#tasks.set(task.id, kept);
-      const run = task.run && this.#runs.get(task.run.id);
-      if (run) listOf(byRun, run).push(task);
-      if (progress.endedAt < 0) continue;
-      this.#noteEnd(kept);
-      this.#ends.push(task.id);
-    }
-    this.#taskOrder.add(submitted.map(({ task }) => task));
-    for (const [run, tasks] of byRun) {
-      for (const { id } of tasks) run.taskIds.add(id);
-      run.taskOrder.add(tasks);
-    }
+  #addTask({ task, progress }: RowChanges["submitted"][number]): void {
+    const { id, submittedSeq: seq } = task;
+    const run = task.run && this.#runs.get(task.run.id);
+    const place: Place<KeptTask> = { seq, id, row: undefined };
+    const kept: KeptTask = {
+      task,
+      progress,
+      usage: undefined,
+      key: undefined,
+      logs: undefined,
+      run,
+      place,
+      end: undefined,
+    };
+    place.row = kept;
+    this.#tasks.set(id, kept);
+    this.#taskOrder.add(place);
+    run?.taskOrder.add(place);
+    this.#noteEnd(kept);
   }
 
   #asked({ task, of }: AlternativeTask): RowChanges["submitted"][number] {
@@ -259,64 +257,61 @@ export class MemoryRows {
       if (!isTrue || kept.progress.seq !== submittedSeq)
         violated(`nothing was written of ${id} since it was submitted`);
     }
+    if (kept.end) this.#reopen(kept, kept.end);
     kept.progress = progress;
     this.#noteEnd(kept);
-    if (progress.endedAt >= 0) this.#ends.push(id);
   }
 
   #endRun(id: string, outcome: RunRow["outcome"], endedAt: number): void {
     const run = this.#runs.get(id);
     if (!run) return;
+    const wasOpen = isOpen(run);
     run.row = { ...run.row, outcome, endedAt };
-    this.#endedRuns.add(id);
-    for (const taskId of run.taskIds) this.#noteEnd(this.#tasks.get(taskId) as KeptTask, false);
+    if (!wasOpen) return;
+    this.#endedRuns.push(run);
+    for (const { row: task } of run.ends) if (task) this.#endedTasks.push(task);
+    run.ends = [];
   }
 
-  #noteEnd(kept: KeptTask, isOfOpenRun: boolean = this.#isOfOpenRun(kept)): void {
-    const { id } = kept.task;
-    const { progress } = kept;
-    if (progress.endedAt < 0 || isOfOpenRun) this.#endedTasks.delete(id);
-    else this.#endedTasks.add(id);
+  #noteEnd(kept: KeptTask): void {
+    const { task, progress, run } = kept;
+    if (progress.endedAt < 0) return;
+    kept.end = { seq: progress.seq, id: task.id, row: kept };
+    this.#ends.add(kept.end);
+    if (run && isOpen(run)) run.ends.push(kept.end);
+    else this.#endedTasks.push(kept);
   }
 
-  #isOfOpenRun({ task: { run } }: KeptTask): boolean {
-    return run !== undefined && this.#runs.get(run.id)?.row.endedAt === -1;
+  #reopen(kept: KeptTask, end: Place<KeptTask>): void {
+    this.#ends.remove(end);
+    kept.end = undefined;
+    if (!kept.run || !isOpen(kept.run)) this.#endedTasks.splice(this.#endedTasks.indexOf(kept), 1);
   }
 
   #forgetOldest(): void {
-    if (this.#ends.length > 2 * KEPT_ENDS) this.#ends = this.#ends.slice(-KEPT_ENDS);
-    for (const id of this.#endedTasks) {
-      if (this.#endedTasks.size <= KEPT_ENDED) break;
-      this.#forgetTask(id);
-    }
-    for (const id of this.#endedRuns) {
-      if (this.#endedRuns.size <= KEPT_ENDED) break;
-      this.#forgetRun(id);
-    }
+    for (const task of takeSurplus(this.#endedTasks)) this.#forgetTask(task);
+    for (const run of takeSurplus(this.#endedRuns)) this.#forgetRun(run);
   }
 
   #forgetEndedUntil(time: number): void {
-    for (const id of [...this.#endedTasks])
-      if (isEndedUntil(this.#tasks.get(id)?.progress.endedAt ?? -1, time)) this.#forgetTask(id);
-    for (const id of [...this.#endedRuns])
-      if (isEndedUntil(this.run(id)?.endedAt ?? -1, time)) this.#forgetRun(id);
+    for (const task of this.#endedTasks) if (task.progress.endedAt <= time) this.#forgetTask(task);
+    for (const run of this.#endedRuns) if (run.row.endedAt <= time) this.#forgetRun(run);
+    this.#endedTasks = this.#endedTasks.filter(({ place }) => place.row);
+    this.#endedRuns = this.#endedRuns.filter(({ place }) => place.row);
   }
 
-  #forgetTask(id: string): void {
-    const task = this.#tasks.get(id);
-    if (!task) return;
+  /** One that ended; it is taken from those by the caller. */
+  #forgetTask(task: KeptTask): void {
     this.#forgetKey(task);
-    const run = task.task.run && this.#runs.get(task.task.run.id);
-    if (run?.taskIds.delete(id)) run.taskOrder.noteForgotten();
-    this.#endedTasks.delete(id);
-    this.#tasks.delete(id);
-    this.#taskOrder.noteForgotten();
+    this.#tasks.delete(task.task.id);
+    if (task.end) this.#ends.remove(task.end);
+    this.#taskOrder.remove(task.place);
+    task.run?.taskOrder.remove(task.place);
   }
 
-  #forgetRun(id: string): void {
-    this.#endedRuns.delete(id);
-    this.#runs.delete(id);
-    this.#runOrder.noteForgotten();
+  #forgetRun(run: KeptRun): void {
+    this.#runs.delete(run.row.id);
+    this.#runOrder.remove(run.place);
   }
 
   #forgetKey(task: KeptTask): void {
@@ -325,10 +320,16 @@ export class MemoryRows {
   }
 }
 
-function listOf<Key, Item>(lists: Map<Key, Item[]>, key: Key): Item[] {
-  const list = lists.get(key) ?? [];
-  lists.set(key, list);
-  return list;
+function isOpen({ row }: KeptRun): boolean {
+  return row.endedAt < 0;
+}
+
+function takeSurplus<Row>(ended: Row[]): Row[] {
+  return ended.length > KEPT_ENDED ? ended.splice(0, ended.length - KEPT_ENDED) : [];
+}
+
+function pointOf(cursor: ListCursor | undefined): Point | undefined {
+  return cursor && { seq: cursor.submittedSeq, id: cursor.id };
 }
 
 function textOf({ zone, agent, key }: IdempotencyKey): string {

@@ -1,38 +1,54 @@
 import { compareText } from "../core/index.ts";
-import type { ListCursor } from "./rows.ts";
 
-/** The places of rows, walked from the newest. What was forgotten stays until there is more of it than of the rest. */
-export class NewestFirst {
+export interface Point {
+  readonly seq: number;
+  readonly id: string;
+}
+
+/** Where a row stands. It may be in several orders, and is then removed from each. */
+export interface Place<Row> extends Point {
+  /** Undefined: it was removed. */
+  row: Row | undefined;
+}
+
+/** Rows by their places, walked from the newest. What was removed stays, without its row, until there is more of it than of the rest. */
+export class NewestFirst<Row> {
   /** Oldest first. */
-  #places: ListCursor[] = [];
+  #places: Place<Row>[] = [];
   /** What came since somebody looked: it is put in order for the next who does. */
-  #came: ListCursor[] = [];
-  #forgotten = 0;
-  readonly #isKept: (id: string) => boolean;
+  #came: Place<Row>[] = [];
+  #removed = 0;
 
-  constructor(isKept: (id: string) => boolean) {
-    this.#isKept = isKept;
+  add(place: Place<Row>): void {
+    this.#came.push(place);
   }
 
-  add(places: readonly ListCursor[]): void {
-    for (const { submittedSeq, id } of places) this.#came.push({ submittedSeq, id });
+  remove(place: Place<Row>): void {
+    place.row = undefined;
+    this.#removed++;
+    if (this.#removed * 2 <= this.#places.length + this.#came.length) return;
+    dropRemoved(this.#places);
+    dropRemoved(this.#came);
+    this.#removed = 0;
   }
 
-  noteForgotten(): void {
-    this.#forgotten++;
-    if (this.#forgotten * 2 <= this.#places.length + this.#came.length) return;
-    this.#settle();
-    this.#places = this.#places.filter(({ id }) => this.#isKept(id));
-    this.#forgotten = 0;
-  }
-
-  /** The ids after the cursor, newest first. */
-  *idsAfter(cursor: ListCursor | undefined): Generator<string> {
+  /** Those that are older than the point, newest first. */
+  *olderThan(point: Point | undefined): Generator<Row> {
     this.#settle();
     const places = this.#places;
-    for (let at = cursor ? this.#countBefore(cursor) : places.length; at-- > 0; ) {
-      const { id } = places[at] as ListCursor;
-      if (this.#isKept(id)) yield id;
+    for (let at = point ? this.#countBefore(point) : places.length; at-- > 0; ) {
+      const { row } = places[at] as Place<Row>;
+      if (row) yield row;
+    }
+  }
+
+  /** Those that are newer than the point, newest first. */
+  *newerThan(point: Point): Generator<Row> {
+    this.#settle();
+    for (let at = this.#places.length; at-- > 0; ) {
+      const place = this.#places[at] as Place<Row>;
+      if (byPlace(place, point) <= 0) break;
+      if (place.row) yield place.row;
     }
   }
 
@@ -46,18 +62,24 @@ export class NewestFirst {
     if (first && last && byPlace(first, last) < 0) this.#places.sort(byPlace);
   }
 
-  #countBefore(cursor: ListCursor): number {
+  #countBefore(point: Point): number {
     let low = 0;
     let high = this.#places.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (byPlace(this.#places[middle] as ListCursor, cursor) < 0) low = middle + 1;
+      if (byPlace(this.#places[middle] as Place<Row>, point) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-function byPlace(a: ListCursor, b: ListCursor): number {
-  return a.submittedSeq - b.submittedSeq || compareText(a.id, b.id);
+function dropRemoved(places: Place<unknown>[]): void {
+  let kept = 0;
+  for (const place of places) if (place.row !== undefined) places[kept++] = place;
+  places.length = kept;
+}
+
+function byPlace(a: Point, b: Point): number {
+  return a.seq - b.seq || compareText(a.id, b.id);
 }
