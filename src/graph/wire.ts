@@ -47,59 +47,97 @@ export type WireSpec = readonly [
   io?: 0 | 1,
 ];
 
-/** Takes a graph without problems (see `findGraphProblems`). */
-export function wireGraph(nodes: readonly NodeSpec[]): WireGraph {
-  const indexOf = new Map<string, number>();
-  for (let index = 0; index < nodes.length; index++) indexOf.set((nodes[index] as NodeSpec).id, index);
-  const specs = new SpecTable();
-  const hasData = nodes.some(({ inputs, keep, task }) => inputs || keep || task.cache || task.mayAdd);
+/** Takes a graph without problems (see `findGraphProblems`). What its tasks ask may be changed; nodes share few, and each is seen once. */
+export function wireGraph(
+  nodes: readonly NodeSpec[],
+  asked: (task: TaskSpec) => TaskSpec = (task) => task,
+): WireGraph {
+  const specs = new SpecTable(asked);
+  const needs = new NeedTable(nodes);
+  const done: number[] = [];
+  const keep: number[] = [];
+  let hasData = false;
+  let hasRequests = false;
+  for (let index = 0; index < nodes.length; index++) {
+    const node = nodes[index] as NodeSpec;
+    needs.add(node);
+    if (node.done) done.push(index);
+    if (node.keep) keep.push(index);
+    hasData ||= Boolean(node.inputs || node.keep || node.task.cache || node.task.mayAdd);
+    hasRequests ||= node.requestHash !== "";
+  }
   return {
     ids: nodes.map((node) => node.id),
     spec: nodes.map((node) => specs.indexOf(node.task)),
-    needs: nodes.map((node) => needsByIndex(node, indexOf)),
-    requests: nodes.some((node) => node.requestHash !== "") ? nodes.map((node) => node.requestHash) : [],
-    done: nodes.flatMap((node, index) => (node.done ? [index] : [])),
+    needs: needs.all,
+    requests: hasRequests ? nodes.map((node) => node.requestHash) : [],
+    done,
     specs: specs.all,
-    ...(hasData && {
-      inputs: nodes.map(({ inputs = [] }) => new Set(inputs).size),
-      keep: nodes.flatMap(({ keep }, index) => (keep ? [index] : [])),
-    }),
+    ...(hasData && { inputs: needs.inputs, keep }),
   };
 }
 
 const NONE: readonly number[] = [];
 
-/** Each once: inputs as they are given, the others ascending, which most lists are already. */
-function needsByIndex(node: NodeSpec, indexOf: ReadonlyMap<string, number>): readonly number[] {
-  if (node.inputs === undefined || node.inputs.length === 0) return ascending(node, indexOf);
-  const inputs = new Set(node.inputs.map((input) => indexOf.get(input) as number));
-  // Most get the results of all that they need.
-  if (node.needs === node.inputs) return [...inputs];
-  const others = ascending(node, indexOf);
-  return [...inputs, ...others.filter((need) => !inputs.has(need))];
+/** What each node needs, each once: inputs as they are given, then the others, ascending. */
+class NeedTable {
+  readonly all: (readonly number[])[] = [];
+  /** How many of them are inputs. */
+  readonly inputs: number[] = [];
+  readonly #indexOf = new Map<string, number>();
+  /** For each node the last one that was found to need it. */
+  readonly #neededBy: Int32Array;
+  /** Of the node that is added, and behind them what is left of others: a list of its own has no room to spare. */
+  readonly #found: number[] = [];
+
+  constructor(nodes: readonly NodeSpec[]) {
+    for (let index = 0; index < nodes.length; index++)
+      this.#indexOf.set((nodes[index] as NodeSpec).id, index);
+    this.#neededBy = new Int32Array(nodes.length).fill(-1);
+  }
+
+  add(node: NodeSpec): void {
+    const inputs = node.inputs ? this.#find(node.inputs, node, 0) : 0;
+    // Most get the results of all that they need.
+    const count = node.needs === node.inputs ? inputs : this.#find(node.needs, node, inputs);
+    this.inputs.push(inputs);
+    this.all.push(count === 0 ? NONE : ascendingFrom(inputs, this.#found.slice(0, count)));
+  }
+
+  #find(ids: readonly string[], { id }: NodeSpec, from: number): number {
+    const node = this.all.length;
+    let count = from;
+    for (let at = 0; at < ids.length; at++) {
+      const need = this.#indexOf.get(ids[at] as string);
+      if (need === undefined) violated(`node ${id} needs ${ids[at]}, which is in the graph`);
+      if (this.#neededBy[need] === node) continue;
+      this.#neededBy[need] = node;
+      this.#found[count++] = need;
+    }
+    return count;
+  }
 }
 
-function ascending({ id, needs }: NodeSpec, indexOf: ReadonlyMap<string, number>): readonly number[] {
-  if (needs.length === 0) return NONE;
-  const indexes: number[] = [];
-  let last = -1;
-  let inOrder = true;
-  for (const need of needs) {
-    const index = indexOf.get(need);
-    if (index === undefined) violated(`node ${id} needs ${need}, which is in the graph`);
-    inOrder &&= index > last;
-    last = index;
-    indexes.push(index);
+/** Most are in order already. */
+function ascendingFrom(start: number, indexes: number[]): readonly number[] {
+  for (let at = start + 1; at < indexes.length; at++) {
+    if ((indexes[at] as number) < (indexes[at - 1] as number))
+      return [...indexes.slice(0, start), ...indexes.slice(start).sort((a, b) => a - b)];
   }
-  return inOrder ? indexes : [...new Set(indexes)].sort((a, b) => a - b);
+  return indexes;
 }
 
 class SpecTable {
   readonly all: WireSpec[] = [];
+  readonly #asked: (task: TaskSpec) => TaskSpec;
   readonly #byText = new Map<string, number>();
   readonly #byObject = new Map<TaskSpec, number>();
   #last: TaskSpec | undefined;
   #lastIndex = -1;
+
+  constructor(asked: (task: TaskSpec) => TaskSpec) {
+    this.#asked = asked;
+  }
 
   indexOf(task: TaskSpec): number {
     if (task !== this.#last) {
@@ -110,7 +148,7 @@ class SpecTable {
   }
 
   #add(task: TaskSpec): number {
-    const wire = wireSpec(task);
+    const wire = wireSpec(this.#asked(task));
     const text = JSON.stringify(wire);
     let index = this.#byText.get(text);
     if (index === undefined) {

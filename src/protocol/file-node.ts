@@ -2,7 +2,7 @@ import { canonicalJson, sha256Hex } from "../core/index.ts";
 import { limitsOf, type NodeSpec, type TaskSpec } from "../graph/index.ts";
 import type { Entry } from "./entries.ts";
 import type { Faults, Path } from "./faults.ts";
-import { CALL_KEYS, type Call, readCall } from "./node-data.ts";
+import { CALL_KEYS, type Call, CallReader, IdList } from "./node-data.ts";
 import {
   isMapping,
   isRefusal,
@@ -32,6 +32,8 @@ export type Work =
 export interface FileNode {
   readonly spec: NodeSpec;
   readonly work: Work;
+  /** What its worker is given to work on, as JSON text. */
+  readonly payload: string;
   readonly line: number;
 }
 
@@ -41,6 +43,8 @@ const COMMAND = "command";
 const NODE_KEYS: readonly string[] = ["id", "run", "task", "needs", "keep", ...CALL_KEYS, ...SETTING_KEYS];
 const COMMAND_KEYS = ["env", "cwd"];
 const TASK_KEYS = ["payload", ...CALL_KEYS];
+/** What is said to the worker alone. */
+const WORKER_SETTINGS: readonly (keyof Settings)[] = ["env", "cwd", "payload"];
 
 /** Whoever serves it runs meta nodes: by default the server that leads, if it was given a tasks file. */
 export const META_EXECUTOR = "meta";
@@ -48,6 +52,8 @@ const META_TIMEOUT_MS = 10_000;
 
 const KEY_CHARACTERS = 32;
 const MAX_REQUEST_BYTES = 1024 * 1024;
+/** Of each type; with more of them all are forgotten. */
+const MAX_REMEMBERED = 1000;
 
 /** What a node's task is, and how much it says. */
 interface Specified {
@@ -55,25 +61,36 @@ interface Specified {
   readonly characters: number;
 }
 
+/** What a node asks of its worker, and how much that is. Nodes that differ only in whose results they get ask for the same. */
+interface Request {
+  readonly work: Work;
+  readonly payload: string;
+  readonly hash: string;
+  readonly characters: number;
+  readonly isTooLarge: boolean;
+}
+
 /** Reads nodes one after the other; equal task specifications become one object. */
 export class NodeReader {
   readonly #defaults: Partial<Settings>;
-  /** Of a node that sets nothing itself, and by type what its task is then. */
+  /** Of a node that sets nothing itself, and by type what its task is then, or with what is for its worker alone. */
   readonly #common: Settings;
   readonly #commonSpecs = new Map<string, Specified>();
   readonly #faults: Faults;
   readonly #specs = new Map<string, TaskSpec>();
   readonly #maxCharacters: number;
   #characters = 0;
-  /** Nodes that differ only in whose results they get ask for the same. */
-  #lastRequest = "";
-  #lastHash = "";
+  readonly #calls: CallReader;
+  readonly #ids = new IdList();
+  /** By type, which commands have none of, and payload. To see that two ask for the same takes less than to hash them. */
+  readonly #requests = new Map<string | undefined, Map<string, Request>>();
 
   /** All nodes together may ask for so much, with what the defaults give to each. */
   constructor(defaults: Partial<Settings>, faults: Faults, maxCharacters: number) {
     this.#defaults = defaults;
     this.#common = { ...STANDARD, ...defaults };
     this.#faults = faults;
+    this.#calls = new CallReader(faults);
     this.#maxCharacters = maxCharacters;
   }
 
@@ -92,28 +109,27 @@ export class NodeReader {
       );
     } else this.#refuseKeys(map, id, path);
     const own = readSettings(map, path, this.#faults);
-    const call = readCall(map, path, this.#faults);
+    const call = this.#calls.read(map, path);
     const isMeta = call?.payload.as?.meta === true;
     const isIo = call?.payload.as?.io === true;
-    const isCommon = own === NO_SETTINGS && !isMeta && !isIo;
-    const settings = isCommon
-      ? this.#common
-      : { ...this.#common, ...own, ...(isMeta && this.#meta(own, path)), ...(isIo && { io: true }) };
+    const isCommon = !isMeta && !isIo && hasOnly(WORKER_SETTINGS, own);
+    const settings =
+      isCommon && own === NO_SETTINGS
+        ? this.#common
+        : { ...this.#common, ...own, ...(isMeta && this.#meta(own, path)), ...(isIo && { io: true }) };
     const work = isMapping(value) ? this.#work(map, id, path, settings, own, call) : NOTHING;
     const type = work.kind === "task" ? work.type : COMMAND;
-    const listed = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], [...path, "needs"]) : [];
+    const listed = Object.hasOwn(map, "needs") ? this.#needs(map["needs"], path) : NO_NEEDS;
     const { task, characters } = isCommon ? this.#commonSpec(type) : this.#taskSpec(type, settings);
     this.#characters += characters;
-    const spec = {
-      id,
-      needs: call ? together(listed, call.inputs) : listed,
-      ...(call && { inputs: call.inputs }),
-      ...(this.#keeps(map, path) && { keep: true }),
-      task,
-      requestHash: this.#hash(work, id, path),
-      done: false,
-    };
-    return { spec, work, line };
+    const keep = this.#keeps(map, path);
+    const request = this.#request(work, id, path);
+    const { hash: requestHash, payload } = request;
+    const needs = call ? this.#together(listed, call.inputs) : listed;
+    const spec: NodeSpec = call
+      ? { id, needs, inputs: call.inputs, task, requestHash, done: false }
+      : { id, needs, task, requestHash, done: false };
+    return { spec: keep ? { ...spec, keep } : spec, work: request.work, payload, line };
   }
 
   #refuseKeys(map: Mapping, id: string, path: Path): void {
@@ -124,7 +140,8 @@ export class NodeReader {
         `id does not belong into node ${JSON.stringify(id)}, whose key is its id; remove it`,
       );
     }
-    refuseUnknownKeys(map, NODE_KEYS, path, `node ${JSON.stringify(id)}`, this.#faults);
+    if (!hasOnly(NODE_KEYS, map))
+      refuseUnknownKeys(map, NODE_KEYS, path, `node ${JSON.stringify(id)}`, this.#faults);
     const hasRun = Object.hasOwn(map, "run");
     if (hasRun === Object.hasOwn(map, "task")) return;
     for (const key of hasRun ? TASK_KEYS : COMMAND_KEYS) {
@@ -189,23 +206,30 @@ export class NodeReader {
     return NOTHING;
   }
 
-  #needs(value: unknown, path: Path): string[] {
+  #needs(value: unknown, path: Path): readonly string[] {
     if (!Array.isArray(value)) {
       const isOne = typeof value === "string" || typeof value === "number";
       const need = isOne
         ? parseName(value)
         : refused("must be an id or a list of ids such as [fetch, clean]", value);
       if (!isRefusal(need)) return [need];
-      this.#faults.atValue(path, `needs ${need.refusal}`);
-      return [];
+      this.#faults.atValue([...path, "needs"], `needs ${need.refusal}`);
+      return NO_NEEDS;
     }
-    const needs = new Set<string>();
-    for (const [index, item] of value.entries()) {
-      const need = parseName(item);
-      if (isRefusal(need)) this.#faults.atValue([...path, index], `an id in needs ${need.refusal}`);
-      else needs.add(need);
+    for (let at = 0; at < value.length; at++) {
+      const need = parseName(value[at]);
+      if (isRefusal(need)) this.#faults.atValue([...path, "needs", at], `an id in needs ${need.refusal}`);
+      else this.#ids.placeOf(need);
     }
-    return [...needs];
+    return this.#ids.take();
+  }
+
+  /** The nodes that it lists, and those whose results it gets; each once. */
+  #together(listed: readonly string[], inputs: readonly string[]): readonly string[] {
+    if (listed.length === 0) return inputs;
+    for (const id of listed) this.#ids.placeOf(id);
+    for (const id of inputs) this.#ids.placeOf(id);
+    return this.#ids.take();
   }
 
   #commonSpec(type: string): Specified {
@@ -234,21 +258,32 @@ export class NodeReader {
     return { task, characters };
   }
 
-  #hash(work: Work, id: string, path: Path): string {
-    const request = canonicalJson(work);
-    this.#characters += request.length;
-    // Putting an environment together and in order takes longer than writing it out.
-    if (work.kind === "command") this.#characters += KEY_CHARACTERS * Object.keys(work.env).length;
-    if (request.length > MAX_REQUEST_BYTES / 4 && Buffer.byteLength(request) > MAX_REQUEST_BYTES) {
+  #request(work: Work, id: string, path: Path): Request {
+    const request = this.#remembered(work);
+    this.#characters += request.characters;
+    if (request.isTooLarge) {
       const what = work.kind === "task" ? "payload" : "run";
       const message = `${what} of node ${JSON.stringify(id)} must fit into 1 MiB of JSON; keep large data in files and pass their names`;
       this.#faults.atKey([...path, what], message);
     }
-    if (request !== this.#lastRequest) {
-      this.#lastRequest = request;
-      this.#lastHash = sha256Hex(request);
+    return request;
+  }
+
+  #remembered(work: Work): Request {
+    const payload = JSON.stringify(payloadOf(work));
+    const type = work.kind === "task" ? work.type : undefined;
+    let ofType = this.#requests.get(type);
+    if (!ofType) {
+      ofType = new Map();
+      this.#requests.set(type, ofType);
     }
-    return this.#lastHash;
+    let request = ofType.get(payload);
+    if (!request) {
+      request = requestOf(work, payload);
+      if (ofType.size === MAX_REMEMBERED) ofType.clear();
+      ofType.set(payload, request);
+    }
+    return request;
   }
 
   #take(key: string, path: Path, value: ReturnType<typeof parseText>): string {
@@ -258,9 +293,30 @@ export class NodeReader {
   }
 }
 
-/** The nodes that it lists, and those whose results it gets; each once. */
-function together(listed: readonly string[], inputs: readonly string[]): readonly string[] {
-  return listed.length === 0 ? inputs : [...new Set([...listed, ...inputs])];
+const NO_NEEDS: readonly string[] = [];
+
+function hasOnly(keys: readonly string[], map: object): boolean {
+  for (const key in map) if (!keys.includes(key)) return false;
+  return true;
+}
+
+function payloadOf(work: Work): unknown {
+  if (work.kind === "task") return work.payload;
+  const { command, cwd, env } = work;
+  return { command, cwd, env: Object.keys(env).length > 0 ? env : undefined };
+}
+
+function requestOf(work: Work, payload: string): Request {
+  const text = canonicalJson(work);
+  // Putting an environment together and in order takes longer than writing it out.
+  const variables = work.kind === "command" ? Object.keys(work.env).length : 0;
+  return {
+    work,
+    payload,
+    hash: sha256Hex(text),
+    characters: text.length + KEY_CHARACTERS * variables,
+    isTooLarge: text.length > MAX_REQUEST_BYTES / 4 && Buffer.byteLength(text) > MAX_REQUEST_BYTES,
+  };
 }
 
 /** Stands for the work of a node that is refused anyway. */

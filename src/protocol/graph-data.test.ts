@@ -27,6 +27,25 @@ test("[D-01] references in arguments are inputs and needs, at any depth, each on
   });
 });
 
+test("[D-01] however many inputs a node has, each is one of them once", () => {
+  const ids = Array.from({ length: 50 }, (_, at) => `node-${at}`);
+  const named = [...ids, ...ids.toReversed()];
+  const result = read({
+    ...Object.fromEntries(ids.map((id) => [id, { task: "t" }])),
+    many: { task: "t", args: named.map((node) => ({ node })) },
+    few: { task: "t", needs: ["node-9", "node-8", "node-9"], args: [{ nodes: ["node-7", "node-8"] }] },
+  });
+  const [many, few] = result.ok ? result.graph.nodes.slice(-2) : [];
+  expect(many?.spec.inputs).toEqual(ids);
+  expect(many?.work).toMatchObject({
+    payload: { args: named.map((id) => ({ $input: ids.indexOf(id) })) },
+  });
+  expect(few?.spec).toMatchObject({
+    needs: ["node-9", "node-8", "node-7"],
+    inputs: ["node-7", "node-8"],
+  });
+});
+
 test("what looks like a reference and is none is written as a value", () => {
   const result = read({
     a: { task: "t", args: [{ value: { node: "x" } }, { node: "b", more: 1 }] },
@@ -73,6 +92,7 @@ test.for<[node: object, message: string]>([
   [{ inputs: [1] }, "inputs must be a map such as {x: {node: fetch}}"],
   [{ args: [{ node: 7.5 }] }, "node must be"],
   [{ args: [{ nodes: "a" }] }, "nodes must be a list of ids"],
+  [{ args: [[{ value: [1, { node: "a" }, { nodes: ["a", ""] }] }]] }, "node must not be empty"],
   [{ args: [{ $input: 0 }] }, '"$input" is no name for an argument'],
   [{ args: [], payload: {} }, "payload does not go with args or inputs"],
   [{ args: [{ node: "nowhere" }] }, 'needs "nowhere", which is not in the file'],
@@ -88,3 +108,27 @@ test.for<[node: object, message: string]>([
   const result = read({ a: { task: "t" }, x: { task: "t", ...node } });
   expect(result.ok ? [] : result.problems.map((problem) => problem.message).join("\n")).toContain(message);
 });
+
+test("what is wrong with an argument is said where it stands", () => {
+  const result = read({
+    a: { task: "t", args: [1, { deep: [{ value: { x: { node: "" } } }, { nodes: ["b", ""] }] }] },
+    b: { task: "t", args: [[], { y: { $input: 1, z: 1 } }], inputs: { x: { nodes: "a" }, $input: 1 } },
+  });
+  expect(result.ok ? [] : result.problems.map((problem) => problem.path)).toEqual([
+    "nodes.a.args[1].deep[0].value.x.node",
+    "nodes.a.args[1].deep[1].nodes[1]",
+    'nodes.b.args[1].y["$input"]',
+    "nodes.b.inputs.x.nodes",
+    'nodes.b.inputs["$input"]',
+  ]);
+});
+
+test.for(["1e999", "[{x: -.inf}]", "{value: .nan}"])(
+  "a number that JSON has none of is refused: %s",
+  (number) => {
+    const result = readGraphFile(`nodes: {a: {task: t, args: [${number}]}}`, "g.yaml");
+    expect(result.ok ? [] : result.problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining("an argument must be a finite number"),
+    ]);
+  },
+);

@@ -1,5 +1,5 @@
 import { findGraphProblems, type GraphProblem } from "../graph/index.ts";
-import type { Entry } from "./entries.ts";
+import type { Entries, Entry } from "./entries.ts";
 import { duplicateId, type Faults, type Path } from "./faults.ts";
 import type { FileNode } from "./file-node.ts";
 import { isMapping } from "./node-settings.ts";
@@ -15,7 +15,7 @@ const MAX_NODES_FOR_SUGGESTIONS = 1000;
 /** Says what is wrong between nodes, at the lines where the file says so. */
 export function reportGraphProblems(
   nodes: readonly FileNode[],
-  entries: readonly Entry[],
+  entries: Entries,
   faults: Faults,
   isOutside: (id: string) => boolean = () => false,
 ): void {
@@ -71,9 +71,10 @@ class Report {
   readonly #repeated = new Map<string, number>();
   readonly #needIndexes = new Map<Entry, Map<string, number>>();
 
-  constructor(entries: readonly Entry[], faults: Faults) {
+  constructor(entries: Entries, faults: Faults) {
     this.#faults = faults;
-    for (const entry of entries) {
+    for (let place = 0; place < entries.count; place++) {
+      const entry = entries.at(place);
       const same = this.#entriesOf.get(entry.id);
       if (same) same.push(entry);
       else this.#entriesOf.set(entry.id, [entry]);

@@ -39,6 +39,8 @@ describe("a graph file", () => {
           cwd: "sub",
           env: { LEVEL: "info", VERSION: "1.10", OFFLINE: "false" },
         },
+        payload:
+          '{"command":"curl -s example.org","cwd":"sub","env":{"LEVEL":"info","VERSION":"1.10","OFFLINE":"false"}}',
         spec: {
           id: "fetch",
           needs: [],
@@ -67,6 +69,7 @@ describe("a graph file", () => {
       {
         line: 15,
         work: { kind: "task", type: "noop", payload: { epochs: 3 } },
+        payload: '{"epochs":3}',
         spec: {
           id: "train",
           needs: ["fetch"],

@@ -1,5 +1,5 @@
 import { readDocument } from "./document.ts";
-import { EXAMPLE, NodeIndex, readEntries } from "./entries.ts";
+import { Entries, EXAMPLE, keysOf, NodeIndex } from "./entries.ts";
 import { EnoughFaults, Faults, type Path, type Problem } from "./faults.ts";
 import { type FileNode, NodeReader } from "./file-node.ts";
 import { reportGraphProblems } from "./graph-faults.ts";
@@ -51,7 +51,8 @@ export function readGraphFile(
       return {
         keepsText,
         visit: index.visit,
-        refuses: (root, faults) => hasTooManyNodes(root, limits, faults),
+        refuses: (root, faults) =>
+          isMapping(root) && hasTooMany(keysOf(root["nodes"]).length, limits, faults),
         read: (root, faults) => readGraph(root, fileName, limits, index, faults),
       };
     },
@@ -76,10 +77,8 @@ function readFaultless(root: unknown, fileName: string, limits: ReadLimits): Gra
 }
 
 /** Asked before anything goes through the nodes, however many there are. */
-function hasTooManyNodes(root: unknown, limits: ReadLimits, faults: Faults): boolean {
-  const nodes = isMapping(root) ? root["nodes"] : undefined;
+function hasTooMany(count: number, limits: ReadLimits, faults: Faults): boolean {
   const { maxNodes = DEFAULT_MAX_NODES } = limits;
-  const count = isMapping(nodes) || Array.isArray(nodes) ? Object.keys(nodes).length : 0;
   if (count <= maxNodes) return false;
   faults.atOffset(0, ["nodes"], `nodes has ${count} entries and the limit is ${maxNodes}; split the graph`);
   return true;
@@ -115,13 +114,14 @@ function readGraph(
     faults.atOffset(0, [], `nodes is missing; add it, ${EXAMPLE}`);
     return undefined;
   }
-  if (hasTooManyNodes(root, limits, faults)) return undefined;
-  const entries = readEntries(root["nodes"], index, faults);
+  const keys = keysOf(root["nodes"]);
+  if (hasTooMany(keys.length, limits, faults)) return undefined;
+  const entries = new Entries(root["nodes"], keys, index, faults);
   const { maxCharacters = Number.POSITIVE_INFINITY } = limits;
   const reader = new NodeReader(defaults, faults, maxCharacters);
   const nodes: FileNode[] = [];
-  for (const entry of entries) {
-    nodes.push(reader.read(entry));
+  for (let place = 0; place < entries.count; place++) {
+    nodes.push(reader.read(entries.at(place)));
     if (!reader.isFull) continue;
     const message = `nodes ask for more than ${maxCharacters} characters together, with what defaults add to each; make the defaults smaller or split the graph`;
     faults.atKey(["nodes"], message);
@@ -135,7 +135,10 @@ function readGraph(
 function keepEnds(nodes: readonly FileNode[]): readonly FileNode[] {
   if (!nodes.some(({ spec }) => spec.inputs) || nodes.some(({ spec }) => spec.keep)) return nodes;
   const needed = new Set<string>();
-  for (const { spec } of nodes) for (const need of spec.needs) needed.add(need);
+  for (let place = 0; place < nodes.length; place++) {
+    const { needs } = (nodes[place] as FileNode).spec;
+    for (let at = 0; at < needs.length; at++) needed.add(needs[at] as string);
+  }
   return nodes.map((node) =>
     needed.has(node.spec.id) ? node : { ...node, spec: { ...node.spec, keep: true } },
   );

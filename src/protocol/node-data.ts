@@ -25,29 +25,167 @@ export interface CallManner {
 const MANNER_KEYS: readonly string[] = ["processor", "io", "meta"];
 export const CALL_KEYS: readonly string[] = ["args", "inputs", ...MANNER_KEYS];
 
+const NO_ARGS: readonly unknown[] = [];
+const NO_INPUTS: Mapping = {};
+
 /** Deeper than any file that is read. */
 const MAX_DEPTH = 90;
 
-/** Undefined: the node is not called with arguments, but gets its payload as it is. */
-export function readCall(map: Mapping, path: Path, faults: Faults): Call | undefined {
-  if (!CALL_KEYS.some((key) => Object.hasOwn(map, key))) return undefined;
-  if (Object.hasOwn(map, "payload"))
-    faults.atKey([...path, "payload"], "payload does not go with args or inputs; move it into one of them");
-  const reader = new ArgumentReader(faults);
-  const { args = [], inputs = {} } = map;
-  if (!Array.isArray(args))
-    faults.atValue([...path, "args"], `args must be a list such as [1, {node: fetch}]; got ${shown(args)}`);
-  if (!isMapping(inputs))
-    faults.atValue(
-      [...path, "inputs"],
-      `inputs must be a map such as {x: {node: fetch}}; got ${shown(inputs)}`,
-    );
-  const payload = {
-    args: Array.isArray(args) ? args.map((value, at) => reader.read(value, [...path, "args", at])) : [],
-    inputs: isMapping(inputs) ? reader.readMap(inputs, [...path, "inputs"]) : {},
-    ...(MANNER_KEYS.some((key) => Object.hasOwn(map, key)) && { as: readManner(map, path, faults) }),
-  };
-  return { payload, inputs: reader.inputs };
+/** Reads what functions are called with, one node after the other. */
+export class CallReader {
+  readonly #faults: Faults;
+  /** The node that it reads, and where in it. They become a path where there is a fault, and most have none. */
+  #node: Path = [];
+  readonly #steps: (string | number)[] = [];
+  readonly #inputs = new IdList();
+
+  constructor(faults: Faults) {
+    this.#faults = faults;
+  }
+
+  /** Undefined: the node is not called with arguments, but gets its payload as it is. */
+  read(map: Mapping, path: Path): Call | undefined {
+    if (!hasSome(map, CALL_KEYS)) return undefined;
+    if (Object.hasOwn(map, "payload"))
+      this.#faults.atKey(
+        [...path, "payload"],
+        "payload does not go with args or inputs; move it into one of them",
+      );
+    const { args = NO_ARGS, inputs = NO_INPUTS } = map;
+    if (!Array.isArray(args))
+      this.#faults.atValue(
+        [...path, "args"],
+        `args must be a list such as [1, {node: fetch}]; got ${shown(args)}`,
+      );
+    if (!isMapping(inputs))
+      this.#faults.atValue(
+        [...path, "inputs"],
+        `inputs must be a map such as {x: {node: fetch}}; got ${shown(inputs)}`,
+      );
+    this.#node = path;
+    this.#steps[0] = "args";
+    const readArgs = Array.isArray(args) ? this.#list(args, 0) : NO_ARGS;
+    this.#steps[0] = "inputs";
+    const readInputs = isMapping(inputs) ? this.#map(inputs, 1) : NO_INPUTS;
+    const given = { args: readArgs, inputs: readInputs };
+    const payload = hasSome(map, MANNER_KEYS) ? { ...given, as: readManner(map, path, this.#faults) } : given;
+    return { payload, inputs: this.#inputs.take() };
+  }
+
+  /** With items of that depth. */
+  #list(items: readonly unknown[], depth: number): unknown[] {
+    const read = items.slice();
+    for (let at = 0; at < items.length; at++) read[at] = this.#under(at, items[at], depth);
+    return read;
+  }
+
+  #map(map: Mapping, depth: number): Mapping {
+    if (map === NO_INPUTS) return map;
+    if (Object.hasOwn(map, "$input"))
+      this.#faults.atKey(this.#path("$input"), '"$input" is no name for an argument; choose another');
+    return Object.fromEntries(Object.keys(map).map((key) => [key, this.#under(key, map[key], depth)]));
+  }
+
+  #under(step: string | number, value: unknown, depth: number): unknown {
+    this.#steps.push(step);
+    const read = this.#argument(value, depth);
+    this.#steps.pop();
+    return read;
+  }
+
+  #argument(value: unknown, depth: number): unknown {
+    if (depth > MAX_DEPTH) {
+      this.#faults.atValue(this.#path(), `an argument must not be nested more than ${MAX_DEPTH} deep`);
+      return null;
+    }
+    if (!isMapping(value)) return this.#plain(value, depth);
+    const only = onlyKeyOf(value);
+    if (only === "node") return this.#input(value["node"], "node");
+    if (only === "nodes") return this.#nodes(value["nodes"]);
+    if (only !== "value") return this.#map(value, depth + 1);
+    // A map as it is, whatever its only key; what it holds may be the results of nodes all the same.
+    this.#steps.push("value");
+    const read = this.#plain(value["value"], depth);
+    this.#steps.pop();
+    return read;
+  }
+
+  #plain(value: unknown, depth: number): unknown {
+    if (Array.isArray(value)) return this.#list(value, depth + 1);
+    if (isMapping(value)) return this.#map(value, depth + 1);
+    if (typeof value !== "number" || Number.isFinite(value)) return value;
+    this.#faults.atValue(this.#path(), `an argument must be a finite number; got ${shown(value)}`);
+    return null;
+  }
+
+  #nodes(ids: unknown): unknown[] {
+    if (!Array.isArray(ids)) {
+      const message = `nodes must be a list of ids such as [fetch, clean]; got ${shown(ids)}`;
+      this.#faults.atValue(this.#path("nodes"), message);
+      return [];
+    }
+    this.#steps.push("nodes");
+    const read = ids.map((id, at) => this.#input(id, at));
+    this.#steps.pop();
+    return read;
+  }
+
+  #input(value: unknown, step: string | number): { readonly $input: number } {
+    const id = parseName(value);
+    if (!isRefusal(id)) return { $input: this.#inputs.placeOf(id) };
+    const message = `node ${id.refusal}; to pass such a map itself, write {value: …}`;
+    this.#faults.atValue(this.#path(step), message);
+    return { $input: -1 };
+  }
+
+  #path(...further: Path): Path {
+    return [...this.#node, ...this.#steps, ...further];
+  }
+}
+
+function onlyKeyOf(map: Mapping): string | undefined {
+  let only: string | undefined;
+  // Most arguments are results of nodes, and a list of keys for each would be in vain.
+  for (const key in map) {
+    if (only !== undefined) return undefined;
+    only = key;
+  }
+  return only;
+}
+
+/** To look for an id among so many takes less than to keep a map of them. */
+const FEW = 16;
+
+/** Ids, each once, in the order in which they are first named: for many lists, most of them short, one after the other. */
+export class IdList {
+  readonly #ids: string[] = [];
+  #count = 0;
+  #places: Map<string, number> | undefined;
+
+  placeOf(id: string): number {
+    const known = this.#find(id);
+    if (known !== undefined) return known;
+    this.#places?.set(id, this.#count);
+    this.#ids[this.#count] = id;
+    return this.#count++;
+  }
+
+  #find(id: string): number | undefined {
+    if (this.#count > FEW) {
+      this.#places ??= new Map(this.#ids.slice(0, this.#count).map((other, at) => [other, at]));
+      return this.#places.get(id);
+    }
+    for (let at = 0; at < this.#count; at++) if (this.#ids[at] === id) return at;
+    return undefined;
+  }
+
+  /** All since it was last asked. */
+  take(): readonly string[] {
+    const ids = this.#ids.slice(0, this.#count);
+    this.#count = 0;
+    this.#places = undefined;
+    return ids;
+  }
 }
 
 function readManner(
@@ -73,62 +211,7 @@ function readManner(
   };
 }
 
-class ArgumentReader {
-  readonly #faults: Faults;
-  readonly #places = new Map<string, number>();
-
-  constructor(faults: Faults) {
-    this.#faults = faults;
-  }
-
-  get inputs(): readonly string[] {
-    return [...this.#places.keys()];
-  }
-
-  read(value: unknown, path: Path, depth = 0): unknown {
-    if (depth > MAX_DEPTH) {
-      this.#faults.atValue(path, `an argument must not be nested more than ${MAX_DEPTH} deep`);
-      return null;
-    }
-    if (!isMapping(value)) return this.#members(value, path, depth);
-    const keys = Object.keys(value);
-    const [only] = keys;
-    if (keys.length === 1 && only === "node") return this.#input(value["node"], [...path, "node"]);
-    if (keys.length === 1 && only === "nodes") return this.#list(value["nodes"], [...path, "nodes"]);
-    // A map as it is, whatever its only key; what it holds may be the results of nodes all the same.
-    if (keys.length === 1 && only === "value")
-      return this.#members(value["value"], [...path, "value"], depth);
-    return this.readMap(value, path, depth);
-  }
-
-  #members(value: unknown, path: Path, depth: number): unknown {
-    if (Array.isArray(value)) return value.map((item, at) => this.read(item, [...path, at], depth + 1));
-    return isMapping(value) ? this.readMap(value, path, depth) : value;
-  }
-
-  readMap(map: Mapping, path: Path, depth = 0): Mapping {
-    if (Object.hasOwn(map, "$input"))
-      this.#faults.atKey([...path, "$input"], '"$input" is no name for an argument; choose another');
-    const entries = Object.entries(map).map(
-      ([key, value]) => [key, this.read(value, [...path, key], depth + 1)] as const,
-    );
-    return Object.fromEntries(entries);
-  }
-
-  #list(value: unknown, path: Path): unknown[] {
-    if (Array.isArray(value)) return value.map((item, at) => this.#input(item, [...path, at]));
-    this.#faults.atValue(path, `nodes must be a list of ids such as [fetch, clean]; got ${shown(value)}`);
-    return [];
-  }
-
-  #input(value: unknown, path: Path): { readonly $input: number } {
-    const id = parseName(value);
-    if (isRefusal(id)) {
-      this.#faults.atValue(path, `node ${id.refusal}; to pass such a map itself, write {value: …}`);
-      return { $input: -1 };
-    }
-    const known = this.#places.get(id) ?? this.#places.size;
-    this.#places.set(id, known);
-    return { $input: known };
-  }
+function hasSome(map: Mapping, keys: readonly string[]): boolean {
+  for (const key of keys) if (Object.hasOwn(map, key)) return true;
+  return false;
 }

@@ -54,6 +54,7 @@ export type Mapping = Readonly<Record<string, unknown>>;
 const MAX_RETRIES = 100;
 const MAX_AMOUNT = 1_000_000_000;
 const MAX_NAME_CHARACTERS = 256;
+const UNFIT_FOR_NAMES = /[\p{Cc}\p{Cs}]/u;
 /** Of a payload; a request travels as JSON, where every level costs the reader stack. */
 const MAX_PAYLOAD_DEPTH = 64;
 
@@ -120,7 +121,7 @@ export const NO_SETTINGS: Partial<Settings> = {};
 /** Reads the settings in a map; other keys are the caller's. */
 export function readSettings(map: Mapping, at: Path, faults: Faults): Partial<Settings> {
   let draft: Draft = NO_SETTINGS;
-  for (const key of Object.keys(map)) {
+  for (const key in map) {
     const parse = PARSERS.get(key);
     const read = parse ? undefined : READERS.get(key);
     if (!parse && !read) continue;
@@ -191,7 +192,7 @@ export function parseName(value: unknown): string | Refusal {
   if (typeof name !== "string")
     return refused(`must be a text${typeof value === "number" ? " in quotes" : ""}`, value);
   if (name === "") return { refusal: "must not be empty" };
-  if (/[\p{Cc}\p{Cs}]/u.test(name))
+  if (UNFIT_FOR_NAMES.test(name))
     return refused("must not contain control characters or broken Unicode", name);
   // Code units bound the characters from above, and are free to count.
   if (name.length > MAX_NAME_CHARACTERS && [...name].length > MAX_NAME_CHARACTERS) {

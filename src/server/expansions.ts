@@ -136,5 +136,5 @@ const LINK: TaskSpec = {
 
 function linkNode(id: string): FileNode {
   const spec: NodeSpec = { id, needs: [], task: LINK, requestHash: "", done: false };
-  return { spec, work: { kind: "task", type: LINK.type, payload: {} }, line: 0 };
+  return { spec, work: { kind: "task", type: LINK.type, payload: {} }, payload: "{}", line: 0 };
 }

@@ -1,36 +1,14 @@
 import { sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
-import { type NodeSpec, type TaskSpec, type WireSpec, wireGraph, wireSpec } from "../graph/index.ts";
+import { type TaskSpec, type WireSpec, wireGraph, wireSpec } from "../graph/index.ts";
 import type { AgentConfigured, RunSubmitted, TaskSubmitted } from "../ledger/index.ts";
 import { newId, type TaskRow } from "../store/index.ts";
 import type { AgentLimit, Caller, RunSubmission, TaskSubmission } from "./api.ts";
 import { withType } from "./task-types.ts";
 import { withTrace } from "./traces.ts";
 
-/** Nodes share few specifications, and go on doing so. */
-function typed(nodes: readonly NodeSpec[]): NodeSpec[] {
-  const known = new Map<TaskSpec, TaskSpec>();
-  return nodes.map((node) => {
-    const task = known.get(node.task) ?? {
-      ...node.task,
-      capabilities: withType(node.task.capabilities, node.task.type),
-    };
-    known.set(node.task, task);
-    return { ...node, task };
-  });
-}
-
-/** What a row of a node keeps of what was asked. */
-function nodeSettings({ needs, task }: NodeSpec): object {
-  return task.budget.length > 0 ? { needs, budget: task.budget } : { needs };
-}
-
-type Work = RunSubmission["graph"]["nodes"][number]["work"];
-
-function payloadOf(work: Work): unknown {
-  if (work.kind === "task") return work.payload;
-  const { command, cwd, env } = work;
-  return { command, ...(cwd !== undefined && { cwd }), ...(Object.keys(env).length > 0 && { env }) };
+function typed(task: TaskSpec): TaskSpec {
+  return { ...task, capabilities: withType(task.capabilities, task.type) };
 }
 
 /** A graph, as it is submitted. */
@@ -39,10 +17,14 @@ export function runStimulus(
   runId: string,
   { graph, failFast, trace }: Pick<RunSubmission, "graph" | "failFast" | "trace">,
 ): { readonly stimulus: RunSubmitted; readonly attached: Attachment } {
+  const specs = graph.nodes.map(({ spec }) => spec);
   const attached: Attachment = {
     type: "run",
-    payloads: graph.nodes.map(({ work }) => JSON.stringify(payloadOf(work))),
-    settings: graph.nodes.map(({ spec }) => JSON.stringify({ ...nodeSettings(spec), ...trace })),
+    payloads: graph.nodes.map(({ payload }) => payload),
+    // What a row of a node keeps of what was asked.
+    settings: specs.map(({ needs, task: { budget } }) =>
+      JSON.stringify({ needs, budget: budget.length > 0 ? budget : undefined, ...trace }),
+    ),
   };
   const stimulus: RunSubmitted = {
     kind: "RunSubmitted",
@@ -51,7 +33,7 @@ export function runStimulus(
     agent,
     zone,
     onFailure: failFast ? "cancel" : "continue",
-    graph: wireGraph(typed(graph.nodes.map(({ spec }) => spec))),
+    graph: wireGraph(specs, typed),
   };
   return { stimulus, attached };
 }

@@ -122,7 +122,6 @@ function finishedStimulus(
   const hasNone = value === undefined || value === null;
   if (hasNone && costMicros === 0) {
     const { run, node, attempt, startedAt } = of;
-    const resultBytes = NO_RESULT.length;
     const stimulus: ReportEvent = {
       kind: "AttemptFinished",
       run,
@@ -130,9 +129,10 @@ function finishedStimulus(
       attempt,
       startedAt,
       resultHash: NO_RESULT_HASH,
-      resultBytes,
+      resultBytes: NO_RESULT.length,
+      tookMicros,
     };
-    return { stimulus: tookMicros === undefined ? stimulus : { ...stimulus, tookMicros }, attached: NOTHING };
+    return { stimulus, attached: NOTHING };
   }
   const result = hasNone ? NO_RESULT : JSON.stringify(value);
   const resultBytes = Buffer.byteLength(result);
