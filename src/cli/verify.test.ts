@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aConfig, aNode, joins, Loop, submits } from "../../tests/builders.ts";
 import { type CommandResult, runCommand } from "../../tests/command-run.ts";
 import { tellStory, writeLedger, writeSnapshot } from "../../tests/story-ledger.ts";
+import { wireSpec } from "../graph/index.ts";
 import {
   type Block,
   BlockWriter,
@@ -192,6 +193,28 @@ describe("[P-15] the snapshot beside a ledger", () => {
       sound: false,
     });
     expect(damage?.detail).toContain(detail);
+  });
+
+  test("is sound with tasks of no run in it", async () => {
+    const loop = tellStory("half");
+    const { task } = aNode("alone");
+    loop.turn(4_400, {
+      kind: "TaskSubmitted",
+      id: "alone",
+      agent: "ann",
+      zone: "here",
+      spec: wireSpec(task),
+      requestState: "pending",
+      boostMicros: 0,
+      deadline: -1,
+      runAt: -1,
+      requestHash: "",
+      attempts: 0,
+    });
+    expect(loop.state.singles.all.size).toBe(1);
+    ledger = await writeLedger(loop, join(directory, "alone.jsonl"));
+    await writeSnapshot(loop, ledger);
+    expect(await verification()).toMatchObject({ ok: true, snapshot: { ok: true } });
   });
 
   test("is none where it cannot be read", async () => {

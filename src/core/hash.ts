@@ -9,9 +9,22 @@ export function sha256Hex(text: string): string {
 }
 
 /** Of the parts one after the other. */
-export function sha256HexOf(parts: readonly (string | Uint8Array)[]): string {
+export function sha256HexOf(parts: Iterable<string | Uint8Array>): string {
   const sum = createHash("sha256");
   for (const part of parts) sum.update(part);
+  return sum.digest("hex");
+}
+
+/** The same with a pause after each, for parts that take their time to be made. */
+export async function sha256HexAtLeisure(
+  parts: Iterable<string>,
+  pause: () => Promise<unknown>,
+): Promise<string> {
+  const sum = createHash("sha256");
+  for (const part of parts) {
+    sum.update(part);
+    await pause();
+  }
   return sum.digest("hex");
 }
 

@@ -1,6 +1,6 @@
 export * from "./bitset.ts";
 export { canonicalJson } from "./canonical.ts";
-export { crc32, crc32OfBytes, hash32, mix32, sha256Hex, sha256HexOf } from "./hash.ts";
+export { crc32, crc32OfBytes, hash32, mix32, sha256Hex, sha256HexAtLeisure, sha256HexOf } from "./hash.ts";
 export { Heap } from "./heap.ts";
 export { alternativeIdOf, compareText, derivedUuid, expansionIdOf, taskIdOf } from "./ids.ts";
 export { IndexHeap } from "./index-heap.ts";

@@ -318,7 +318,7 @@ test("[P-15] a snapshot waits for a rest, but not for long", async () => {
       rest = () => {};
     };
   };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake });
+  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
   const register = async (n: number) => {
     await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: `w${n}` } });
     await settled();
@@ -326,8 +326,10 @@ test("[P-15] a snapshot waits for a rest, but not for long", async () => {
   await register(0);
   expect(taken).toEqual([]);
   rest();
+  await settled();
   expect(taken).toEqual([2]);
   rest();
+  await settled();
   expect(taken).toEqual([2]);
   for (let n = 1; n <= 8; n++) await register(n);
   expect(taken).toEqual([2, 10]);

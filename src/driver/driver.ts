@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { invariant } from "../core/index.ts";
 import {
   type Block,
@@ -8,13 +9,13 @@ import {
   type SchedulerConfig,
 } from "../ledger/index.ts";
 import { nextWakeAt, type Reply, type State, type Stimulus, step } from "../scheduler/index.ts";
-import { type RowChanges, type SavedSnapshot, type Store, StoreError } from "../store/index.ts";
+import { type RowChanges, type Store, StoreError } from "../store/index.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Attached } from "./attached.ts";
 import { Follower } from "./follower.ts";
 import { MAX_IN_FLIGHT } from "./in-flight.ts";
 import { type Answer, answeredTogether, type Repeat, Request, type Waiting } from "./request.ts";
-import { Snapshots } from "./snapshots.ts";
+import { Snapshots, type Taken } from "./snapshots.ts";
 
 export interface DriverOptions {
   readonly store: Store;
@@ -27,6 +28,8 @@ export interface DriverOptions {
   readonly clock: () => number;
   /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
   readonly wake?: (delayMs: number, turn: () => void) => () => void;
+  /** Lets others have their turn during what takes long and nobody waits for. By default until timers and sockets had theirs. */
+  readonly pause?: () => Promise<unknown>;
   /** A turn is made at least so often, whatever happens; by default only when time could decide something. */
   readonly lookEveryMs?: number;
   /** What a turn recorded that is about to be committed: what it will need may be got ready meanwhile. */
@@ -78,7 +81,7 @@ interface Decided {
   readonly block: Block | undefined;
   readonly rows: RowChanges | undefined;
   /** The state as it is after the turn, where it is time for one. */
-  readonly snapshot: SavedSnapshot | undefined;
+  readonly snapshot: Taken | undefined;
 }
 
 /** Answers that wait for a turn that is decided and not yet committed. */
@@ -129,7 +132,12 @@ export class Driver implements AsyncDisposable {
     this.#arrivals = new Arrivals(decideAheadFrom, (attached) => recorder?.weigh?.(attached) ?? 0);
     this.#epoch = options.epoch ?? options.store.head.epoch + 1;
     this.#committedSeq = state.seq;
-    this.#snapshots = new Snapshots(options.store, snapshotSeq, options.snapshotEvery);
+    this.#snapshots = new Snapshots(
+      options.store,
+      snapshotSeq,
+      options.pause ?? setImmediate,
+      options.snapshotEvery,
+    );
     this.#turnAt = state.now;
     this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
   }

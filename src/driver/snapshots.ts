@@ -1,45 +1,60 @@
+import { sha256HexAtLeisure } from "../core/index.ts";
 import type { Head } from "../ledger/index.ts";
-import { type State, snapshotHash, takeSnapshot } from "../scheduler/index.ts";
-import type { SavedSnapshot, Store } from "../store/index.ts";
+import { type Snapshot, type State, snapshotTexts, takeSnapshot } from "../scheduler/index.ts";
+import type { Store } from "../store/index.ts";
 
-/** Events between two snapshots, where the state is small; a large one is not written out more often than it changes. */
+/** Events between two snapshots, where the state is small. */
 const SNAPSHOT_EVERY = 100_000;
+/** A task or node takes about as long to read from a snapshot as an event to replay: so many times as many must have come. */
+const WORTH_IT = 2;
 /** Nothing is decided while one is taken: it waits for a rest, until there are so many times as many. */
 const PUT_OFF = 4;
+
+/** A state as it was at the end of the chain. */
+export interface Taken {
+  readonly head: Head;
+  readonly state: Snapshot;
+}
 
 /** Takes a snapshot from time to time, and saves one at a time. */
 export class Snapshots {
   readonly #store: Pick<Store, "saveSnapshot">;
   readonly #every: number;
+  readonly #pause: () => Promise<unknown>;
   #lastSeq: number;
   #saving: Promise<void> | undefined;
 
-  constructor(store: Pick<Store, "saveSnapshot">, lastSeq: number, every: number = SNAPSHOT_EVERY) {
+  /** Between the parts of one that is written there is a pause, in which others have their turn. */
+  constructor(
+    store: Pick<Store, "saveSnapshot">,
+    lastSeq: number,
+    pause: () => Promise<unknown>,
+    every: number = SNAPSHOT_EVERY,
+  ) {
     this.#store = store;
     this.#lastSeq = lastSeq;
+    this.#pause = pause;
     this.#every = every;
   }
 
   /** Whether one should be taken at the next rest, or at once. */
   isDue(state: State, when: "rest" | "now"): boolean {
-    const events = (state.seq - this.#lastSeq) / (when === "rest" ? 1 : PUT_OFF);
-    if (events < this.#every || this.#saving) return false;
+    const events = state.seq - this.#lastSeq;
+    const putOff = when === "rest" ? 1 : PUT_OFF;
+    if (events < putOff * this.#every || this.#saving) return false;
     let size = state.singles.all.size;
     for (const run of state.runs.values()) size += run.graph.size;
-    return events >= size;
+    return events >= Math.max(putOff, WORTH_IT) * size;
   }
 
-  /** The state as it is at the end of the chain. */
-  take(state: State, tip: Head): SavedSnapshot {
+  take(state: State, tip: Head): Taken {
     this.#lastSeq = state.seq;
-    const snapshot = takeSnapshot(state);
-    return { head: tip, stateHash: snapshotHash(snapshot), state: snapshot };
+    return { head: tip, state: takeSnapshot(state) };
   }
 
   /** It only saves time: one that cannot be written is as good as none, and nothing waits for it. */
-  save(snapshot: SavedSnapshot): void {
-    this.#saving = this.#store
-      .saveSnapshot(snapshot)
+  save(taken: Taken): void {
+    this.#saving = this.#write(taken)
       .catch(() => {})
       .finally(() => {
         this.#saving = undefined;
@@ -48,5 +63,10 @@ export class Snapshots {
 
   async saved(): Promise<void> {
     await this.#saving;
+  }
+
+  async #write({ head, state }: Taken): Promise<void> {
+    const stateHash = await sha256HexAtLeisure(snapshotTexts(state), this.#pause);
+    await this.#store.saveSnapshot({ head, stateHash, state });
   }
 }

@@ -42,7 +42,7 @@ export { eventsOf, type Recorded, Redecider, replayBlock } from "./replay.ts";
 export { restore } from "./restore.ts";
 export { type Run, submittedTaskId } from "./run.ts";
 export { type DataBytes, Result } from "./run-data.ts";
-export { type Snapshot, snapshotHash, stateHash, takeSnapshot } from "./snapshot.ts";
+export { type Snapshot, snapshotHash, snapshotTexts, stateHash, takeSnapshot } from "./snapshot.ts";
 export { type Prospect, prospectOf, type Sooner } from "./sooner.ts";
 export { type Speculated, UNASSESSED_PERMILLE } from "./speculated.ts";
 export { stageAfter, tierAt } from "./standing.ts";

@@ -171,6 +171,7 @@ export class ServerLife {
         config: this.#config,
         clock: () => this.#clock(),
         wake: (delayMs, turn) => this.#wake(delayMs, turn),
+        pause: () => Promise.resolve(),
         recorder: this.#recorder(),
         snapshotEvery: random.int(20, 300),
         // Some never decide ahead of a commit, some do as soon as there is something to decide.

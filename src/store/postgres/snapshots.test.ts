@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { blockOn, submitted, taskOf } from "../../../tests/any-rows.ts";
 import { testDatabase } from "../../../tests/postgres.ts";
 import { type Block, BlockWriter, type Head } from "../../ledger/index.ts";
-import { chunksOf } from "./snapshots.ts";
+import { chunksOf, textsOf } from "./snapshots.ts";
 import { PostgresStore } from "./store.ts";
 
 function largeBlock(head: Head): Block {
@@ -14,16 +14,29 @@ function largeBlock(head: Head): Block {
   return writer.seal(head, 1, 1000 + head.seq);
 }
 
-test("a text is cut into parts that make it up, and no character is cut", () => {
+test("texts are cut into parts that make them up, and no character is cut", () => {
+  const texts = fc.array(fc.string({ unit: "binary" }));
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 2, max: 9 }), (text, length) => {
-      const chunks = [...chunksOf(text, length)];
-      expect(chunks.join("")).toBe(text);
+    fc.property(texts, fc.integer({ min: 2, max: 9 }), (some, length) => {
+      const chunks = [...chunksOf(some, length)];
+      expect(chunks.join("")).toBe(some.join(""));
       for (const chunk of chunks) {
         expect(chunk.isWellFormed()).toBe(true);
         expect(chunk.length).toBeLessThanOrEqual(length);
       }
     }),
+  );
+});
+
+test("the parts that an object is written in make up its JSON", () => {
+  const short = fc.array(fc.array(fc.jsonValue({ maxDepth: 1 })), { maxLength: 5 });
+  const long = short.map((items) => Array.from({ length: 1_001 }, () => items).flat());
+  const members = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(undefined), short, long);
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), members), (value) => {
+      expect([...textsOf(value)].join("")).toBe(JSON.stringify(value));
+    }),
+    { seed: 1, numRuns: 200 },
   );
 });
 

@@ -8,7 +8,6 @@ const CHUNK_LENGTH = 4 << 20;
 /** Saves the text of a state in parts, in place of the last snapshot. */
 export async function saveSnapshot(reader: Reader, { head, stateHash, state }: SavedSnapshot): Promise<void> {
   const { seq, epoch, hash } = head;
-  const text = JSON.stringify(state);
   await reader.transaction(async (client) => {
     await client.query({ ...sql("drop-snapshots"), values: [seq] });
     const { rowCount } = await client.query({
@@ -17,9 +16,35 @@ export async function saveSnapshot(reader: Reader, { head, stateHash, state }: S
     });
     if (rowCount === 0) return;
     let at = 0;
-    for (const chunk of chunksOf(text, CHUNK_LENGTH))
+    for (const chunk of chunksOf(textsOf(state as object), CHUNK_LENGTH))
       await client.query({ ...sql("save-snapshot-chunk"), values: [seq, at++, chunk] });
   });
+}
+
+/** Lists of lists have short items. */
+const ITEMS_AT_ONCE = 1_000;
+
+/** The JSON of an object with long lists, part by part: the whole takes long to write, and nothing else is done meanwhile. */
+export function* textsOf(value: object): Generator<string> {
+  let before = "";
+  yield "{";
+  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+    if (member === undefined) continue;
+    yield `${before}${JSON.stringify(key)}:`;
+    before = ",";
+    if (!Array.isArray(member)) {
+      yield JSON.stringify(member);
+      continue;
+    }
+    yield "[";
+    const step = Array.isArray(member[0]) ? ITEMS_AT_ONCE : 1;
+    for (let from = 0; from < member.length; from += step) {
+      const some = JSON.stringify(member.slice(from, from + step)).slice(1, -1);
+      yield from === 0 ? some : `,${some}`;
+    }
+    yield "]";
+  }
+  yield "}";
 }
 
 /** The last snapshot, read part by part. One that is replaced meanwhile is read again from its beginning. */
@@ -54,13 +79,17 @@ async function loadText(reader: Reader, seq: number, chunks: number): Promise<st
   return parts.join("");
 }
 
-/** Cuts a text without cutting a character: half a surrogate pair cannot be written as UTF-8. */
-export function* chunksOf(text: string, length: number): Generator<string> {
-  for (let from = 0; from < text.length; ) {
-    let to = Math.min(from + length, text.length);
-    const last = text.charCodeAt(to - 1);
-    if (to < text.length && last >= 0xd800 && last < 0xdc00) to--;
-    yield text.slice(from, to);
-    from = to;
+/** The texts together, cut without cutting a character: half a surrogate pair cannot be written as UTF-8. */
+export function* chunksOf(texts: Iterable<string>, length: number): Generator<string> {
+  let rest = "";
+  for (const text of texts) {
+    rest += text;
+    while (rest.length > length) {
+      const last = rest.charCodeAt(length - 1);
+      const to = last >= 0xd800 && last < 0xdc00 ? length - 1 : length;
+      yield rest.slice(0, to);
+      rest = rest.slice(to);
+    }
   }
+  if (rest !== "") yield rest;
 }
