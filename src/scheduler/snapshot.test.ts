@@ -40,10 +40,17 @@ test("a worker is still kept free for the very first task of no run when a snaps
 
 test("[P-15] the parts that a state is hashed in make up its canonical JSON, with hashes in place of its tasks of no run", () => {
   const loop = new Loop();
-  loop.turn(1, joins("w", { slots: 2 }), submits("one", [aNode("a")]), submits("two", [aNode("b"), aNode("c")]));
+  loop.turn(
+    1,
+    joins("w", { slots: 2 }),
+    submits("one", [aNode("a")]),
+    submits("two", [aNode("b"), aNode("c")]),
+  );
   const taken = takeSnapshot(loop.state);
   const tuples = Array.from({ length: 10_001 }, (_, at) => [at, "id"]);
   const snapshot = { ...taken, rates: undefined, singles: tuples } as unknown as Snapshot;
-  const hashes = [tuples.slice(0, 10_000), tuples.slice(10_000)].map((some) => sha256Hex(JSON.stringify(some)));
+  const hashes = [tuples.slice(0, 10_000), tuples.slice(10_000)].map((some) =>
+    sha256Hex(JSON.stringify(some)),
+  );
   expect([...snapshotTexts(snapshot)].join("")).toBe(canonicalJson({ ...taken, singles: hashes }));
 });

@@ -7,11 +7,14 @@ import { figure } from "../figure.mjs";
 
 /**
  * @typedef {object} LatencySizes
- * @property {number} warmUp
+ * @property {number} warmUp So many before, one after the other and without a pause: a process that was just started
+ *   compiles its code for as long as it is measured.
  * @property {number} samples
  * @property {number} pauseMs Between two, so that each finds everything idle.
  */
 
+/** With pauses as those that are measured, and not counted. */
+const SETTLING = 20;
 const LATENCY = "enqueue to handler, one at a time";
 const BARE_COMMIT = "bare commit";
 export const ABOVE_BARE = "enqueue to handler, above a bare commit";
@@ -24,19 +27,24 @@ export const ABOVE_BARE = "enqueue to handler, above a bare commit";
  */
 export async function measureLatency(queue, starts, { warmUp, samples, pauseMs }, bare) {
   await queue.begin();
+  const tillStart = async () => {
+    const begun = starts.next();
+    const calledAt = performance.now();
+    const [begunAt] = await Promise.all([begun, queue.submit()]);
+    return begunAt - calledAt;
+  };
+  for (let at = 0; at < warmUp; at++) await tillStart();
   /** @type {number[]} */
   const startMs = [];
   /** @type {number[]} */
   const bareMs = [];
-  for (let at = -warmUp; at < samples; at++) {
-    const begun = starts.next();
-    const calledAt = performance.now();
-    const [begunAt] = await Promise.all([begun, queue.submit()]);
+  for (let at = -SETTLING; at < samples; at++) {
+    const ms = await tillStart();
     await sleep(pauseMs);
     const commitMs = await bare?.commit();
     if (bare) await sleep(pauseMs);
     if (at < 0) continue;
-    startMs.push(begunAt - calledAt);
+    startMs.push(ms);
     if (commitMs !== undefined) bareMs.push(commitMs);
   }
   if (!bare) return spread(LATENCY, startMs);
