@@ -141,7 +141,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "a driver that opens does not set its timer",
     seed: 4,
     file: "driver/driver",
-    find: "driver.#armTimer();",
+    find: "driver.#rest();",
     replace: "void driver;",
   },
   {
