@@ -1,6 +1,6 @@
 // What tests of the pure parts are written with: plain values with defaults, and a loop that turns.
 
-import { type NodeSpec, type TaskSpec, wireGraph } from "../src/graph/index.ts";
+import { type NodeSpec, type TaskSpec, wireGraph, wireSpec } from "../src/graph/index.ts";
 import {
   type AttemptFailed,
   type AttemptFinished,
@@ -13,6 +13,7 @@ import {
   type LedgerEvent,
   type RunSubmitted,
   type SchedulerConfig,
+  type TaskSubmitted,
   type WorkerRegistered,
 } from "../src/ledger/index.ts";
 import type { Strategy, WorkerSpec } from "../src/placement/index.ts";
@@ -103,6 +104,28 @@ export function submits(
     onFailure: "continue",
     ...options,
     graph: wireGraph(nodes),
+  };
+}
+
+/** A task of no run. */
+export function submitsTask(
+  id: string,
+  options: Partial<TaskSpec> = {},
+  more: Partial<TaskSubmitted> = {},
+): TaskSubmitted {
+  return {
+    kind: "TaskSubmitted",
+    id,
+    agent: "ann",
+    zone: "here",
+    spec: wireSpec({ ...aNode(id).task, ...options }),
+    requestState: "pending",
+    boostMicros: 0,
+    deadline: -1,
+    runAt: -1,
+    requestHash: "",
+    attempts: 0,
+    ...more,
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type TaskSpec, wireSpec } from "../src/graph/index.ts";
+import type { TaskSpec } from "../src/graph/index.ts";
 import type { TaskSubmitted } from "../src/ledger/index.ts";
 import { type Entry, goesBefore } from "../src/queue/index.ts";
 import {
@@ -13,7 +13,7 @@ import {
   whyNotYet,
 } from "../src/scheduler/index.ts";
 import { startAfter } from "./applied-change.ts";
-import { aNode, joins, Loop, submits } from "./builders.ts";
+import { aNode, joins, Loop, submits, submitsTask } from "./builders.ts";
 import { simulatedBlocks, stateAfter } from "./simulated.ts";
 
 function* waitingTasks(state: State): Generator<readonly [Tasks, number]> {
@@ -76,20 +76,7 @@ test("of what simulated ledgers have waiting, each change that is said to help d
 const SPEC: TaskSpec = aNode("any", { estimateMs: 1_000, priority: 2 }).task;
 
 function asks(id: string, spec: Partial<TaskSpec> = {}, more: Partial<TaskSubmitted> = {}): TaskSubmitted {
-  return {
-    kind: "TaskSubmitted",
-    id,
-    agent: "ann",
-    zone: "here",
-    spec: wireSpec({ ...SPEC, ...spec }),
-    requestState: "pending",
-    boostMicros: 0,
-    deadline: -1,
-    runAt: -1,
-    requestHash: "",
-    attempts: 0,
-    ...more,
-  };
+  return submitsTask(id, { ...SPEC, ...spec }, more);
 }
 
 const ROOMY = { cpuMillicores: 100_000, memoryBytes: 100_000 };

@@ -2,10 +2,9 @@ import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aConfig, aNode, joins, Loop, submits } from "../../tests/builders.ts";
+import { aConfig, aNode, joins, Loop, submits, submitsTask } from "../../tests/builders.ts";
 import { type CommandResult, runCommand } from "../../tests/command-run.ts";
 import { tellStory, writeLedger, writeSnapshot } from "../../tests/story-ledger.ts";
-import { wireSpec } from "../graph/index.ts";
 import {
   type Block,
   BlockWriter,
@@ -197,20 +196,7 @@ describe("[P-15] the snapshot beside a ledger", () => {
 
   test("is sound with tasks of no run in it", async () => {
     const loop = tellStory("half");
-    const { task } = aNode("alone");
-    loop.turn(4_400, {
-      kind: "TaskSubmitted",
-      id: "alone",
-      agent: "ann",
-      zone: "here",
-      spec: wireSpec(task),
-      requestState: "pending",
-      boostMicros: 0,
-      deadline: -1,
-      runAt: -1,
-      requestHash: "",
-      attempts: 0,
-    });
+    loop.turn(4_400, submitsTask("alone"));
     expect(loop.state.singles.all.size).toBe(1);
     ledger = await writeLedger(loop, join(directory, "alone.jsonl"));
     await writeSnapshot(loop, ledger);

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { anyPlay, perform } from "../../tests/any-play.ts";
-import { aNode, joins, Loop, type NodeOptions, submits } from "../../tests/builders.ts";
-import { wireSpec } from "../graph/index.ts";
+import { aNode, joins, Loop, type NodeOptions, submits, submitsTask } from "../../tests/builders.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
 import { Line } from "../queue/index.ts";
 import { backlog, type State, Status, type Stimulus, type Tasks, type WaitCode, whyNotYet } from "./index.ts";
@@ -25,19 +24,7 @@ function task({
   zone = "here",
   ...spec
 }: Partial<Pick<TaskSubmitted, "runAt" | "zone">> & NodeOptions = {}): TaskSubmitted {
-  return {
-    kind: "TaskSubmitted",
-    id: `t${++made}`,
-    agent: "ann",
-    zone,
-    spec: wireSpec({ ...aNode("").task, ...spec }),
-    requestState: "pending",
-    boostMicros: 0,
-    deadline: -1,
-    runAt,
-    requestHash: "",
-    attempts: 0,
-  };
+  return submitsTask(`t${++made}`, spec, { zone, runAt });
 }
 
 function reasonsAfter(loop: Loop, now: number, ...stimuli: readonly Stimulus[]): object {

@@ -1,23 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { aNode, joins, Loop, type NodeOptions, submits } from "../../tests/builders.ts";
-import { limitsOf, wireSpec } from "../graph/index.ts";
+import { aNode, joins, Loop, type NodeOptions, submits, submitsTask } from "../../tests/builders.ts";
+import { limitsOf } from "../graph/index.ts";
 import type { TaskSubmitted } from "../ledger/index.ts";
 import { type WaitReason, whyNotYet } from "./index.ts";
 
 function task(id: string, options: NodeOptions = {}): TaskSubmitted {
-  return {
-    kind: "TaskSubmitted",
-    id,
-    agent: "bob",
-    zone: "here",
-    spec: wireSpec({ ...aNode("").task, ...options }),
-    requestState: "pending",
-    boostMicros: 0,
-    deadline: -1,
-    runAt: -1,
-    requestHash: "",
-    attempts: 0,
-  };
+  return submitsTask(id, options, { agent: "bob" });
 }
 
 /** Everything waits from 0 on for a worker, which comes at the time given and takes one after the other. */

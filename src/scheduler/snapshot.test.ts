@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
+import { aNode, joins, Loop, submits, submitsTask } from "../../tests/builders.ts";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
-import { wireSpec } from "../graph/index.ts";
-import type { TaskSubmitted } from "../ledger/index.ts";
 import { restore } from "./restore.ts";
 import { type Snapshot, snapshotTexts, stateHash, takeSnapshot } from "./snapshot.ts";
 import { step } from "./step.ts";
@@ -21,18 +19,8 @@ test("what runs under a limit that nobody set is still counted when an ended run
 
 test("a worker is still kept free for the very first task of no run when a snapshot is read", () => {
   const loop = new Loop({ reserveAfterMs: 0 });
-  const whole = { kind: "TaskSubmitted", id: "whole", agent: "ann", zone: "here" } as const;
-  const submitted: TaskSubmitted = {
-    ...whole,
-    spec: wireSpec(aNode("whole", { cpuMillicores: 1_000 }).task),
-    requestState: "pending",
-    boostMicros: 0,
-    deadline: -1,
-    runAt: -1,
-    requestHash: "",
-    attempts: 0,
-  };
-  loop.turn(1, joins("w", { slots: 2 }), submits("run", [aNode("small")]), submitted);
+  const whole = submitsTask("whole", { cpuMillicores: 1_000 });
+  loop.turn(1, joins("w", { slots: 2 }), submits("run", [aNode("small")]), whole);
   const restored = restore(JSON.parse(JSON.stringify(takeSnapshot(loop.state))) as Snapshot);
   expect(loop.state.fleet.reservations.size).toBe(1);
   expect([...restored.fleet.reservations.keys()]).toEqual([...loop.state.fleet.reservations.keys()]);

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
-import { wireSpec } from "../graph/index.ts";
-import type { TaskSubmitted } from "../ledger/index.ts";
+import { aNode, joins, Loop, submits, submitsTask } from "../../tests/builders.ts";
 import {
   type Alteration,
   alteredCourse,
@@ -102,17 +100,7 @@ describe("[P-15] what if, from the moment of a fork on,", () => {
 
   test("tasks of no run had another priority, but for what is on a worker", () => {
     const loop = new Loop({ fairShare: null, order: "classic" });
-    const task = (id: string, type: string): TaskSubmitted => {
-      const spec = wireSpec(aNode(id, { estimateMs: SECOND, priority: 3, type }).task);
-      const rest = {
-        requestState: "pending",
-        boostMicros: 0,
-        deadline: -1,
-        runAt: -1,
-        requestHash: "",
-      } as const;
-      return { kind: "TaskSubmitted", id, agent: "ann", zone: "here", spec, ...rest, attempts: 0 };
-    };
+    const task = (id: string, type: string) => submitsTask(id, { estimateMs: SECOND, priority: 3, type });
     loop.turn(1, joins("w", { cpuMillicores: 8000, memoryBytes: 8000 }), task("a", "slow"));
     loop.turn(2, task("b", "slow"), task("c", "quick"));
     const course = {
