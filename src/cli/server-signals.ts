@@ -22,7 +22,10 @@ export function untilSignal(log: Log): Promise<"stopped"> {
     const follow = (signal: Signal): void => {
       if (isStopping) endAtOnce("ending at once", EXIT_CODES[signal]);
       isStopping = true;
-      log.info("stopping: what is under way may end first; once more to end at once", { signal });
+      const seconds = STOP_WITHIN_MS / 1000;
+      log.info(`stopping: what is under way may end first, within ${seconds} s; once more to end at once`, {
+        signal,
+      });
       setTimeout(() => endAtOnce("stopping takes too long, ending at once", 1), STOP_WITHIN_MS).unref();
       done("stopped");
     };

@@ -207,3 +207,13 @@ test("it loads nothing but itself: of the protocol it takes only types, and what
   ]);
   expect(loaded.map(([statement]) => statement)).toEqual(['import { serialize } from "node:v8"']);
 });
+
+test("a client that cannot reach anything as it was made says what is wrong", () => {
+  const url = "http://127.0.0.1:2026";
+  expect(() => new OrreryClient({ url, key: "" })).toThrow("the key is empty; give the one that");
+  expect(() => new OrreryClient({ url, key: "a b" })).toThrow("visible ASCII");
+  for (const bad of ["127.0.0.1:2026", "", "ftp://host"])
+    expect(() => new OrreryClient({ url: bad, key: "k" })).toThrow(
+      `the url must be one such as ${url}; got ${JSON.stringify(bad)}`,
+    );
+});

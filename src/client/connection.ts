@@ -64,7 +64,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     const { url, key, zone, agent } = options;
-    this.#base = new URL(url.endsWith("/") ? url : `${url}/`);
+    this.#base = baseOf(url);
     this.#headers = {
       authorization: `Bearer ${visible("key", key)}`,
       ...(zone === undefined ? {} : { "x-zone-id": visible("zone", zone) }),
@@ -181,7 +181,15 @@ function mayRepeat({ code, status, retryAfterMs }: OrreryError, isRepeatable: bo
   return isRepeatable && (status === 0 || MAY_PASS.has(status));
 }
 
+function baseOf(url: string): URL {
+  const base = url.endsWith("/") ? url : `${url}/`;
+  if (URL.canParse(base) && /^https?:$/.test(new URL(base).protocol)) return new URL(base);
+  throw new TypeError(`the url must be one such as http://127.0.0.1:2026; got ${JSON.stringify(url)}`);
+}
+
 function visible(name: string, value: string): string {
   if (VISIBLE.test(value)) return value;
+  if (value === "" && name === "key")
+    throw new TypeError("the key is empty; give the one that orrery serve printed, or an ORRERY_API_KEY");
   throw new TypeError(`the ${name} must consist of visible ASCII characters without spaces`);
 }

@@ -335,6 +335,36 @@ test("[P-15] a snapshot waits for a rest, but not for long", async () => {
   expect(taken).toEqual([2, 10]);
 });
 
+test("[P-15] of what was only submitted no snapshot is taken, and one is when most of it has ended", async () => {
+  const store = new MemoryStore();
+  const taken: number[] = [];
+  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
+  let rest = (): void => {};
+  const wake = (_delayMs: number, then: () => void) => {
+    rest = then;
+    return () => {};
+  };
+  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
+  const rested = async () => {
+    await settled();
+    rest();
+    await settled();
+    return taken.length;
+  };
+  const { graph } = oneNode;
+  const many = {
+    ...graph,
+    ids: ["a", "b", "c", "d", "e"],
+    spec: [0, 0, 0, 0, 0],
+    needs: [[], [], [], [], []],
+  };
+  await driver.submit({ ...oneNode, runId: "r1", graph: many });
+  expect(await rested()).toBe(0);
+  const roomy = { ...worker, slots: 5, cpuMillicores: 5_000 };
+  await driver.submit({ kind: "WorkerRegistered", worker: roomy });
+  expect(await rested()).toBe(1);
+});
+
 test("[P-15] a long ledger is opened from its last snapshot, to the same state", async () => {
   const store = new MemoryStore();
   const size = 51_000;

@@ -5,8 +5,8 @@ import type { Store } from "../store/index.ts";
 
 /** Events between two snapshots, where the state is small. */
 const SNAPSHOT_EVERY = 100_000;
-/** A task or node takes about as long to read from a snapshot as an event to replay: so many times as many must have come. */
-const WORTH_IT = 2;
+/** A task takes about as long to read from a snapshot as an event to replay, and has two or more in its life: so many times as many must have come. */
+const WORTH_IT = 1.25;
 /** Nothing is decided while one is taken: it waits for a rest, until there are so many times as many. */
 const PUT_OFF = 4;
 

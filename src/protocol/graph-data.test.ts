@@ -123,12 +123,21 @@ test("what is wrong with an argument is said where it stands", () => {
   ]);
 });
 
+test.for<[node: object, path: string]>([
+  [{ args: [{ node: "nowhere" }] }, "nodes.b.args"],
+  [{ inputs: { x: { node: "nowhere" } }, needs: ["a"] }, "nodes.b.inputs"],
+  [{ args: [{ node: "nowhere" }], needs: ["nowhere"] }, "nodes.b.needs[0]"],
+])("a node that is not there is missed where %j names it", ([node, path]) => {
+  const result = read({ a: { task: "t" }, b: { task: "t", ...node } });
+  expect(result.ok ? [] : result.problems.map((problem) => problem.path)).toEqual([path]);
+});
+
 test.for(["1e999", "[{x: -.inf}]", "{value: .nan}"])(
   "a number that JSON has none of is refused: %s",
   (number) => {
     const result = readGraphFile(`nodes: {a: {task: t, args: [${number}]}}`, "g.yaml");
     expect(result.ok ? [] : result.problems.map(({ message }) => message)).toEqual([
-      expect.stringContaining("an argument must be a finite number"),
+      expect.stringContaining("a number among the arguments must be finite"),
     ]);
   },
 );

@@ -104,10 +104,14 @@ class Report {
     const entries = this.#entriesOf.get(id) ?? [];
     for (const entry of entries) {
       const { path, value } = entry;
-      const needs = isMapping(value) ? value["needs"] : undefined;
-      if (!Array.isArray(needs)) return [...path, "needs"];
-      const index = this.#indexesOf(entry, needs).get(need);
+      if (!isMapping(value)) return path;
+      const { needs } = value;
+      const index = Array.isArray(needs) ? this.#indexesOf(entry, needs).get(need) : undefined;
       if (index !== undefined) return [...path, "needs", index];
+      // What it gets the result of, it needs as well.
+      const keys = Array.isArray(needs) ? ["args", "inputs"] : ["needs", "args", "inputs"];
+      const key = keys.find((name) => Object.hasOwn(value, name));
+      if (key !== undefined) return [...path, key];
     }
     return entries[0]?.path ?? [];
   }

@@ -114,7 +114,10 @@ export class CallReader {
     if (Array.isArray(value)) return this.#list(value, depth + 1);
     if (isMapping(value)) return this.#map(value, depth + 1);
     if (typeof value !== "number" || Number.isFinite(value)) return value;
-    this.#faults.atValue(this.#path(), `an argument must be a finite number; got ${shown(value)}`);
+    this.#faults.atValue(
+      this.#path(),
+      `a number among the arguments must be finite; got ${shown(value)}; pass it as a text`,
+    );
     return null;
   }
 

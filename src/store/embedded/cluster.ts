@@ -51,7 +51,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
   const { dataDir, log = () => {}, warn = log } = options;
   const folder = await madeFolder(dataDir);
   const clusterDir = join(folder, "postgres");
-  const lock = await lockFile(clusterDir, `${dataDir}: another process uses this data directory`);
+  const lock = await lockFile(
+    clusterDir,
+    `${dataDir}: another process uses this data directory; stop that one, or choose another with --data`,
+  );
   try {
     const owner = await ownerOf(clusterDir);
     const binaries = await binariesFor(clusterDir);
