@@ -9,10 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadPackage } from "./packages.mjs";
 
 const START_WITHIN_MS = 10_000;
-/** As Redis is advised to be used where what it holds matters: what the last second brought may be lost. */
-const SETTINGS = { appendonly: "yes", appendfsync: "everysec", save: "", bind: "127.0.0.1" };
-
-export const REDIS_SETTINGS = `Redis with appendonly yes, appendfsync ${SETTINGS.appendfsync}`;
+const SETTINGS = { appendonly: "yes", save: "", bind: "127.0.0.1" };
 
 /** @typedef {{ call: (...words: string[]) => Promise<unknown>, disconnect: () => void, on: (name: "error", listener: () => void) => void }} RedisClient */
 
@@ -82,6 +79,16 @@ export async function askRedis(url, ...words) {
   } finally {
     client.disconnect();
   }
+}
+
+/**
+ * When it writes to the disk: within a second, or before it answers.
+ *
+ * @param {string} url
+ * @param {"everysec" | "always"} sync
+ */
+export function syncRedis(url, sync) {
+  return askRedis(url, "CONFIG", "SET", "appendfsync", sync);
 }
 
 /** @param {string} url */

@@ -1,6 +1,6 @@
 import { loadPackage } from "../packages.mjs";
 import { askNumber } from "../postgres.mjs";
-import { askRedis, REDIS_SETTINGS } from "../redis.mjs";
+import { askRedis, syncRedis } from "../redis.mjs";
 import { Tally } from "../tally.mjs";
 import { payloadOf } from "../tasks.mjs";
 
@@ -47,17 +47,29 @@ export const bullmqOnPostgres = bullmq({
   countCompleted: ({ url }) => askNumber(url, "select count(*) from bullmq.job where state = 'completed'"),
 });
 
-/** @type {System} */
-export const bullmqOnRedis = bullmq({
-  name: "bullmq-redis",
-  keptIn: "redis",
-  packages: ["bullmq", "ioredis"],
-  concurrency: 50,
-  says: REDIS_SETTINGS,
-  classes: (all) => all,
-  connection: (url) => ({ host: "127.0.0.1", port: Number(new URL(url).port), maxRetriesPerRequest: null }),
-  countCompleted: async ({ url }) => Number(await askRedis(url, "ZCARD", `bull:${QUEUE}:completed`)),
-});
+/** As Redis is advised to be used: what the last second brought may be lost. */
+export const bullmqOnRedis = onRedis("bullmq-redis", "everysec");
+
+/** What was acknowledged is on the disk, as with the queues on PostgreSQL. */
+export const bullmqOnDurableRedis = onRedis("bullmq-redis-durable", "always");
+
+/**
+ * @param {string} name
+ * @param {"everysec" | "always"} sync
+ */
+function onRedis(name, sync) {
+  return bullmq({
+    name,
+    keptIn: "redis",
+    packages: ["bullmq", "ioredis"],
+    concurrency: 50,
+    says: `Redis with appendonly yes, appendfsync ${sync}`,
+    classes: (all) => all,
+    prepare: (url) => syncRedis(url, sync),
+    connection: (url) => ({ host: "127.0.0.1", port: Number(new URL(url).port), maxRetriesPerRequest: null }),
+    countCompleted: async ({ url }) => Number(await askRedis(url, "ZCARD", `bull:${QUEUE}:completed`)),
+  });
+}
 
 /**
  * @typedef {object} Variant
@@ -67,6 +79,7 @@ export const bullmqOnRedis = bullmq({
  * @property {number} concurrency
  * @property {string} says
  * @property {(all: BullMq) => Classes} classes
+ * @property {(url: string) => Promise<unknown>} [prepare]
  * @property {(url: string) => object} connection
  * @property {System["countCompleted"]} countCompleted
  */
@@ -75,13 +88,14 @@ export const bullmqOnRedis = bullmq({
  * @param {Variant} variant
  * @returns {System}
  */
-function bullmq({ concurrency, says, classes, connection, ...system }) {
+function bullmq({ concurrency, says, classes, prepare, connection, ...system }) {
   const working = `concurrency ${concurrency}, ${says}`;
   return {
     ...system,
     settings: { submit: `add; many: addBulk; ${says}`, drain: working, latency: working },
     extraInFlight: [],
     async open({ place, onStart }, closers) {
+      await prepare?.(place.url);
       const { Queue, Worker } = classes(/** @type {BullMq} */ (await loadPackage("bullmq")));
       const options = { connection: connection(place.url) };
       const queue = new Queue(QUEUE, options);
