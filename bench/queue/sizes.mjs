@@ -21,7 +21,7 @@ const STANDARD = {
 /** @type {Sizes} */
 const FULL = {
   ...STANDARD,
-  drains: [...STANDARD.drains, { warmUp: 60_000, tasks: 20_000, times: 1, backlog: 1_000_000 }],
+  drains: [...STANDARD.drains, { warmUp: 60_000, tasks: 20_000, times: 3, backlog: 1_000_000 }],
 };
 
 /** @type {Sizes} */

@@ -13,7 +13,7 @@ import { usageOfThis } from "../usage.mjs";
  * @property {number} warmUp Drained before, in the same process.
  * @property {number} tasks
  * @property {number} times How often so many are drained, one time after the other; of that the median.
- * @property {number} backlog How many more wait; then it is once.
+ * @property {number} backlog How many more wait, from the first time on.
  */
 
 const SETTLE_MS = 500;
@@ -35,7 +35,7 @@ export async function measureDrain(system, place, queue, sizes) {
   await stop();
   const drained = [];
   for (let time = 0; time < times; time++) {
-    await queue.load(tasks + backlog);
+    await queue.load(tasks + (time === 0 ? backlog : 0));
     drained.push(await drainOnce(system, place, queue, tasks, warmUp + (time + 1) * tasks));
   }
   const title = drainTitle(sizes);
