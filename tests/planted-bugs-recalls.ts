@@ -18,7 +18,7 @@ export const RECALL_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "bringing the inputs of what is recalled counts for nothing",
-    seed: 6,
+    seed: 99,
     file: "scheduler/recalls",
     find: "moveMicros: inputs ? moveMicros(this.worker, inputs, rates) : 0",
     replace: "moveMicros: 0",

@@ -305,7 +305,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what is settling is told to stop",
-    seed: 107,
+    seed: 121,
     file: "scheduler/endings",
     find: "else if (isPlaced(status) || status === Status.speculating || status === Status.expanded)",
     replace:
