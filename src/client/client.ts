@@ -36,6 +36,7 @@ import { Connection, type ConnectionOptions, type Query } from "./connection.ts"
 import { OrreryError, TaskFailed } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
 import type { GraphNode, ResultOf, ResultsOf, Wanted } from "./graph-node.ts";
+import { refuseLoss } from "./json-loss.ts";
 import { Keys } from "./keys.ts";
 import type { RawResult } from "./node-result.ts";
 import {
@@ -191,12 +192,13 @@ export class OrreryClient {
   }
 
   /** A graph: what stands in a graph file, or its text in YAML or JSON. */
-  submitRun(
+  async submitRun(
     graph: string | RunBody["graph"],
     options: RunOptions = {},
     call: CallOptions = {},
   ): Promise<RunAnswer> {
-    return submitRun(this.#connection, graph, options, call);
+    refuseLoss(graph, "graph");
+    return await submitRun(this.#connection, graph, options, call);
   }
 
   /**

@@ -87,6 +87,62 @@ describe("a submission", () => {
   });
 });
 
+describe("a payload that JSON would change without a word is refused by its path, before anything is sent:", () => {
+  const itself: { inner?: unknown } = {};
+  itself.inner = [itself];
+  class Box {
+    readonly size = 1;
+    readonly #hidden = 2;
+    sum = (): number => this.size + this.#hidden;
+  }
+  test.each<[payload: object, said: string]>([
+    [{ items: [1, 2, { score: Number.NaN }] }, "payload.items[2].score is NaN, which JSON cannot carry"],
+    [{ "a b": Number.NEGATIVE_INFINITY }, 'payload["a b"] is -Infinity'],
+    [new Map([["a", 1]]), "payload is a Map, which JSON cannot carry: give Object.fromEntries(map)"],
+    [{ tags: new Set(["a"]) }, "payload.tags is a Set"],
+    [[1, 2n], "payload[1] is a bigint"],
+    [{ on: () => 1 }, "payload.on is a function"],
+    [{ box: new Box() }, "payload.box.sum is a function"],
+    [{ key: Symbol("a") }, "payload.key is a symbol"],
+    [[1, undefined], "payload[1] is undefined, which JSON cannot carry: give null"],
+    // biome-ignore lint/suspicious/noSparseArray: that is what it is about
+    [[1, , 2], "payload[1] is undefined"],
+    [{ bytes: new Uint8Array(2) }, "payload.bytes is a Uint8Array"],
+    [{ error: Object.assign(new Error("no"), { code: "E" }) }, "payload.error is an Error"],
+    [{ at: new Date("never") }, "payload.at is a Date, which JSON cannot carry: its time is invalid"],
+    [{ later: Promise.resolve(1) }, "payload.later is a Promise, which JSON cannot carry: await it"],
+    [itself, "payload.inner[0] stands within itself"],
+  ])("%o", async (payload, said) => {
+    const { client, requests } = clientOf([]);
+    const task = { task_type: "a", payload: payload as Record<string, unknown> };
+    await expect(client.submit(task)).rejects.toThrow(said);
+    await expect(client.submitBatch([{ task_type: "a" }, task])).rejects.toThrow(`tasks[1].${said}`);
+    await expect(client.schedules.create({ name: "s", cron: "* * * * *", task })).rejects.toThrow(said);
+    const transaction = { query: () => Promise.reject(new Error("it was sent")) };
+    await expect(client.submit(task, { client: transaction })).rejects.toThrow(said);
+    const graph = { nodes: { a: { task: "a", payload } } };
+    await expect(client.submitRun(graph)).rejects.toThrow(`graph.nodes.a.${said}`);
+    expect(requests).toEqual([]);
+  });
+
+  test("what it carries, or leaves out as it is meant to, is sent", async () => {
+    class Point {
+      readonly x = 1;
+      readonly y = undefined;
+    }
+    const shared = { a: null };
+    const payload = { at: new Date(0), left: undefined, point: new Point(), twice: [shared, shared, -0, ""] };
+    const { client, requests } = clientOf([ok(TASK), ok(TASK)]);
+    await client.submit({ task_type: "a", payload });
+    await client.submit({ task_type: "a" });
+    const sent = requests.map(({ body }) => (JSON.parse(body) as { payload?: unknown }).payload);
+    expect(sent).toEqual([
+      { at: "1970-01-01T00:00:00.000Z", point: { x: 1 }, twice: [{ a: null }, { a: null }, 0, ""] },
+      undefined,
+    ]);
+  });
+});
+
 test("waiting goes on while the server is away or restarts, and ends with the task", async () => {
   const { client, requests } = clientOf(
     [ok(TASK), busy(503), broken, ok(TASK), ok({ ...TASK, status: "failed" })],

@@ -1,5 +1,6 @@
 import type { ResultHandle } from "../protocol/index.ts";
 import { GraphNode } from "./graph-node.ts";
+import { lossOfPrimitive, stepOf } from "./json-loss.ts";
 
 /** What may stand where a function takes a `T`: that, a node whose result it is, or nodes anywhere inside of it. */
 export type Argument<T> = NodeOf<T> | Within<T>;
@@ -98,26 +99,10 @@ export class ArgumentWriter {
 }
 
 function problemOf(value: unknown): string | undefined {
-  switch (typeof value) {
-    case "string":
-      return isStorable(value) ? undefined : "has a NUL or half of a surrogate pair";
-    case "number":
-      return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot carry`;
-    case "undefined":
-      return "is undefined, which JSON cannot carry: give null";
-    case "bigint":
-    case "function":
-    case "symbol":
-      return `is a ${typeof value}, which JSON cannot carry`;
-    default:
-      return undefined;
-  }
+  if (typeof value !== "string") return lossOfPrimitive(value);
+  return isStorable(value) ? undefined : "has a NUL or half of a surrogate pair";
 }
 
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
-}
-
-function stepOf(key: string): string {
-  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }

@@ -39,6 +39,7 @@ export { NodeFailed, OrreryError, TaskFailed } from "./errors.ts";
 export { graph, type NodeMaker, type NodeOptions, type TaskGraph } from "./graph.ts";
 export type { Argument } from "./graph-argument.ts";
 export type { GraphNode, ResultOf, Wanted } from "./graph-node.ts";
+export { refuseLoss } from "./json-loss.ts";
 export type { RawResult } from "./node-result.ts";
 export type { EventsOptions, RunEvent, ServiceEvent } from "./run-events.ts";
 export type { RunOptions } from "./runs.ts";

@@ -7,7 +7,7 @@ import type {
 } from "../protocol/api-schemas.ts";
 import { type CallOptions, get, path, post, repeatablePost } from "./calls.ts";
 import type { Connection } from "./connection.ts";
-import { type Submission, withExecutor } from "./submission.ts";
+import { refuseLossOfPayload, type Submission, withExecutor } from "./submission.ts";
 
 /** A recurring task to make. The executor of its task is "default" where none is named. */
 export type NewSchedule = Omit<ScheduleBody, "task"> & {
@@ -22,9 +22,10 @@ export class Schedules {
     this.#connection = connection;
   }
 
-  create(schedule: NewSchedule, options: CallOptions = {}): Promise<ScheduleAnswer> {
+  async create(schedule: NewSchedule, options: CallOptions = {}): Promise<ScheduleAnswer> {
+    refuseLossOfPayload(schedule.task, "task.");
     const body = { ...schedule, task: withExecutor(schedule.task) };
-    return this.#connection.send(post("schedules", body, options));
+    return await this.#connection.send(post("schedules", body, options));
   }
 
   async list(options: CallOptions = {}): Promise<ScheduleAnswer[]> {

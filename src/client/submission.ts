@@ -1,6 +1,7 @@
 import type { BatchAnswer, SubmitBody } from "../protocol/api-schemas.ts";
 import { type CallOptions, repeatablePost } from "./calls.ts";
 import type { Connection } from "./connection.ts";
+import { refuseLoss } from "./json-loss.ts";
 
 /** A task to submit. The executor is "default" where none is named, as workers have it. */
 export type Submission = Omit<SubmitBody, "executor"> & { readonly executor?: string };
@@ -18,8 +19,14 @@ const MAX_CHARACTERS = 20 * 1024 * 1024;
  * What is sent for a task. It always has an idempotency key, so that sending it again after an answer that was lost
  * never makes a second task.
  */
-export function submitBody({ idempotency_key, ...task }: Submission): SubmitBody {
+export function submitBody({ idempotency_key, ...task }: Submission, name = ""): SubmitBody {
+  refuseLossOfPayload(task, name);
   return { ...withExecutor(task), idempotency_key: idempotency_key ?? crypto.randomUUID() };
+}
+
+/** A payload that is not there is an empty one. */
+export function refuseLossOfPayload({ payload }: { readonly payload?: unknown }, of = ""): void {
+  if (payload !== undefined) refuseLoss(payload, `${of}payload`);
 }
 
 export function withExecutor<Task extends { readonly executor?: string }>(
@@ -47,8 +54,9 @@ export async function submitInBatches(
 function* batchesOf(tasks: Iterable<Submission>): Generator<string[]> {
   let batch: string[] = [];
   let characters = 0;
+  let at = 0;
   for (const task of tasks) {
-    const text = JSON.stringify(submitBody(task));
+    const text = JSON.stringify(submitBody(task, `tasks[${at++}].`));
     if (batch.length === MAX_TASKS || (batch.length > 0 && characters + text.length > MAX_CHARACTERS)) {
       yield batch;
       batch = [];

@@ -1,4 +1,5 @@
 import type { SubmitBody } from "../protocol/api-schemas.ts";
+import { refuseLoss } from "./json-loss.ts";
 
 /** A connection to PostgreSQL in which a transaction may be open: a client of `pg`, or anything that queries alike. */
 export interface Transaction {
@@ -26,6 +27,7 @@ export async function submitIn(
   payload: unknown,
   options: Options,
 ): Promise<string> {
+  refuseLoss(payload, "payload");
   try {
     const values = [type, JSON.stringify(payload), JSON.stringify(options)];
     const { rows } = await transaction.query(STATEMENT, values);

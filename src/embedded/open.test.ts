@@ -22,6 +22,7 @@ test("scheduler, store and worker in one process: submit, wait, and be told what
     const failed = orrery.result(await orrery.submit("fail"));
     await expect(failed).rejects.toThrow(TaskFailed);
     await expect(failed).rejects.toThrow("no use");
+    await expect(orrery.submit("add", { a: 1, b: Number.NaN })).rejects.toThrow("payload.b is NaN");
     await expect(orrery.result("00000000-0000-4000-8000-000000000000")).rejects.toThrow(RangeError);
   } finally {
     await orrery.close();

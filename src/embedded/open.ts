@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
-import { submitIn, type Transaction } from "../client/index.ts";
+import { refuseLoss, submitIn, type Transaction } from "../client/index.ts";
 import { LEASE_MS, leadOrRefuse, type Term } from "../cluster/index.ts";
 import { canonicalJson, sha256Hex } from "../core/index.ts";
 import { type BudgetPart, budgetOnWire, limitsOf, type Priority, taskBudget } from "../graph/index.ts";
@@ -211,6 +211,7 @@ function submissionOf(type: string, payload: unknown, options: TaskOptions): Tas
   const { priority = 2, estimateMs = 30_000, maxAttempts = 3, backoffMs = 1000, timeoutMs = 0 } = options;
   const { idempotencyKey, limits = NONE, executor = EXECUTOR, runAt = -1, deadline = -1 } = options;
   const { budget, onExhausted = "wait" } = options;
+  refuseLoss(payload, "payload");
   return {
     executor,
     type,
