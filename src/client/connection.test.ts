@@ -1,8 +1,8 @@
 // What is sent again and what is not, against answers that are made up.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import { OrreryClient } from "./index.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { OrreryClient, type OrreryError } from "./index.ts";
 
 type Answer = () => Response | Promise<Response>;
 
@@ -250,6 +250,63 @@ test("a server that never answers is given up in time", async () => {
       }),
   });
   await expect(client.metrics()).rejects.toMatchObject({ code: "no-answer", status: 0 });
+});
+
+describe("a server that is not there", () => {
+  const refused = (): Response => {
+    throw new TypeError("fetch failed", { cause: Object.assign(new Error("no"), { code: "ECONNREFUSED" }) });
+  };
+
+  function clientWith(answers: Answer[], retryForMs?: number) {
+    vi.useFakeTimers();
+    const client = new OrreryClient({
+      url: "http://server.test:2027",
+      key: "k",
+      ...(retryForMs !== undefined && { retryForMs }),
+      fetch: async () => await (answers.shift() ?? refused)(),
+    });
+    return async () => {
+      const begun = performance.now();
+      const told = client.metrics().then(
+        () => "answered",
+        ({ code, message }: OrreryError) => `${code}: ${message}`,
+      );
+      await vi.runAllTimersAsync();
+      return { told: await told, afterMs: performance.now() - begun };
+    };
+  }
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("and never was is given up after seconds, with its URL, how long it was tried, and what to check", async () => {
+    const { told, afterMs } = await clientWith([])();
+    expect(told).toMatch(
+      /^unreachable: no server answers at http:\/\/server\.test:2027 \(ECONNREFUSED\), tried for \d s; check the host and the port, and that a server runs there/,
+    );
+    expect(afterMs).toBeGreaterThan(1_000);
+    expect(afterMs).toBeLessThan(5_000);
+  });
+
+  test("but was is waited for, as a restart takes its time", async () => {
+    const away = Array.from({ length: 8 }, () => refused);
+    const ask = clientWith([ok({}), ...away, ok({})]);
+    expect(await ask()).toMatchObject({ told: "answered" });
+    const { told, afterMs } = await ask();
+    expect(told).toBe("answered");
+    expect(afterMs).toBeGreaterThan(5_000);
+    expect(await ask()).toMatchObject({
+      told: expect.stringMatching(/tried for \d\d s; it has answered before: see whether it still runs$/),
+    });
+  });
+
+  test("is waited for as long as it was said", async () => {
+    const away = Array.from({ length: 8 }, () => refused);
+    expect(await clientWith([...away, ok({})], 30_000)()).toMatchObject({ told: "answered" });
+    const { told } = await clientWith([], 0)();
+    expect(told).toMatch(/\(ECONNREFUSED\); check the host/);
+  });
 });
 
 test("it loads nothing but itself: of the protocol it takes only types, and what reads results comes with the first", () => {

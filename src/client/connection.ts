@@ -1,6 +1,6 @@
 import { afterMs, backOffMs, pause } from "./back-off.ts";
 import { OrreryError } from "./errors.ts";
-import { brokenOff, problemOf } from "./problem.ts";
+import { brokenOff, problemOf, unreached } from "./problem.ts";
 import { TimeLimit } from "./time-limit.ts";
 import { traceHeaders } from "./trace-headers.ts";
 
@@ -13,7 +13,10 @@ export interface ConnectionOptions {
   /** On whose behalf; needs a key that allows it. */
   readonly agent?: string | undefined;
   readonly fetch?: typeof globalThis.fetch;
-  /** For how long a request is tried again when the server is busy or away; 30 s by default. */
+  /**
+   * For how long a request is tried again when the server is busy or away. By default 30 s, and 5 s while there never was a server
+   * at the URL, which may be a wrong one.
+   */
   readonly retryForMs?: number;
   /** After how long without an answer a try is given up; 30 s by default. */
   readonly answerWithinMs?: number;
@@ -48,6 +51,8 @@ export interface OpenAnswer {
 
 const PREFIX = "api/v2/scheduler";
 const DEFAULT_MS = 30_000;
+/** While nothing has ever answered. */
+const FIRST_MS = 5_000;
 /** What a header can carry, and what the server takes in one. */
 const VISIBLE = /^[\x21-\x7e]+$/;
 /** A server or a proxy that may do better in a moment. */
@@ -59,8 +64,11 @@ export class Connection {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: typeof globalThis.fetch;
   readonly #retryForMs: number;
+  readonly #reachWithinMs: number;
   readonly #answerWithinMs: number;
   readonly #onRetry: ConnectionOptions["onRetry"];
+  /** Something has answered at the URL. */
+  #isReached = false;
 
   constructor(options: ConnectionOptions) {
     const { url, key, zone, agent } = options;
@@ -72,6 +80,7 @@ export class Connection {
     };
     this.#fetch = options.fetch ?? globalThis.fetch;
     this.#retryForMs = options.retryForMs ?? DEFAULT_MS;
+    this.#reachWithinMs = options.retryForMs ?? FIRST_MS;
     this.#answerWithinMs = options.answerWithinMs ?? DEFAULT_MS;
     this.#onRetry = options.onRetry;
   }
@@ -105,14 +114,17 @@ export class Connection {
     retryForMs: number,
     attempt: () => Promise<Answer>,
   ): Promise<Answer> {
-    const giveUpAt = performance.now() + retryForMs;
+    const begun = performance.now();
     for (let failures = 0; ; failures++) {
       try {
         return await attempt();
       } catch (error) {
         if (!(error instanceof OrreryError) || !mayRepeat(error, request.isRepeatable)) throw error;
         const waitMs = error.retryAfterMs === undefined ? backOffMs(failures) : afterMs(error.retryAfterMs);
-        if (performance.now() + waitMs > giveUpAt) throw error;
+        const triedMs = performance.now() - begun;
+        const isMissing = error.code === "unreachable" && !this.#isReached;
+        if (triedMs + waitMs > (isMissing ? Math.min(retryForMs, this.#reachWithinMs) : retryForMs))
+          throw error.code === "unreachable" ? unreached(error, triedMs, this.#isReached) : error;
         this.#onRetry?.(error, waitMs);
         await pause(waitMs, request.signal);
       }
@@ -135,6 +147,7 @@ export class Connection {
     };
     try {
       const response = await this.#within(limit, request, this.#fetch(this.#urlOf(request), init));
+      this.#isReached = true;
       return { response, limit };
     } catch (error) {
       limit.release();

@@ -34,6 +34,19 @@ export function brokenOff(cause: unknown, origin: string): OrreryError {
       });
 }
 
+/** Nobody was there, for as long as it was tried. */
+export function unreached(
+  { code, status, detail, cause }: OrreryError,
+  triedMs: number,
+  was: boolean,
+): OrreryError {
+  const tried = triedMs < 1000 ? "" : `, tried for ${Math.round(triedMs / 1000)} s`;
+  const check = was
+    ? "it has answered before: see whether it still runs"
+    : "check the host and the port, and that a server runs there (orrery serve)";
+  return new OrreryError({ code, status, detail: `${detail}${tried}; ${check}`, cause });
+}
+
 /** Nothing was sent yet, so trying again does no harm whatever the request was. */
 const NEVER_CONNECTED: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
