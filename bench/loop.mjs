@@ -22,6 +22,7 @@ export class Loop {
   now = 0;
   /** What is on a worker. @type {TaskAssigned[]} */
   running = [];
+  #writer = new BlockWriter();
   /** @type {(block: Block) => void} */
   #onBlock;
 
@@ -44,7 +45,7 @@ export class Loop {
    * @param {readonly Stimulus[]} stimuli
    */
   turn(stimuli) {
-    const writer = new BlockWriter();
+    const writer = this.#writer;
     step(this.state, this.now, stimuli, (event) => {
       writer.add(event);
       if (event.kind === "TaskAssigned") this.noteAssigned(event);

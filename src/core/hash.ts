@@ -4,12 +4,12 @@ import { crc32 } from "node:zlib";
 /** CRC-32 of a text's UTF-8 bytes, continued from a check before it. */
 export { crc32 };
 
-export function sha256Hex(text: string): string {
-  return hash("sha256", text, "hex");
+export function sha256Hex(of: string | Uint8Array): string {
+  return hash("sha256", of, "hex");
 }
 
 /** Of the parts one after the other. */
-export function sha256HexOf(parts: Iterable<string | Uint8Array>): string {
+export function sha256HexOf(parts: Iterable<string>): string {
   const sum = createHash("sha256");
   for (const part of parts) sum.update(part);
   return sum.digest("hex");

@@ -24,7 +24,11 @@ test("the first is the least, whatever was added, taken out or moved up", () => 
         }
         const [least = -1] = [...held].sort((a, b) => (before(a, b) ? -1 : 1));
         expect([heap.first(), heap.size]).toEqual([least, held.size]);
-        const leading = [...heap.leading((one) => keys[one] === keys[least])];
+        const leading: number[] = [];
+        heap.forLeading(
+          (one) => keys[one] === keys[least],
+          (one) => leading.push(one),
+        );
         const equals = [...held].filter((one) => keys[one] === keys[least]);
         expect(new Set(leading)).toEqual(new Set(equals));
       }

@@ -47,15 +47,14 @@ export class IndexHeap {
     this.#items[this.#lift(item, at)] = item;
   }
 
-  /** All of the first ones for which a claim holds, if it holds for none behind one that it does not hold for. */
-  *leading(claim: (item: number) => boolean): Generator<number> {
-    const open = [0];
-    for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      const item = this.#items[at];
-      if (item === undefined || !claim(item)) continue;
-      yield item;
-      open.push(2 * at + 2, 2 * at + 1);
-    }
+  /** Visits all of the first ones for which a claim holds, if it holds for none behind one that it does not hold for. */
+  forLeading(claim: (item: number) => boolean, visit: (item: number) => void, from = 0): void {
+    if (from >= this.#items.length) return;
+    const item = this.#items[from] as number;
+    if (!claim(item)) return;
+    visit(item);
+    this.forLeading(claim, visit, 2 * from + 1);
+    this.forLeading(claim, visit, 2 * from + 2);
   }
 
   /** Moves the parents down until it has its place above, and says where that is. */

@@ -118,11 +118,19 @@ class NeedTable {
   }
 }
 
+/** So few are put in order sooner by hand. */
+const FEW = 16;
+
 /** Most are in order already. */
 function ascendingFrom(start: number, indexes: number[]): readonly number[] {
   for (let at = start + 1; at < indexes.length; at++) {
-    if ((indexes[at] as number) < (indexes[at - 1] as number))
+    const index = indexes[at] as number;
+    if (index > (indexes[at - 1] as number)) continue;
+    if (indexes.length - start > FEW)
       return [...indexes.slice(0, start), ...indexes.slice(start).sort((a, b) => a - b)];
+    let to = at;
+    for (; to > start && (indexes[to - 1] as number) > index; to--) indexes[to] = indexes[to - 1] as number;
+    indexes[to] = index;
   }
   return indexes;
 }

@@ -1,4 +1,4 @@
-import { crc32OfBytes, sha256HexOf } from "../core/index.ts";
+import { crc32OfBytes, sha256Hex } from "../core/index.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { writeEvent } from "./event-writer.ts";
 import type { LedgerEvent } from "./events.ts";
@@ -35,10 +35,13 @@ export function headOf(block: Block): Head {
   return { epoch: block.epoch, seq: block.seq + block.count - 1, hash: block.hash };
 }
 
+/** More than a block's text before its events: three numbers, a hash and what stands between them. */
+const ROOM_BEFORE = 256;
+
 /** Gathers the events of a turn, as text, and seals them into a block; then it is ready for the next turn. */
 export class BlockWriter {
-  readonly #events = new ByteWriter();
-  #checks: number[] = [];
+  readonly #text = new ByteWriter(ROOM_BEFORE);
+  readonly #checks: number[] = [];
   #check = 0;
 
   get count(): number {
@@ -46,33 +49,28 @@ export class BlockWriter {
   }
 
   add(event: LedgerEvent): void {
-    const events = this.#events;
-    if (this.#checks.length > 0) events.ascii(",");
-    const from = events.size;
-    writeEvent(events, event);
-    this.#check = crc32OfBytes(events.bytes, from, events.size, this.#check);
+    const text = this.#text;
+    if (this.#checks.length > 0) text.ascii(",");
+    const from = text.size;
+    writeEvent(text, event);
+    this.#check = crc32OfBytes(text.bytes, from, text.size, this.#check);
     this.#checks.push(this.#check);
   }
 
-  seal(head: Head, epoch: number, now: number): Block {
-    const seq = head.seq + 1;
-    const before = `{"v":1,"epoch":${epoch},"seq":${seq},"prev":"${head.hash}","now":${now},"events":[`;
-    const after = `],"checks":"${hexOf(this.#checks)}"`;
-    const events = this.#events;
-    const bytes = events.bytes.subarray(0, events.size);
-    const hash = sha256HexOf([before, bytes, after]);
-    const line = `${before}${events}${after},"hash":"${hash}"}`;
-    const block = { epoch, seq, count: this.count, prev: head.hash, now, hash, line };
-    events.clear();
-    this.#checks = [];
+  seal({ seq: lastSeq, hash: prev }: Head, epoch: number, now: number): Block {
+    const text = this.#text;
+    const checks = this.#checks;
+    const seq = lastSeq + 1;
+    text.prepend(`{"v":1,"epoch":${epoch},"seq":${seq},"prev":"${prev}","now":${now},"events":[`);
+    text.ascii('],"checks":"');
+    for (const check of checks) text.hex32(check);
+    text.ascii('"');
+    const hash = sha256Hex(text.written);
+    text.ascii(`,"hash":"${hash}"}`);
+    const block = { epoch, seq, count: checks.length, prev, now, hash, line: text.toString() };
+    text.clear();
+    checks.length = 0;
     this.#check = 0;
     return block;
   }
-}
-
-/** Eight digits for each. */
-export function hexOf(checks: readonly number[]): string {
-  const bytes = Buffer.allocUnsafe(4 * checks.length);
-  for (let at = 0; at < checks.length; at++) bytes.writeUInt32BE(checks[at] as number, 4 * at);
-  return bytes.toString("hex");
 }

@@ -1,36 +1,63 @@
+import { invariant } from "../core/index.ts";
+
 const FIRST_BYTES = 2048;
 const MOST_KEPT_BYTES = 1024 * 1024;
 const QUOTE = 34;
 const BACKSLASH = 92;
 const DIGIT = 48;
+const LETTER = 97;
 const LARGEST_SMALL = 0x7fff_ffff;
 /** Splits numbers that are too large for arithmetic of 32 bits. */
 const MILLION = 1_000_000;
 
 /** Text in UTF-8, put together piece by piece without a string for each. */
 export class ByteWriter {
+  /** How much is left free for what can only be put in front at the end. */
+  readonly #room: number;
   #bytes: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
-  #size = 0;
+  #start: number;
+  /** Where the text ends. */
+  #size: number;
   #isAscii = true;
 
+  constructor(room = 0) {
+    this.#room = room;
+    this.#start = room;
+    this.#size = room;
+  }
+
+  /** Where the text ends in `bytes`. */
   get size(): number {
     return this.#size;
   }
 
-  /** Of which only so many count, until something is added. */
+  /** Of which only the text counts, until something is added. */
   get bytes(): Buffer {
     return this.#bytes;
+  }
+
+  /** Of the text, until something is added. */
+  get written(): Uint8Array {
+    return this.#bytes.subarray(this.#start, this.#size);
   }
 
   /** Begins anew, with the room that it has. */
   clear(): void {
     if (this.#bytes.length > MOST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
-    this.#size = 0;
+    this.#start = this.#room;
+    this.#size = this.#room;
     this.#isAscii = true;
   }
 
   toString(): string {
-    return this.#bytes.toString(this.#isAscii ? "latin1" : "utf8", 0, this.#size);
+    return this.#bytes.toString(this.#isAscii ? "latin1" : "utf8", this.#start, this.#size);
+  }
+
+  /** Puts a text in front, in the room that was left for it. */
+  prepend(text: string): void {
+    invariant(text.length <= this.#start, "what is put in front has its room there");
+    this.#start -= text.length;
+    this.#write(text, this.#start);
   }
 
   text(text: string): void {
@@ -42,9 +69,19 @@ export class ByteWriter {
 
   ascii(text: string): void {
     this.#reserve(text.length);
+    this.#write(text, this.#size);
+    this.#size += text.length;
+  }
+
+  /** As eight hex digits. */
+  hex32(value: number): void {
+    this.#reserve(8);
     const bytes = this.#bytes;
     let at = this.#size;
-    for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i);
+    for (let shift = 28; shift >= 0; shift -= 4) {
+      const digit = (value >>> shift) & 15;
+      bytes[at++] = digit < 10 ? DIGIT + digit : LETTER + digit - 10;
+    }
     this.#size = at;
   }
 
@@ -85,6 +122,11 @@ export class ByteWriter {
       rest = tenth;
     }
     this.#size += count;
+  }
+
+  #write(text: string, from: number): void {
+    const bytes = this.#bytes;
+    for (let i = 0; i < text.length; i++) bytes[from + i] = text.charCodeAt(i);
   }
 
   #reserve(more: number): void {

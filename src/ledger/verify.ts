@@ -1,5 +1,5 @@
 import { crc32, sha256Hex } from "../core/index.ts";
-import { type Block, GENESIS, type Head, headOf, hexOf } from "./block.ts";
+import { type Block, GENESIS, type Head, headOf } from "./block.ts";
 
 /** Where a ledger stops being what was written. `seq` is the first event that cannot be trusted. */
 export interface Damage {
@@ -97,7 +97,7 @@ function changed(line: string, from: number, expected: number): Damage {
   let index = 0;
   for (const text of splitEvents(line, from)) {
     check = crc32(text, check);
-    if (hexOf([check]) !== checks.slice(index * 8, index * 8 + 8)) {
+    if (check.toString(16).padStart(8, "0") !== checks.slice(index * 8, index * 8 + 8)) {
       return {
         seq: expected + index,
         code: "changed",

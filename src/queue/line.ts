@@ -26,7 +26,7 @@ export class Line {
   /** Every entry stands on its rung of this moment. */
   #liftedTo = 0;
   #size = 0;
-  /** The entry of a line that has no other, unless it had. */
+  /** The entry of a line that has no other. It stands on no rung before another comes, or somebody asks for more than the first. */
   #lone: Entry | undefined;
   /** Entries by the class that they start in. */
   readonly byClass: number[] = [0, 0, 0];
@@ -45,18 +45,23 @@ export class Line {
   }
 
   add(entry: Entry): void {
-    this.#ladder.rungAt(entry, this.#liftedTo).add(entry);
-    this.#lone = this.#size === 0 ? entry : undefined;
+    if (this.#size === 0) this.#lone = entry;
+    else {
+      this.#seatLone();
+      this.#seat(entry);
+    }
     this.#size++;
     (this.byClass[entry.class] as number)++;
-    this.#awaitLift(entry);
   }
 
   delete(entry: Entry): void {
-    invariant(this.#ladder.rungAt(entry, this.#liftedTo).delete(entry), "an entry that leaves was added");
-    this.#lone = undefined;
     this.#size--;
     (this.byClass[entry.class] as number)--;
+    if (entry === this.#lone) {
+      this.#lone = undefined;
+      return;
+    }
+    invariant(this.#ladder.rungAt(entry, this.#liftedTo).delete(entry), "an entry that leaves was added");
     if (this.#lifts.size > 2 * this.#size + FEW) this.#forgetLifts();
   }
 
@@ -82,8 +87,12 @@ export class Line {
 
   /** The entry that goes before all others. Time never runs backwards from one call to the next. */
   first(now: number, demoted: boolean): Entry | undefined {
+    invariant(now >= this.#liftedTo, "time never runs backwards");
+    if (this.#lone) {
+      this.#liftedTo = now;
+      return this.#lone;
+    }
     this.#lift(now);
-    if (this.#lone) return this.#lone;
     let best: Entry | undefined;
     for (const rung of this.#ladder.rungs) {
       const head = rung?.first(now);
@@ -95,11 +104,13 @@ export class Line {
 
   /** By class, when the oldest entry became ready that stood there when the line was asked for its first. */
   oldestByClass(): number[] {
+    this.#seatLone();
     return this.#ladder.oldestByClass();
   }
 
   /** All of them; or one of so many, beginning with that which stands there among them. */
   *entries(every = 1, from = 0): Iterable<Entry> {
+    this.#seatLone();
     let at = from;
     for (const rung of this.#ladder.rungs) {
       if (!rung) continue;
@@ -110,7 +121,6 @@ export class Line {
 
   /** First by deadlines: those say from which rung an entry comes, so it must not have left it by its wait. */
   #lift(now: number): void {
-    invariant(now >= this.#liftedTo, "time never runs backwards");
     for (let lift = this.#lifts.peek(); lift && lift.at <= now; lift = this.#lifts.peek()) {
       this.#lifts.pop();
       this.#climb(lift.entry, now);
@@ -124,6 +134,18 @@ export class Line {
     const from = this.#ladder.rungAt(entry, this.#liftedTo);
     const to = this.#ladder.rungAt(entry, now);
     if (from !== to && from.delete(entry)) to.add(entry);
+  }
+
+  #seatLone(): void {
+    const lone = this.#lone;
+    if (!lone) return;
+    this.#lone = undefined;
+    this.#seat(lone);
+  }
+
+  #seat(entry: Entry): void {
+    this.#ladder.rungAt(entry, this.#liftedTo).add(entry);
+    this.#awaitLift(entry);
   }
 
   #awaitLift(entry: Entry): void {

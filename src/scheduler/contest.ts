@@ -6,14 +6,56 @@ import { nextOffer, type Offer } from "./offer.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
 
+/** Who goes next of what groups offer. */
+export interface Contest {
+  first(): Offer | undefined;
+  /** The first was given out: its group offers the next. */
+  advance(): void;
+  /** The first cannot be given out. */
+  drop(): void;
+  keep(kept: (offer: Offer) => boolean): void;
+}
+
+export function contestOf(state: State, now: number, offers: readonly Offer[], stands: Stands): Contest {
+  return offers.length > 1 ? new Contenders(state, now, offers, stands) : new Uncontested(now, offers[0]);
+}
+
+/** What a single group offers goes in the order of its line. */
+class Uncontested implements Contest {
+  readonly #now: number;
+  #offer: Offer | undefined;
+
+  constructor(now: number, offer: Offer | undefined) {
+    this.#now = now;
+    this.#offer = offer;
+  }
+
+  first(): Offer | undefined {
+    return this.#offer;
+  }
+
+  advance(): void {
+    const { group, demoted } = this.#offer as Offer;
+    this.#offer = nextOffer(group, demoted, this.#now);
+  }
+
+  drop(): void {
+    this.#offer = undefined;
+  }
+
+  keep(kept: (offer: Offer) => boolean): void {
+    if (this.#offer && !kept(this.#offer)) this.#offer = undefined;
+  }
+}
+
 /**
- * Who goes next of what groups offer.
+ * What several groups offer.
  *
  * What they offer of one run goes as one, in the order of the run: it stands among the others as the first of it that can
  * be given out, and as urgent as the most urgent that can. So needs of their own do not change the order of a run's nodes,
  * and what waits for a worker or a limit neither holds up nor lifts the rest of its run.
  */
-export class Contest {
+class Contenders implements Contest {
   readonly #state: State;
   readonly #now: number;
   readonly #stands: Stands;
@@ -58,7 +100,6 @@ export class Contest {
     return undefined;
   }
 
-  /** The first was given out: its group offers the next. */
   advance(): void {
     const { offer, bundle } = this.#leave();
     this.#hasGiven = true;
@@ -67,7 +108,6 @@ export class Contest {
     if (bundle && bundle !== joined) this.#show(bundle);
   }
 
-  /** The first cannot be given out. */
   drop(): void {
     const { bundle } = this.#leave();
     if (bundle) this.#show(bundle);

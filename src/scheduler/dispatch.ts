@@ -13,7 +13,7 @@ import {
 import type { Entry } from "../queue/index.ts";
 import { isAdmitted, mayRun, nextAdmissionAt } from "./admission.ts";
 import { chooseFor, subjectOf } from "./choice.ts";
-import { Contest } from "./contest.ts";
+import { contestOf } from "./contest.ts";
 import type { Group, Pool } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { keyOf, type Offer, offerOf, tasksOf } from "./offer.ts";
@@ -53,6 +53,7 @@ export function dispatch(state: State, now: number, emit: Emit): void {
 }
 
 function placeReserved(state: State, now: number, emit: Emit): void {
+  if (state.fleet.reservations.size === 0 && state.roomFor.size === 0) return;
   const keys = new Set([...state.fleet.reservations.keys(), ...state.roomFor.values()]);
   for (const key of [...keys].sort((a, b) => a - b)) {
     const tasks = state.tasks(runOfKey(key));
@@ -67,8 +68,10 @@ const MANY_REFUSED = 4;
 function placeGroups(state: State, now: number, emit: Emit): void {
   const { relief } = state.fleet;
   let refused = 0;
+  const offers = admittedOffers(state, now);
+  if (offers.length === 0) return;
   const prospects = new Prospects(state, now);
-  const contest = new Contest(state, now, admittedOffers(state, now), (offer) => prospects.canStart(offer));
+  const contest = contestOf(state, now, offers, (offer) => prospects.canStart(offer));
   for (let offer = contest.first(); offer; offer = contest.first()) {
     const { group, first, node } = offer;
     if (!mayBeMet(state, group.pool)) {
@@ -207,9 +210,10 @@ function assign(
  */
 function makeReservations(state: State, now: number, emit: Emit): void {
   const { fleet } = state;
+  // Each has a place, and where none has another's nothing can be passed over.
+  if (state.pools.size === state.places.size) return;
   const open = new Set<string>();
   for (const [place, pools] of state.places) if (pools > 1) open.add(place);
-  if (open.size === 0) return;
   for (const key of fleet.reservations.keys()) open.delete(placeOf(state, key));
   for (let next = nextToReserve(state, open, now); next; next = nextToReserve(state, open, now)) {
     open.delete(next.offer.group.pool.place);
@@ -229,7 +233,7 @@ function nextToReserve(
   if (places.size === 0) return undefined;
   const overdue = overdueOffers(state, places, now);
   if (overdue.length === 0) return undefined;
-  const contest = new Contest(state, now, overdue, () => true);
+  const contest = contestOf(state, now, overdue, () => true);
   for (let offer = contest.first(); offer; offer = contest.first()) {
     const opening = firstOpening(state.fleet, offer.group.pool.demand, now);
     if (opening) return { offer, opening };
@@ -259,13 +263,14 @@ function overdueAt(state: State, first: Entry): number {
 
 /** Keep room under its limits for what smaller tasks went ahead of for too long: for one task of each zone. */
 function reserveRoom(state: State, now: number, emit: Emit): void {
+  if (state.limits.size === 0) return;
   const offers: Offer[] = [];
   for (const group of limitedGroups(state, now)) {
     const offer = offerOf(state, group, now);
     if (now >= roomOverdueAt(state, offer) && mayHaveRoomKept(state, group)) offers.push(offer);
   }
   if (offers.length === 0) return;
-  const contest = new Contest(state, now, offers, () => true);
+  const contest = contestOf(state, now, offers, () => true);
   for (let offer = contest.first(); offer; offer = contest.first()) {
     contest.drop();
     const { group, first, node } = offer;

@@ -21,7 +21,6 @@ const MAX_LOOKED_AT = 16;
  * Only workers are looked at for which something has changed in this turn.
  */
 export function placeFollowers(state: State, stirred: ReadonlySet<number>, emit: Emit): void {
-  if (state.dataRuns.size === 0) return;
   for (const number of [...stirred].sort((a, b) => a - b)) {
     const worker = state.worker(number);
     if (!state.fleet.isOpen(worker) || worker.reservedFor !== undefined) continue;

@@ -95,6 +95,7 @@ function nodesAddedBy(state: State, { number }: Run, node: number): { run: Run; 
 
 /** Gives links the results that are there, and fails those that will get none. False: nothing has changed. */
 export function settleLinks(turn: DataTurn): boolean {
+  if (turn.state.withLinks.size === 0) return false;
   let hasChanged = false;
   for (const number of [...turn.state.withLinks].sort((a, b) => a - b)) {
     const run = turn.state.runs.get(number);

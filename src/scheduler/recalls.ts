@@ -68,7 +68,13 @@ export function nextRecallAt(state: State, after: number): number {
 function someCouldMove(fleet: Fleet): boolean {
   fleet.settle();
   const { crowded, vacant, open } = fleet;
-  return crowded.some((word) => word !== 0) && vacant.some((word, at) => (word & (open[at] as number)) !== 0);
+  let isCrowded = false;
+  let isVacant = false;
+  for (let word = 0; word < crowded.length; word++) {
+    isCrowded ||= crowded[word] !== 0;
+    isVacant ||= ((vacant[word] as number) & (open[word] as number)) !== 0;
+  }
+  return isCrowded && isVacant;
 }
 
 /** In the order of their ids. */

@@ -24,7 +24,8 @@ export const ROOM_PAUSE = 8;
  * was set below what it needs. What that depends on does not change within a dispatch.
  */
 export function keepRoom(state: State): void {
-  state.kept.clear();
+  // To clear a map that is empty makes a new one all the same.
+  if (state.kept.size > 0) state.kept.clear();
   for (const [zone, key] of state.roomFor) {
     const group = state.tasks(runOfKey(key)).groupOf(nodeOfKey(key));
     if (fitsAtAll(group) && hasWorker(state, group.pool)) state.kept.set(zone, { key, group });

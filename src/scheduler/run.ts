@@ -95,6 +95,8 @@ export class Run implements Tasks {
   #nodesByTask: ReadonlyMap<string, number> | undefined;
   /** The length of the longest chain that remained when the last turn was decided. */
   #criticalMs = -1;
+  /** Something has ended since then. */
+  #hasChanged = false;
 
   constructor(
     number: number,
@@ -283,7 +285,7 @@ export class Run implements Tasks {
     this.data?.move(node, from, to);
     if (isEnded(to) && this.#frontPlaces[node] !== -1) {
       this.#front.delete(node);
-      this.#watch.changed.add(this);
+      this.#noteChanged();
     }
   }
 
@@ -311,7 +313,7 @@ export class Run implements Tasks {
     (this.pending[node] as number)++;
     if (this.#frontPlaces[node] === -1) return;
     this.#front.delete(node);
-    this.#watch.changed.add(this);
+    this.#noteChanged();
   }
 
   /** Which of two ready nodes goes first (G-04). Age is how long it has been ready, the index the order of submission. */
@@ -367,14 +369,24 @@ export class Run implements Tasks {
 
   /** What remains is less than before, and other nodes may hold it all up now. Between turns nothing becomes critical. */
   findCritical(): void {
+    this.#hasChanged = false;
     const first = this.#front.first();
     const { holdsUpMs } = this.graph;
     const criticalMs = first === -1 ? -1 : (holdsUpMs[first] as number);
     if (criticalMs === this.#criticalMs) return;
     this.#criticalMs = criticalMs;
-    for (const node of this.#front.leading((one) => holdsUpMs[one] === criticalMs)) {
-      if (this.isOffered(node)) this.laneOf(node).raise(node);
-    }
+    this.#front.forLeading(
+      (node) => holdsUpMs[node] === criticalMs,
+      (node) => {
+        if (this.isOffered(node)) this.laneOf(node).raise(node);
+      },
+    );
+  }
+
+  #noteChanged(): void {
+    if (this.#hasChanged) return;
+    this.#hasChanged = true;
+    this.#watch.changed.push(this);
   }
 
   /** Of what a node needs, something that will never complete. */
@@ -439,7 +451,7 @@ export class Run implements Tasks {
 /** What runs tell the state of which they are part. */
 export interface Watch extends DataWatch {
   /** Those in which something has ended since the last turn. */
-  readonly changed: Set<Run>;
+  readonly changed: Run[];
   /** How long a node is ready before the wait raises it. */
   afterMs: number;
   /** No wait raises a node before this. */

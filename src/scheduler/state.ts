@@ -95,7 +95,7 @@ export class State {
     withIdle: this.withIdle,
     withLinks: this.withLinks,
     seekers: this.seekers,
-    changed: new Set(),
+    changed: [],
     afterMs: DEFAULT_STARVE_NODE_MS,
     liftAt: Number.POSITIVE_INFINITY,
   };
@@ -164,7 +164,7 @@ export class State {
   arrangeRuns(now: number): void {
     const { changed, afterMs } = this.#watch;
     for (const run of changed) if (run.outcome === undefined) run.findCritical();
-    changed.clear();
+    changed.length = 0;
     if (now < this.#watch.liftAt) return;
     this.#watch.liftAt = Number.POSITIVE_INFINITY;
     for (const run of this.#openRuns()) {

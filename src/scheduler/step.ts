@@ -70,11 +70,11 @@ interface Refusal {
 export function step(state: State, now: number, stimuli: readonly Stimulus[], record: Emit): Reply[] {
   invariant(now >= state.now, "time never runs backwards");
   const turn = new Turn(state, now, record);
-  const replies = stimuli.map((stimulus) => {
-    const reply = turn.take(stimulus);
+  const replies: Reply[] = [];
+  for (const stimulus of stimuli) {
+    replies.push(turn.take(stimulus));
     turn.vote();
-    return reply;
-  });
+  }
   turn.recordRefusals();
   turn.expire();
   do reuseResults(turn.endings);
@@ -82,7 +82,7 @@ export function step(state: State, now: number, stimuli: readonly Stimulus[], re
   freeChunks(turn.endings);
   evictCached(turn.endings);
   dispatch(state, now, turn.emit);
-  placeFollowers(state, turn.stirred, turn.emit);
+  if (turn.stirred) placeFollowers(state, turn.stirred, turn.emit);
   recallQueued(state, now, turn.emit);
   return replies;
 }
@@ -95,11 +95,11 @@ class Turn {
   readonly endings: Endings;
   readonly #state: State;
   readonly #now: number;
-  /** The workers that were given something, or have ended something. */
-  readonly stirred: Set<number> = new Set();
+  /** The workers that were given something of a run with data, or have ended something. */
+  stirred: Set<number> | undefined;
   /** Nodes of which an alternative has ended. */
   readonly #toVoteOn: AlternativeOf[] = [];
-  readonly #refusals = new Map<string, { agent: string; code: RefusalCode; count: number }>();
+  #refusals: Map<string, { agent: string; code: RefusalCode; count: number }> | undefined;
 
   constructor(state: State, now: number, record: Emit) {
     this.#state = state;
@@ -115,9 +115,11 @@ class Turn {
   }
 
   #noteStirred(event: LedgerEvent): void {
-    if (event.kind === "TaskAssigned") this.stirred.add(event.worker);
-    else if (event.kind === "AttemptFinished")
-      this.stirred.add(this.#state.tasks(event.run).workerOf(event.node));
+    if (event.kind !== "TaskAssigned" && event.kind !== "AttemptFinished") return;
+    this.stirred ??= new Set();
+    this.stirred.add(
+      event.kind === "TaskAssigned" ? event.worker : this.#state.tasks(event.run).workerOf(event.node),
+    );
   }
 
   take(stimulus: Stimulus): Reply {
@@ -183,6 +185,7 @@ class Turn {
   }
 
   recordRefusals(): void {
+    if (!this.#refusals) return;
     for (const { agent, code, count } of this.#refusals.values()) {
       this.emit({ kind: "SubmissionsRefused", agent, code, count });
     }
@@ -253,6 +256,7 @@ class Turn {
 
   #refuse({ zone, agent }: RunSubmitted | TaskSubmitted, code: RefusalCode): Reply {
     const key = JSON.stringify([agent, code]);
+    this.#refusals ??= new Map();
     const sum = this.#refusals.get(key) ?? { agent, code, count: 0 };
     sum.count++;
     this.#refusals.set(key, sum);
