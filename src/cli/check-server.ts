@@ -1,7 +1,7 @@
 /** A server as its callers meet it. */
 
 import { OrreryClient, OrreryError } from "../client/index.ts";
-import { countOf } from "../words/index.ts";
+import { countOf, workerCommand } from "../words/index.ts";
 import { type Check, failure, pass, warning } from "./check.ts";
 import { judgeSkew } from "./check-store.ts";
 
@@ -73,7 +73,7 @@ async function checkWorkers(url: string, key: string | undefined): Promise<Check
 
 function judgeWorkers(workers: readonly { readonly id: string; readonly status: string }[]): Check {
   if (workers.length === 0)
-    return warning("workers", "there are none, so nothing runs", "start one: orrery worker --tasks FILE");
+    return warning("workers", "there are none, so nothing runs", `start one: ${workerCommand()}`);
   const gone = workers.filter(({ status }) => status === "Unreachable" || status === "Away");
   const detail = `${countOf(workers.length - gone.length, "worker")} of ${workers.length} can be reached`;
   if (gone.length === 0) return pass("workers", detail);

@@ -1,5 +1,5 @@
 import type { WorkersAnswer } from "../client/index.ts";
-import { formatBytes, formatCores } from "../words/index.ts";
+import { formatBytes, formatCores, workerCommand } from "../words/index.ts";
 import type { WorkersOptions } from "./fleet.ts";
 import { type Column, tableLines } from "./layout.ts";
 import { printLines, stdoutPalette } from "./output.ts";
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column[] = [
 export async function listWorkers(options: WorkersOptions): Promise<void> {
   const workers = await atService(options, (client) => client.workers());
   if (options.json) await printSafeJson({ workers });
-  else if (workers.length === 0) process.stderr.write("no workers; start one with: orrery worker\n");
+  else if (workers.length === 0) process.stderr.write(`no workers; start one with: ${workerCommand()}\n`);
   else await printLines(tableLines(COLUMNS, workers.map(row), stdoutPalette()));
 }
 

@@ -10,6 +10,7 @@ import {
   type StartOptions,
   startServer,
 } from "../server/index.ts";
+import { workerCommand } from "../words/index.ts";
 import { CliError, UsageError } from "./errors.ts";
 import { printJson, printLines } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
@@ -160,7 +161,7 @@ async function announce(server: RunningServer, options: ServeOptions, port: numb
     `  key    ${devKey ?? "$ORRERY_API_KEY, or one that you made"}`,
     `  store  ${storeDescription}`,
     ...(server.service ? [] : ["  role   follower: another server leads, and gets what is asked here"]),
-    ...(options.demo ? [] : ["  no worker yet: orrery worker --tasks FILE"]),
+    ...(options.demo ? [] : [`  no worker yet: ${workerCommand()}`]),
     `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
     `       ${header} -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
     `     and for its result, with the id of the answer: curl -s ${header} ${url}/api/v2/scheduler/task/ID?wait=10`,

@@ -9,6 +9,7 @@ import {
   describeReason,
   describeRecall,
   describeRejected,
+  describeUnserved,
   describeWait,
 } from "../words/index.ts";
 import type { Caller, Explanation, Recalled, TaskView } from "./api.ts";
@@ -86,16 +87,11 @@ export function unsatisfiableText(
     .filter(({ spec, status }) => status !== "Unreachable" && spec.executors.includes(executor))
     .filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone));
   if (serving.length === 0 && executor === META_EXECUTOR) return NO_META;
-  if (serving.length === 0) return `No worker serves the executor ${executor} in this zone.`;
+  if (serving.length === 0) return describeUnserved({ executor, type, known: undefined });
   const types = new Set(serving.flatMap(({ spec }) => apart(spec.capabilities).types));
   if (types.has(type)) return describeWait(reason, now);
-  const known = [...types].sort().slice(0, LISTED).join(", ");
-  const more = types.size > LISTED ? ` and ${types.size - LISTED} more` : "";
-  return `No worker of the executor ${executor} knows the task type ${type}; those that are there know ${known || "none"}${more}.`;
+  return describeUnserved({ executor, type, known: types });
 }
-
-/** Types that are named. */
-const LISTED = 20;
 
 const NO_META =
   "It is a meta node, and no server runs those in this zone: start the server that leads with orrery serve --tasks FILE.";

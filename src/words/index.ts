@@ -27,3 +27,4 @@ export {
   SPECULATION_WORDS,
   STATUS_WORDS,
 } from "./sentences.ts";
+export { describeUnserved, workerCommand } from "./unserved.ts";
