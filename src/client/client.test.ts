@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { CuttingProxy } from "../../tests/cutting-proxy.ts";
 import { makeLog, type RunningServer, startServer } from "../server/index.ts";
 import { BUILT_IN_HANDLERS, PermanentError, PollTransport, task, Worker } from "../worker/index.ts";
-import { OrreryClient, OrreryError, TaskFailed } from "./index.ts";
+import { OrreryClient, OrreryError, type Submission, TaskFailed } from "./index.ts";
 
 const KEY = "sk-client-tests-0123456789";
 
@@ -99,6 +99,18 @@ describe("tasks", () => {
     expect(await client.cancel(left?.id ?? "")).toMatchObject({ cancelled: true });
     expect(await client.retry(left?.id ?? "")).toMatchObject({ status: "queued" });
     await client.cancel(left?.id ?? "");
+  });
+
+  test("one that has not ended in time says why", async () => {
+    const still = (task: Submission) => client.submitAndWait(task, { timeoutMs: 300 });
+    await expect(still({ task_type: "resize" })).rejects.toThrow(
+      /^task \S+ is still queued: No worker of the executor default knows the task type resize; .*orrery worker --tasks FILE/,
+    );
+    await expect(still({ task_type: "sleep", payload: { ms: 2_000 } })).rejects.toThrow(
+      /^task \S+ is still running on w1$/,
+    );
+    for (const status of ["queued", "running"] as const)
+      for (const { id } of await all(client.tasks({ status, executor: "default" }))) await client.cancel(id);
   });
 
   test("a list is fetched page by page", async () => {

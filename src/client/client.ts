@@ -50,7 +50,15 @@ import { cancelRun, type RunOptions, releaseRun, submitRun } from "./runs.ts";
 import { Schedules } from "./schedules.ts";
 import { type BatchResult, type Submission, submitBody, submitInBatches } from "./submission.ts";
 import { submitIn, type Transaction } from "./transaction.ts";
-import { followLog, hasEnded, type LogLine, type WaitOptions, waitForRun, waitForTask } from "./waiting.ts";
+import {
+  followLog,
+  hasEnded,
+  type LogLine,
+  type WaitOptions,
+  waitForRun,
+  waitForTask,
+  whyNotEnded,
+} from "./waiting.ts";
 import { Webhooks } from "./webhooks.ts";
 
 export interface TaskFilter {
@@ -122,13 +130,16 @@ export class OrreryClient {
     return submitInBatches(this.#connection, tasks, options);
   }
 
-  /** The result of a new task. Throws `TaskFailed` if it fails or is cancelled; whoever stops waiting leaves it be. */
+  /**
+   * The result of a new task. Throws `TaskFailed` if it fails or is cancelled; whoever stops waiting leaves it be, and is told why it
+   * has not ended where the server knows.
+   */
   async submitAndWait(task: Submission, options: WaitOptions = {}): Promise<unknown> {
     const { id } = await this.submit(task, options);
     const ended = await this.waitForTask(id, options);
     if (ended.status === "completed") return ended.result;
     if (hasEnded(ended)) throw new TaskFailed(ended);
-    const detail = `task ${id} is still ${ended.status}`;
+    const detail = `task ${id} is still ${ended.status}${await whyNotEnded(this.#connection, ended)}`;
     throw new OrreryError({ code: "wait-timeout", status: 0, detail });
   }
 

@@ -158,6 +158,16 @@ test("waiting ends at once where the task is not there, or the server never was"
   await expect(clientOf([broken], 0).client.waitForTask("t")).rejects.toMatchObject({ code: "broken" });
 });
 
+test("a task that has not ended in time is told without a reason where the server does not say one", async () => {
+  const task = { ...TASK, worker_id: null };
+  const { client, requests } = clientOf([ok(task), ok(task), busy(503)]);
+  await expect(client.submitAndWait({ task_type: "a" }, { timeoutMs: 0 })).rejects.toMatchObject({
+    code: "wait-timeout",
+    message: "task t is still queued",
+  });
+  expect(requests[2]?.url).toMatch(/task\/t\/why$/);
+});
+
 test("what a task prints is followed from line to line, until nothing comes after its end", async () => {
   const ended = ok({ ...TASK, status: "completed" });
   const lines = (...numbers: number[]) =>

@@ -1,4 +1,4 @@
-import type { LogAnswer, RunAnswer, TaskAnswer } from "../protocol/api-schemas.ts";
+import type { LogAnswer, RunAnswer, TaskAnswer, WhyAnswer } from "../protocol/api-schemas.ts";
 import { backOffMs, pause } from "./back-off.ts";
 import { type CallOptions, get, path } from "./calls.ts";
 import type { Connection } from "./connection.ts";
@@ -15,6 +15,8 @@ const POLL_MS = 25_000;
 /** Lines come in batches, a moment after they were printed. */
 const LOG_PAUSE_MS = 500;
 const LOG_LINES = 1000;
+/** How much later than asked for somebody may be told that a task has not ended, for knowing why. */
+const WHY_MS = 1_000;
 
 export function hasEnded({ status }: Pick<TaskAnswer, "status">): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
@@ -23,6 +25,17 @@ export function hasEnded({ status }: Pick<TaskAnswer, "status">): boolean {
 /** The task when it has ended, or as it is when the time is over. A server that is away is waited for too. */
 export function waitForTask(connection: Connection, id: string, options: WaitOptions): Promise<TaskAnswer> {
   return waitFor<TaskAnswer>(connection, path`task/${id}`, hasEnded, options);
+}
+
+/** To follow what a task still is: where it runs or what it waits for, if the server says so at once. */
+export async function whyNotEnded(
+  connection: Connection,
+  { id, worker_id }: Pick<TaskAnswer, "id" | "worker_id">,
+): Promise<string> {
+  const request = get(path`task/${id}/why`, { signal: AbortSignal.timeout(WHY_MS) });
+  const why = await connection.send<WhyAnswer>(request, 0).catch(() => undefined);
+  const [reason] = why?.waiting ?? [];
+  return reason ? `: ${reason.text}` : worker_id ? ` on ${worker_id}` : "";
 }
 
 /** The run when it has ended, or as it is when the time is over. */
