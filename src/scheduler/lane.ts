@@ -19,6 +19,8 @@ export class Lane implements Entry {
   /** Those that the wait has not raised yet, and those that it has raised and that do not starve yet; oldest first. */
   readonly #fresh: IndexHeap;
   readonly #raised: IndexHeap;
+  /** None of the fresh ones became ready before this. */
+  #freshSince = 0;
   readonly #byTier = [0, 0, 0, 0, 0];
   /** Its ready nodes by the class that they start in. */
   readonly byClass: [number, number, number] = [0, 0, 0];
@@ -62,8 +64,10 @@ export class Lane implements Entry {
 
   add(node: number): void {
     const { priority } = this.run.taskOf(node);
+    const readyAt = this.run.readyAt[node] as number;
     this.run.stand(node, FRESH);
     this.#ready.add(node);
+    if (this.#fresh.size === 0 || readyAt < this.#freshSince) this.#freshSince = readyAt;
     this.#fresh.add(node);
     (this.#byTier[priority] as number)++;
     (this.byClass[classify(priority, "pending")] as number)++;
@@ -88,7 +92,9 @@ export class Lane implements Entry {
 
   /** Raises what has waited for longer than the threshold, and says when the next will have. */
   lift(now: number, afterMs: number): number {
-    const raised = this.#liftFrom(FRESH, now - afterMs, RAISED);
+    // Most runs end before anything in them has waited for so long: they need not be in the order of age.
+    const raised =
+      this.#freshSince < now - afterMs ? this.#liftFrom(FRESH, now - afterMs, RAISED) : this.#freshSince;
     const starved = this.#liftFrom(RAISED, now - STARVED_AFTER * afterMs, STARVED);
     return 1 + Math.min(raised + afterMs, starved + STARVED_AFTER * afterMs);
   }

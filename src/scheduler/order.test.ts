@@ -141,6 +141,27 @@ test("[G-09] a raise does not add up, however often it is looked at, and P0 is t
   ]);
 });
 
+test("[G-09] what comes back to be tried again has waited since it was first ready, beside others that came since", () => {
+  const loop = new Loop(HOURS);
+  const nodes = [
+    aNode("gate", { estimateMs: 99_000 }),
+    aNode("old", { priority: 3, estimateMs: 60, maxAttempts: 2 }),
+    aNode("low", { needs: ["gate"], priority: 3, estimateMs: 75 }),
+    aNode("critical", { needs: ["gate"], priority: 4, estimateMs: 80 }),
+  ];
+  loop.turn(1, joins("w"), joins("x"), submits("r", nodes));
+  loop.turn(400, { kind: "QueuePaused", zone: "here", executor: "" });
+  loop.turn(500, loop.finished("r", "gate"));
+  loop.turn(600, loop.failed("r", "old"));
+  expect([loop.status("r", "old"), loop.status("r", "low")]).toEqual(["delayed", "ready"]);
+  const resumed = { kind: "QueueResumed", zone: "here", executor: "" } as const;
+  const { texts } = loop.turn(2 + 4 * HOUR_MS, resumed);
+  expect(texts.filter((text) => text.startsWith("TaskAssigned"))).toEqual([
+    "TaskAssigned critical#1 w",
+    "TaskAssigned old#2 x",
+  ]);
+});
+
 test("[G-09] [P-15] a state that is restored has the same order", () => {
   const loop = new Loop(HOURS);
   const nodes = [
