@@ -202,4 +202,11 @@ test("recurring tasks on the command line", async () => {
   expect((await run("show", id)).code).toBe(3);
   const wrong = await run("create", "report", "--cron", "30 25 * * *");
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("cron cannot be read")]);
+  for (const options of [[], ["--every", "5m"], ["--cron", "* * * * *", "--every", "5m"]]) {
+    const lost = await run("create", "report", ...options);
+    expect(lost.code).toBe(2);
+    expect(lost.stderr).toContain(
+      'say when with --cron, such as --cron "*/5 * * * *" for every five minutes',
+    );
+  }
 }, 60_000);

@@ -84,6 +84,11 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
   ],
 };
 
+/** What those look for who give a command wrong options. */
+const HINTS: Readonly<Record<string, string>> = {
+  "orrery schedules create": 'say when with --cron, such as --cron "*/5 * * * *" for every five minutes; ',
+};
+
 function program(): Command {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     version: string;
@@ -109,7 +114,7 @@ function inherited(command: Command, parents = "orrery"): Command {
   return command
     .exitOverride()
     .configureOutput({ outputError: writeError })
-    .showHelpAfterError(`(${name} --help shows how it is used)`);
+    .showHelpAfterError(`(${HINTS[name] ?? ""}${name} --help shows how it is used)`);
 }
 
 async function main(): Promise<number> {
