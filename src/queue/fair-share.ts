@@ -19,7 +19,9 @@ export class FairShare {
   #defaultMax: Max = null;
   readonly #own = new Map<string, Max>();
   readonly #zones = new Map<string, Max>();
+  /** Also the last one of which nothing runs any more: who runs one task after the other need not come and go each time. */
   readonly #running = new Map<string, number>();
+  #lastDone = "";
 
   /** Null: no limit. */
   configure(defaultMax: Max): void {
@@ -69,8 +71,10 @@ export class FairShare {
   recordComplete(key: string): void {
     const left = this.running(key) - 1;
     invariant(left >= 0, "a task that completes was counted as running");
-    if (left === 0) this.#running.delete(key);
-    else this.#running.set(key, left);
+    this.#running.set(key, left);
+    if (left > 0 || key === this.#lastDone) return;
+    if (this.#running.get(this.#lastDone) === 0) this.#running.delete(this.#lastDone);
+    this.#lastDone = key;
   }
 
   toSnapshot(): FairShareSnapshot {
@@ -78,7 +82,7 @@ export class FairShare {
       defaultMax: this.#defaultMax,
       own: sortedByKey(this.#own),
       zones: sortedByKey(this.#zones),
-      running: sortedByKey(this.#running),
+      running: sortedByKey(this.#running).filter(([, count]) => count > 0),
     };
   }
 
