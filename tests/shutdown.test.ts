@@ -129,3 +129,22 @@ test("a second signal ends it at once, and its PostgreSQL with it; nothing is lo
   again.child.kill("SIGINT");
   expect((await again.finished).code).toBe(0);
 });
+
+test("the demo names what its worker finishes, and the second Ctrl-C ends it at once", async () => {
+  const server = await startServerProcess("/", ["--store", "memory", "--demo"]);
+  const client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+  const { id } = await client.submit({ task_type: "countdown", payload: { from: 60 } });
+  await expect.poll(async () => (await client.task(id)).status, SOON).toBe("running");
+  server.child.kill("SIGINT");
+  // One that npm passes on, of the Ctrl-C that the terminal has sent to both.
+  server.child.kill("SIGINT");
+  await expect
+    .poll(server.said, SOON)
+    .toMatch(new RegExp(`its worker finishes .*countdown ${id}.*; once more to end at once`));
+  await sleep(500);
+  expect(server.said()).not.toContain("ending at once");
+  const startedMs = performance.now();
+  server.child.kill("SIGINT");
+  expect((await server.finished).code).toBe(130);
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
+});

@@ -3,6 +3,7 @@
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { anAssignment } from "./worker-fixture.ts";
@@ -123,6 +124,9 @@ describe("signals", () => {
     await expect.poll(() => readFile(pidFile, "utf8").catch(() => "")).toMatch(/\d\n/);
     worker.child.kill("SIGINT");
     await server.hears("drain");
+    await worker.says("draining: 2 tasks to finish: stubborn ");
+    // Sooner it would be taken for one that npm passes on.
+    await sleep(300);
     worker.child.kill("SIGINT");
     await server.hears("leave");
     expect((await worker.ended).code).toBe(130);

@@ -40,7 +40,7 @@ export async function runServer(options: ServeOptions, settings: Settings): Prom
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
-    if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server);
+    if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server, log);
     await announce(server, options, settings.server.port);
     log.info("serving", { url: server.url, store: server.storeDescription, version: ownVersion() });
     const ended = await Promise.race([stopped, failed]);

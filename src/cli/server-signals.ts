@@ -1,5 +1,6 @@
 import type { Log } from "../server/index.ts";
 import { abandonPostmasters } from "../store/index.ts";
+import { echoDetector } from "./signal-echo.ts";
 
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 type Signal = keyof typeof EXIT_CODES;
@@ -14,12 +15,14 @@ const STOP_WITHIN_MS = 40_000;
 export function untilSignal(log: Log): Promise<"stopped"> {
   return new Promise((done) => {
     let isStopping = false;
+    const isEcho = echoDetector();
     const endAtOnce = (message: string, code: number): void => {
       log.warn(message);
       abandonPostmasters();
       process.exit(code);
     };
     const follow = (signal: Signal): void => {
+      if (isEcho(signal)) return;
       if (isStopping) endAtOnce("ending at once", EXIT_CODES[signal]);
       isStopping = true;
       const seconds = STOP_WITHIN_MS / 1000;

@@ -19,6 +19,7 @@ import {
 } from "../worker/index.ts";
 import { CliError, UsageError } from "./errors.ts";
 import { warn } from "./output.ts";
+import { echoDetector } from "./signal-echo.ts";
 import { telemetryFor } from "./telemetry.ts";
 import type { WorkerCommandOptions } from "./worker.ts";
 import { printEvent } from "./worker-words.ts";
@@ -132,7 +133,9 @@ interface Signals {
 function followSignals(worker: Worker): Signals {
   let count = 0;
   let second: Signals["second"];
+  const isEcho = echoDetector();
   const follow = (signal: "SIGINT" | "SIGTERM"): void => {
+    if (isEcho(signal)) return;
     if (++count === 1) worker.drain();
     else {
       second ??= signal;

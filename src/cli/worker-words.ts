@@ -12,6 +12,8 @@ interface Manner {
 }
 
 const MAX_MESSAGE_CHARS = 300;
+/** Tasks that are named where it waits for them. */
+const NAMED = 5;
 
 export function printEvent(event: WorkerEvent, { server, quiet, json }: Manner): void {
   if (json) {
@@ -47,8 +49,24 @@ function lineOf(event: Exclude<WorkerEvent, { type: "warning" }>, server: string
     case "ended":
       return `${ENDS[event.report.type]} ${nameOf(event)} after ${formatMs(Math.round(event.ms))}${failureOf(event)}`;
     case "draining":
-      return `draining: ${event.running === 0 ? "nothing runs" : `${countOf(event.running, "task")} to finish`}${event.returned > 0 ? `, ${event.returned} given back` : ""}${event.running === 0 ? "" : "; again to leave at once"}`;
+      return drainingLine(event);
   }
+}
+
+type Draining = Extract<WorkerEvent, { type: "draining" }>;
+
+function drainingLine(event: Draining): string {
+  const { running, returned } = event;
+  const back = returned > 0 ? `, ${returned} given back` : "";
+  if (running === 0) return `draining: nothing runs${back}`;
+  return `draining: ${countOf(running, "task")} to finish${back}: ${runningTasks(event)}; again to leave at once`;
+}
+
+/** What runs, by type and id, as far as it is named. */
+export function runningTasks({ tasks }: Pick<Draining, "tasks">): string {
+  const named = tasks.slice(0, NAMED).map(taskName);
+  const more = tasks.length > NAMED ? ` and ${tasks.length - NAMED} more` : "";
+  return `${named.join(", ")}${more}`;
 }
 
 type Ended = Extract<WorkerEvent, { type: "ended" }>;
@@ -62,7 +80,10 @@ const ENDS: Readonly<Record<Ended["report"]["type"], string>> = {
 };
 
 function nameOf({ assignment }: Extract<WorkerEvent, { type: "started" | "ended" }>): string {
-  const { task_type, task, attempt, node } = assignment;
+  return taskName(assignment);
+}
+
+function taskName({ task_type, task, attempt, node }: Draining["tasks"][number]): string {
   const where = node === undefined ? "" : ` (${node})`;
   return `${task_type} ${task}${where}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
 }

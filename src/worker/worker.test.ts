@@ -358,7 +358,8 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, Way) => {
     await ended;
     expect(server.all("report").map(({ report }) => report.task)).toEqual([running.task]);
     expect(ran).toEqual(["running"]);
-    expect(events).toContainEqual({ type: "draining", running: 1, returned: 1 });
+    const tasks = [{ task: running.task, task_type: "step", attempt: 1 }];
+    expect(events).toContainEqual({ type: "draining", running: 1, tasks, returned: 1 });
   });
 
   test("a server can drain its worker, which asks it no more often for that", async () => {

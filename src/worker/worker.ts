@@ -57,7 +57,13 @@ export type WorkerEvent =
   | { readonly type: "disconnected"; readonly wasConnected: boolean; readonly reason: string }
   | { readonly type: "started"; readonly assignment: Assignment }
   | { readonly type: "ended"; readonly assignment: Assignment; readonly report: Report; readonly ms: number }
-  | { readonly type: "draining"; readonly running: number; readonly returned: number }
+  /** `tasks` are those that run. */
+  | {
+      readonly type: "draining";
+      readonly running: number;
+      readonly tasks: readonly Pick<Assignment, "task" | "task_type" | "attempt" | "node">[];
+      readonly returned: number;
+    }
   | { readonly type: "warning"; readonly message: string };
 
 /** How many tasks that take no slot run at once. */
@@ -171,7 +177,13 @@ export class Worker {
     // Missing from the next heartbeat, or at the latest when we leave, they are given to others.
     const returned = this.#waiting.size;
     for (const attempt of this.#waiting.clear()) this.#drop(attempt);
-    this.#observe({ type: "draining", running: this.#running.size, returned });
+    const tasks = Array.from(this.#running, ({ assignment: { task, task_type, attempt, node } }) => ({
+      task,
+      task_type,
+      attempt,
+      ...(node !== undefined && { node }),
+    }));
+    this.#observe({ type: "draining", running: tasks.length, tasks, returned });
     this.#connection?.drain();
     this.#limitExhausted();
     this.#leaveWhenDone();
