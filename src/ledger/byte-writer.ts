@@ -6,6 +6,8 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 const DIGIT = 48;
 const LETTER = 97;
+/** To write fewer is not worth a call out of JavaScript. */
+const FEW_UNITS = 24;
 const LARGEST_SMALL = 0x7fff_ffff;
 /** Splits numbers that are too large for arithmetic of 32 bits. */
 const MILLION = 1_000_000;
@@ -126,7 +128,8 @@ export class ByteWriter {
 
   #write(text: string, from: number): void {
     const bytes = this.#bytes;
-    for (let i = 0; i < text.length; i++) bytes[from + i] = text.charCodeAt(i);
+    if (text.length > FEW_UNITS) bytes.write(text, from, "latin1");
+    else for (let i = 0; i < text.length; i++) bytes[from + i] = text.charCodeAt(i);
   }
 
   #reserve(more: number): void {
