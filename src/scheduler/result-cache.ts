@@ -63,6 +63,7 @@ export class ResultCache {
 
   /** Of what workers keep beyond so many bytes, or for too long, what was used longest ago. */
   excess(maxBytes: number, now: number): { readonly key: string; readonly zone: string } | undefined {
+    if (this.#kept.size === 0) return undefined;
     const [oldest] = this.#kept;
     if (!oldest) return undefined;
     const [key, { held, at }] = oldest;

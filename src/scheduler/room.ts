@@ -26,6 +26,7 @@ export const ROOM_PAUSE = 8;
 export function keepRoom(state: State): void {
   // To clear a map that is empty makes a new one all the same.
   if (state.kept.size > 0) state.kept.clear();
+  if (state.roomFor.size === 0) return;
   for (const [zone, key] of state.roomFor) {
     const group = state.tasks(runOfKey(key)).groupOf(nodeOfKey(key));
     if (fitsAtAll(group) && hasWorker(state, group.pool)) state.kept.set(zone, { key, group });

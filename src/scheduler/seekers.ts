@@ -39,6 +39,7 @@ export class Seekers {
 
   /** The first run that has something to look up. */
   firstRun(): number | undefined {
+    if (this.#fresh.size === 0) return undefined;
     let first: number | undefined;
     for (const run of this.#fresh.keys()) if (first === undefined || run < first) first = run;
     return first;
