@@ -23,6 +23,12 @@ nodes:
   behind: {run: "true", needs: [bad]}
   other: {run: "true", needs: [first]}
 `,
+    "trouble.yaml": `
+nodes:
+  a: {run: "echo early; exit 4", retries: 1, backoff: 100ms}
+  b: {run: "true", needs: [a]}
+  c: {run: "sleep 5", timeout: 300ms}
+`,
     "good.yaml": "nodes: {a: {task: noop}, b: {task: noop, needs: [a]}}",
     "nobody.yaml": "nodes: {a: {task: noop, executor: nobody}}",
     "wrong.yaml": "nodes:\n  a: {task: noop, needs: [b]}\n",
@@ -233,7 +239,7 @@ describe("run --server", () => {
     const { code, stdout, stderr } = await orrery("run", "g.yaml", "--server", url);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^failed: bad: exited with code 3 \(task \S+\)\nrun: \S+\n$/);
-    expect(stderr).toMatch(/started first on w1\n.+finished first in \d+ms\n/);
+    expect(stderr).toMatch(/started first on w1\n.+finished first in \d+\.\d+s\n/);
     expect(stderr).toMatch(/skipped behind because bad did not complete/);
     expect(stderr).toMatch(/g failed: 2\/4 done, 1 failed, 1 skipped in/);
     expect(await orrery("run", "good.yaml", "--server", url, "--quiet")).toMatchObject({
@@ -241,6 +247,23 @@ describe("run --server", () => {
       stdout: "",
       stderr: "",
     });
+  });
+
+  test("tells the same as a run on this machine: each start, what was printed, retries and limits", async () => {
+    const told = (stderr: string) =>
+      stderr
+        .split("\n")
+        .map((line) =>
+          line
+            .replace(/^\S+ /, "")
+            .replace(/ on \S+/, "")
+            .replace(/ in [\d.]+s$/, ""),
+        )
+        .sort();
+    const here = await startOrrery(cwd, ["run", "trouble.yaml"]).finished;
+    const there = await orrery("run", "trouble.yaml", "--server", url);
+    expect(told(here.stderr)).toContain("a | early");
+    expect(told(there.stderr)).toEqual(told(here.stderr));
   });
 
   test("prints the result as JSON, in the order of the file", async () => {

@@ -78,6 +78,11 @@ export function plainSummary(view: ProgressView, atMs: number): string {
   return `${clock(atMs)} ${neutralise(view.name)}: ${describeCounts(view).join(", ")}`;
 }
 
+/** Short spans with a fraction, longer ones in whole seconds. */
+export function formatSpan(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(ms < 1000 ? 2 : 1)}s` : formatDuration(ms);
+}
+
 function describeEnd(view: ProgressView, outcome: ProgressOutcome): string {
   const counts = [`${view.completed}/${view.total} done`];
   for (const count of ["failed", "skipped", "cancelled", "waiting"] as const) {

@@ -1,8 +1,9 @@
-import type { OrreryClient, RunAnswer, TaskSummary } from "../client/index.ts";
+import type { OrreryClient, RunAnswer, ServiceEvent, TaskSummary } from "../client/index.ts";
 import { alternativeIdOf } from "../core/index.ts";
 import { speculationTag } from "../graph/index.ts";
 import { lightText, readGraphText } from "./graph-text.ts";
 import { printLines } from "./output.ts";
+import { RemoteOutput } from "./remote-output.ts";
 import { RemoteView } from "./remote-view.ts";
 import type { RemoteRunOptions } from "./run.ts";
 import { atService } from "./service.ts";
@@ -12,6 +13,7 @@ import { printSafeJson, safeJson, shown, statusOf } from "./service-text.ts";
 const STALL_MS = 3000;
 /** No setting allows more. */
 const MOST_ALTERNATIVES = 10;
+const ATTEMPT_ENDS: ReadonlySet<string> = new Set(["AttemptFinished", "AttemptFailed", "AttemptTimedOut"]);
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
@@ -45,7 +47,7 @@ export async function runRemotely(
       return 0;
     }
     const view = new RemoteView(id, graph, options);
-    const following = new Following(client, id, view);
+    const following = new Following(client, id, view, options);
     const run = await following.untilEnded();
     if (!run) {
       process.stderr.write(`orrery: the run is left alone; see it with: orrery runs ${id}\n`);
@@ -82,13 +84,16 @@ class Following {
   readonly #id: string;
   readonly #view: RemoteView;
   readonly #left = new AbortController();
+  /** Undefined: nobody wants to see it. */
+  readonly #output: RemoteOutput | undefined;
   #stalledFor = 0;
   #toldReason = "";
 
-  constructor(client: OrreryClient, id: string, view: RemoteView) {
+  constructor(client: OrreryClient, id: string, view: RemoteView, { quiet }: { readonly quiet: boolean }) {
     this.#client = client;
     this.#id = id;
     this.#view = view;
+    this.#output = quiet ? undefined : new RemoteOutput(client, view, this.#left.signal);
   }
 
   /** The run, once it has ended; undefined if it was left before. */
@@ -96,14 +101,17 @@ class Following {
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
     const watch = setInterval(() => void this.#watchStall(), STALL_MS / 3);
     try {
-      for await (const told of this.#client.runEvents(this.#id, { signal: this.#left.signal })) {
-        // Whatever happened before the connection was made, or was missed, is in the tasks.
-        if (told.type === "run" || told.event.kind === "EventsMissed")
-          this.#view.tasks(await tasksOf(this.#client, this.#id, this.#left.signal));
-        if (told.type === "event") this.#view.event(told.event);
-        else if (told.run.status !== "running") return this.#ended(told.run);
+      const { signal } = this.#left;
+      let isFirst = true;
+      for await (const told of this.#client.runEvents(this.#id, { from: "start", signal })) {
+        // What was missed is in the tasks. Of what happened before the connection was made the events tell more.
+        if (told.type === "run" ? !isFirst : told.event.kind === "EventsMissed")
+          this.#view.tasks(await tasksOf(this.#client, this.#id, signal));
+        isFirst = false;
+        if (told.type === "event") this.#event(told.event);
+        else if (told.run.status !== "running") return await this.#ended(told.run);
       }
-      return this.#ended(await this.#client.run(this.#id));
+      return await this.#ended(await this.#client.run(this.#id));
     } catch (error) {
       this.#view.end("cancelled");
       if (this.#left.signal.aborted) return undefined;
@@ -114,7 +122,14 @@ class Following {
     }
   }
 
-  #ended(run: RunAnswer): RunAnswer {
+  #event(event: ServiceEvent): void {
+    this.#view.event(event);
+    if (ATTEMPT_ENDS.has(event.kind) && event.task_id !== null && this.#view.has(event.task_id))
+      this.#output?.attemptEnded(event.task_id);
+  }
+
+  async #ended(run: RunAnswer): Promise<RunAnswer> {
+    await this.#output?.settled();
     this.#view.end(run.status === "running" ? "held" : run.status);
     return run;
   }

@@ -1,7 +1,7 @@
 import type { ServiceEvent, TaskSummary } from "../client/index.ts";
 import { compareText, taskIdOf } from "../core/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
-import { describeNoWinner, formatMs, SPECULATION_WORDS } from "../words/index.ts";
+import { describeNoWinner, SPECULATION_WORDS } from "../words/index.ts";
 import {
   createProgress,
   type Progress,
@@ -9,6 +9,7 @@ import {
   type ProgressOutcome,
   type ProgressView,
 } from "./progress.ts";
+import { formatSpan } from "./progress-line.ts";
 import { wantsColor } from "./terminal-text.ts";
 
 type NodeStatus = "waiting" | "ready" | "running" | "completed" | "failed" | "skipped" | "cancelled";
@@ -17,6 +18,8 @@ interface NodeState {
   readonly id: string;
   readonly taskId: string;
   readonly estimateMs: number;
+  readonly timeoutMs: number;
+  readonly maxAttempts: number;
   status: NodeStatus;
   /** How many of the nodes that it needs have not completed. */
   missing: number;
@@ -32,6 +35,7 @@ interface NodeState {
   readonly failures: Map<string, string | undefined>;
 }
 
+const TIMED_OUT = "timed out";
 const ENDED: ReadonlySet<NodeStatus> = new Set(["completed", "failed", "skipped", "cancelled"]);
 
 /**
@@ -74,6 +78,15 @@ export class RemoteView {
   get stalled(): string | undefined {
     if (this.#running.size > 0) return undefined;
     return this.#nodes.find(({ status }) => status === "ready")?.taskId;
+  }
+
+  has(taskId: string): boolean {
+    return this.#byTask.has(taskId);
+  }
+
+  output(taskId: string, text: string): void {
+    const node = this.#byTask.get(taskId);
+    if (node) this.#say("output", node, text);
   }
 
   note(text: string): void {
@@ -123,7 +136,7 @@ export class RemoteView {
         node.error = String(data["message"]);
         break;
       case "AttemptTimedOut":
-        node.error = "timed out";
+        node.error = TIMED_OUT;
         break;
       case "AttemptLost":
         node.error = "its worker was lost";
@@ -131,7 +144,8 @@ export class RemoteView {
       case "TaskRetried":
         if (this.#move(node, "ready")) {
           const inMs = Math.max(0, Number(data["due_at"]) - at);
-          this.#say("retrying", node, `in ${formatMs(inMs)} (attempt ${node.attempt}: ${node.error})`);
+          const why = `attempt ${node.attempt} of ${node.maxAttempts}: ${node.error}`;
+          this.#say("retrying", node, `in ${formatSpan(inMs)} (${why})`);
         }
         break;
       case "TaskFailed":
@@ -148,7 +162,7 @@ export class RemoteView {
   }
 
   #follow(node: NodeState, task: TaskSummary): void {
-    node.error = task.error_message ?? node.error;
+    node.error = task.error_code === "timeout" ? TIMED_OUT : (task.error_message ?? node.error);
     const startedAt = task.started_at === null ? node.startedAt : Date.parse(task.started_at);
     switch (task.status) {
       case "queued":
@@ -157,10 +171,11 @@ export class RemoteView {
         this.#start(node, task.attempt, task.worker_id ?? "", startedAt);
         return;
       case "completed":
-        node.attempt = task.attempt;
+        this.#startLate(node, task, startedAt);
         this.#complete(node, tookText(Date.parse(task.completed_at ?? "") - startedAt));
         return;
       case "failed":
+        this.#startLate(node, task, startedAt);
         this.#fail(node);
         return;
       case "cancelled": {
@@ -169,6 +184,12 @@ export class RemoteView {
           this.#say(status, node, status === "skipped" ? `because ${node.error}` : "");
       }
     }
+  }
+
+  /** What was missed altogether has begun all the same. */
+  #startLate(node: NodeState, { attempt, worker_id }: TaskSummary, startedAt: number): void {
+    if (attempt > 0 && worker_id !== null && !ENDED.has(node.status))
+      this.#start(node, attempt, worker_id, startedAt);
   }
 
   /** An alternative ends for itself: what becomes of the node is voted on. */
@@ -194,7 +215,7 @@ export class RemoteView {
         say("failed", String(data["message"]));
         break;
       case "AttemptTimedOut":
-        node.failures.set(tag, "timed out");
+        node.failures.set(tag, TIMED_OUT);
         say("timed-out", "");
         break;
       case "TaskCancelled":
@@ -228,7 +249,7 @@ export class RemoteView {
 
   #fail(node: NodeState): void {
     if (!this.#move(node, "failed")) return;
-    if (node.error === "timed out") this.#say("timed-out", node, "");
+    if (node.error === TIMED_OUT) this.#say("timed-out", node, `after ${formatSpan(node.timeoutMs)}`);
     else this.#say("failed", node, node.error);
   }
 
@@ -281,7 +302,7 @@ function lastTime({ completed_at, started_at }: TaskSummary): string {
 }
 
 function tookText(ms: number): string {
-  return Number.isNaN(ms) ? "" : `in ${formatMs(Math.max(0, Math.round(ms)))}`;
+  return Number.isNaN(ms) ? "" : `in ${formatSpan(Math.max(0, ms))}`;
 }
 
 function describeSpeculated({ alternatives, because }: Readonly<Record<string, unknown>>): string {
@@ -295,6 +316,8 @@ function nodesOf(runId: string, graph: GraphFile): NodeState[] {
       id: spec.id,
       taskId: taskIdOf(runId, spec.id),
       estimateMs: spec.task.estimateMs,
+      timeoutMs: spec.task.timeoutMs,
+      maxAttempts: spec.task.maxAttempts,
       status: spec.needs.length === 0 ? "ready" : "waiting",
       missing: spec.needs.length,
       dependents: [],

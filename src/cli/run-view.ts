@@ -3,8 +3,9 @@ import type { LedgerEvent, RunOutcome } from "../ledger/index.ts";
 import type { LocalAlternative, LocalRun, Observer } from "../local/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
 import { type Run, STATUS_NAMES, Status } from "../scheduler/index.ts";
-import { describeNoWinner, formatDuration, SPECULATION_WORDS } from "../words/index.ts";
+import { describeNoWinner, SPECULATION_WORDS } from "../words/index.ts";
 import { createProgress, type Progress, type ProgressLine, type ProgressView } from "./progress.ts";
+import { formatSpan } from "./progress-line.ts";
 import { wantsColor } from "./terminal-text.ts";
 
 /** Where a node stands, for the JSON result. */
@@ -251,9 +252,4 @@ function alternativeLines(
     default:
       return [];
   }
-}
-
-/** Short spans with a fraction, longer ones in whole seconds. */
-function formatSpan(ms: number): string {
-  return ms < 10_000 ? `${(ms / 1000).toFixed(ms < 1000 ? 2 : 1)}s` : formatDuration(ms);
 }
