@@ -45,6 +45,7 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     // Processes, not threads: tests start workers and change directories.
     pool: "forks",
+    globalSetup: "./tests/temporary-folder.ts",
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
