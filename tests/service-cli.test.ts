@@ -257,7 +257,7 @@ describe("run --server", () => {
           line
             .replace(/^\S+ /, "")
             .replace(/ on \S+/, "")
-            .replace(/ in [\d.]+s$/, ""),
+            .replace(/ in [\d.]+s/, ""),
         )
         .sort();
     const here = await startOrrery(cwd, ["run", "trouble.yaml"]).finished;
