@@ -2,6 +2,7 @@
 // of the other zone. Everything that a zone's people name holds the zone's name, so that it can be told where it shows.
 
 import fc from "fast-check";
+import type { BulkAnswer } from "../src/protocol/api-schemas.ts";
 import type { JsonSchema } from "../src/server/http/openapi.ts";
 import type { NewKey } from "../src/server/keys.ts";
 import type { Random } from "../src/simulator/random.ts";
@@ -90,8 +91,7 @@ export class Walks {
     const fault = this.#faultOf(target, answer, zone, `${url} ${body}`) ?? slowness(cpuMs);
     if (fault !== undefined)
       this.faults.push(`${name}: ${target.method} ${url} as ${zone} ${body?.slice(0, 500)}: ${fault}`);
-    if (answer.status < 300 && target.path.endsWith("/retry"))
-      this.#retried.set(zone, (this.#retried.get(zone) ?? 0) + 1);
+    this.#retried.set(zone, (this.#retried.get(zone) ?? 0) + retriedBy(target, body, answer));
     if (answer.status < 300)
       for (const [kind, id] of idsIn(target, url, body, answer.body)) this.#remember(kind, { zone, ...id });
   }
@@ -174,6 +174,14 @@ export class Walks {
     }
     return wrong;
   }
+}
+
+/** How many tasks a request has put back. */
+function retriedBy({ path }: Described, body: string | undefined, answer: Answer): number {
+  if (answer.status >= 300) return 0;
+  if (path.endsWith("/retry")) return 1;
+  const isOfMany = path.endsWith("/tasks/bulk") && JSON.parse(body ?? "{}").action === "retry";
+  return isOfMany ? (answer.body as BulkAnswer).done : 0;
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {
