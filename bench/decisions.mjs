@@ -40,7 +40,7 @@ const FULL = {
     warmUpMs: 1_000,
     minMs: 1_000,
   },
-  overhead: { warmUpMs: 1_000, smallSize: 50_000, largeSize: 1_000_000 },
+  overhead: { warmUps: 12, smallSize: 50_000, largeSize: 1_000_000 },
   fleets: [2, 100],
 };
 
@@ -51,7 +51,7 @@ const QUICK = {
   latency: { workers: 60, ready: 500, warmUp: 50, samples: 100 },
   manyKinds: { workers: 60, ready: 500, warmUp: 10, samples: 20 },
   rate: { workers: 10, sizes: [200, 400], prepared: 2_000, warmUpMs: 1, minMs: 1 },
-  overhead: { warmUpMs: 1, smallSize: 500, largeSize: 1_000 },
+  overhead: { warmUps: 1, smallSize: 500, largeSize: 1_000 },
   fleets: [10],
 };
 
@@ -240,7 +240,7 @@ function rateCases({ shapes, rate: { workers, sizes, ...how } }) {
  * @returns {Case[]}
  */
 function overheadCases(
-  { shapes, overhead: { warmUpMs, smallSize, largeSize }, fleets },
+  { shapes, overhead: { warmUps, smallSize, largeSize }, fleets },
   ledgers,
   python,
   failures,
@@ -263,7 +263,7 @@ function overheadCases(
             shape,
             size,
             workers,
-            warmUpMs,
+            warmUps,
             ledger: ledgers.path,
           });
           found.us.push(ours.usPerTask);

@@ -81,12 +81,13 @@ export function finished({ run, node, attempt }, now) {
 
 /**
  * @param {import("../dist/graph/index.js").WireGraph} graph
+ * @param {string} [runId]
  * @returns {RunSubmitted}
  */
-export function submission(graph) {
+export function submission(graph, runId = "bench") {
   return {
     kind: "RunSubmitted",
-    runId: "bench",
+    runId,
     name: "bench",
     agent: "bench",
     zone: ZONE,

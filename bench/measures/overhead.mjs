@@ -1,5 +1,8 @@
 // What scheduling costs per task: from a list of nodes to the end of their run, ledger included. The ledger
 // is written to a file while the clock stands, so that it can be verified afterwards.
+//
+// The scheduler is one that is up: it has run other graphs before. What V8 compiled for one that is gone refers to it and is
+// thrown away with it, so the first ten thousand turns of another take up to twice as long.
 
 import { wireGraph } from "../../dist/graph/index.js";
 import { fingerprint, needsOf, nodesOf } from "../graphs.mjs";
@@ -15,7 +18,7 @@ import { Loop, plainWorkers, submission } from "../loop.mjs";
  * @property {Shape} shape
  * @property {number} size
  * @property {number} workers
- * @property {number} warmUpMs
+ * @property {number} warmUps So many smaller graphs run before.
  * @property {string} ledger
  */
 
@@ -35,12 +38,20 @@ const TURNS = 50;
  * @param {OverheadJob} job
  * @returns {{ usPerTask: number, submitUsPerTask: number, fingerprint: number, head: string }}
  */
-export function measureOverhead({ shape, size, workers, warmUpMs, ledger }) {
-  const small = needsOf(shape, Math.min(size, WARM_UP_SIZE));
-  for (let ms = 0; ms < warmUpMs; ) ms += timeRun(small, workers, () => {}).ms;
-  const needs = needsOf(shape, size);
+export function measureOverhead({ shape, size, workers, warmUps, ledger }) {
   const writer = new LedgerWriter(ledger);
-  const { ms, submitMs, head } = timeRun(needs, workers, (block) => writer.add(block));
+  /** @type {Block[]} */
+  const blocks = [];
+  const keepAll = () => {
+    for (const block of blocks) writer.add(block);
+    blocks.length = 0;
+  };
+  const loop = new Loop({}, plainWorkers(workers), (block) => blocks.push(block));
+  const small = needsOf(shape, Math.min(size, WARM_UP_SIZE));
+  for (let run = 1; run <= warmUps; run++) timeRun(loop, small, `warm-up ${run}`, keepAll);
+  const needs = needsOf(shape, size);
+  const { ms, submitMs } = timeRun(loop, needs, "bench", keepAll);
+  const { head } = loop;
   writer.close(head);
   return {
     usPerTask: (ms / needs.length) * 1_000,
@@ -51,22 +62,17 @@ export function measureOverhead({ shape, size, workers, warmUpMs, ledger }) {
 }
 
 /**
+ * @param {Loop} loop
  * @param {import("../graphs.mjs").Needs} needs
- * @param {number} workers
- * @param {(block: Block) => void} keep
+ * @param {string} runId
+ * @param {() => void} keepAll
  */
-function timeRun(needs, workers, keep) {
-  /** @type {Block[]} */
-  const blocks = [];
-  const keepAll = () => {
-    for (const block of blocks) keep(block);
-    blocks.length = 0;
-  };
-  const loop = new Loop({}, plainWorkers(workers), (block) => blocks.push(block));
+function timeRun(loop, needs, runId, keepAll) {
   const nodes = nodesOf(needs);
+  keepAll();
   global.gc?.();
   const started = performance.now();
-  loop.turn([submission(wireGraph(nodes))]);
+  loop.turn([submission(wireGraph(nodes), runId)]);
   const submitMs = performance.now() - started;
   let ms = submitMs;
   while (loop.running.length > 0) {
@@ -76,8 +82,8 @@ function timeRun(needs, workers, keep) {
     ms += performance.now() - resumed;
   }
   keepAll();
-  if (loop.state.runs.get(0)?.outcome !== "completed") throw new Error("the run did not complete");
-  return { ms, submitMs, head: loop.head };
+  if (loop.state.runById(runId)?.outcome !== "completed") throw new Error("the run did not complete");
+  return { ms, submitMs };
 }
 
 /**
