@@ -2,7 +2,7 @@
 // of the other zone. Everything that a zone's people name holds the zone's name, so that it can be told where it shows.
 
 import fc from "fast-check";
-import type { BulkAnswer } from "../src/protocol/api-schemas.ts";
+import type { BulkAnswer, BulkBody } from "../src/protocol/api-schemas.ts";
 import type { JsonSchema } from "../src/server/http/openapi.ts";
 import type { NewKey } from "../src/server/keys.ts";
 import type { Random } from "../src/simulator/random.ts";
@@ -180,8 +180,9 @@ export class Walks {
 function retriedBy({ path }: Described, body: string | undefined, answer: Answer): number {
   if (answer.status >= 300) return 0;
   if (path.endsWith("/retry")) return 1;
-  const isOfMany = path.endsWith("/tasks/bulk") && JSON.parse(body ?? "{}").action === "retry";
-  return isOfMany ? (answer.body as BulkAnswer).done : 0;
+  if (!path.endsWith("/tasks/bulk")) return 0;
+  const { action } = JSON.parse(body as string) as BulkBody;
+  return action === "retry" ? (answer.body as BulkAnswer).done : 0;
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {
