@@ -328,7 +328,7 @@ test("it loads nothing but itself: of the protocol it takes only types, and what
       /^(?:import|export) (?!type )[^;]*? from "([^.][^"]*|\.\.[^"]*)"/gm,
     ),
   ]);
-  expect(loaded.map(([statement]) => statement)).toEqual(['import { serialize } from "node:v8"']);
+  expect(loaded.map(([, name]) => name).sort()).toEqual(["node:http", "node:https", "node:v8"]);
 });
 
 test("a client that cannot reach anything as it was made says what is wrong", () => {

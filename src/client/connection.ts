@@ -1,5 +1,6 @@
 import { afterMs, backOffMs, pause } from "./back-off.ts";
 import { OrreryError } from "./errors.ts";
+import { type AnswerHead, type Exchange, exchange, type WholeAnswer } from "./exchange.ts";
 import { brokenOff, problemOf, unreached } from "./problem.ts";
 import { TimeLimit } from "./time-limit.ts";
 import { traceHeaders } from "./trace-headers.ts";
@@ -12,6 +13,7 @@ export interface ConnectionOptions {
   readonly zone?: string | undefined;
   /** On whose behalf; needs a key that allows it. */
   readonly agent?: string | undefined;
+  /** Sends the requests in place of what does by default. */
   readonly fetch?: typeof globalThis.fetch;
   /**
    * For how long a request is tried again when the server is busy or away. By default 30 s, and 5 s while there never was a server
@@ -55,6 +57,8 @@ const DEFAULT_MS = 30_000;
 const FIRST_MS = 5_000;
 /** What a header can carry, and what the server takes in one. */
 const VISIBLE = /^[\x21-\x7e]+$/;
+/** `fetch` follows them. */
+const REDIRECTIONS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** A server or a proxy that may do better in a moment. */
 const MAY_PASS: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -62,7 +66,7 @@ const MAY_PASS: ReadonlySet<number> = new Set([502, 503, 504]);
 export class Connection {
   readonly #base: URL;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #fetch: typeof globalThis.fetch;
+  readonly #fetch: typeof globalThis.fetch | undefined;
   readonly #retryForMs: number;
   readonly #reachWithinMs: number;
   readonly #answerWithinMs: number;
@@ -78,7 +82,7 @@ export class Connection {
       ...(zone === undefined ? {} : { "x-zone-id": visible("zone", zone) }),
       ...(agent === undefined ? {} : { "x-agent-id": visible("agent", agent) }),
     };
-    this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#fetch = options.fetch;
     this.#retryForMs = options.retryForMs ?? DEFAULT_MS;
     this.#reachWithinMs = options.retryForMs ?? FIRST_MS;
     this.#answerWithinMs = options.answerWithinMs ?? DEFAULT_MS;
@@ -88,9 +92,11 @@ export class Connection {
   /** The answer, which is taken to be what the server's document says. */
   async send<Answer>(request: Request, retryForMs: number = this.#retryForMs): Promise<Answer> {
     return await this.#untilAnswered(request, retryForMs, async () => {
-      const { response, limit } = await this.#fetchOnce(request);
+      const limit = this.#limitOf(request);
       try {
-        return this.#read(response, await this.#within(limit, request, response.text())) as Answer;
+        const answer = await this.#within(limit, request, this.#exchange(request, limit));
+        this.#isReached = true;
+        return this.#read(answer, answer.text) as Answer;
       } finally {
         limit.release();
       }
@@ -131,10 +137,27 @@ export class Connection {
     }
   }
 
-  async #fetchOnce(request: Request): Promise<OpenAnswer> {
-    const { method, body, headers, waitMs = 0, signal } = request;
-    const limit = new TimeLimit(this.#answerWithinMs + waitMs, signal);
-    const init = {
+  async #exchange(request: Request, limit: TimeLimit): Promise<WholeAnswer> {
+    if (!this.#fetch) {
+      const answer = await exchange(this.#urlOf(request), this.#exchangeOf(request), limit);
+      if (!REDIRECTIONS.has(answer.status)) return answer;
+    }
+    const response = await this.#fetched(request, limit);
+    const { status, ok, headers } = response;
+    return { status, ok, headers, text: await response.text() };
+  }
+
+  #fetched(request: Request, limit: TimeLimit): Promise<Response> {
+    const send = this.#fetch ?? globalThis.fetch;
+    return send(this.#urlOf(request), { ...this.#exchangeOf(request), signal: limit.signal() });
+  }
+
+  #limitOf({ waitMs = 0, signal }: Request): TimeLimit {
+    return new TimeLimit(this.#answerWithinMs + waitMs, signal);
+  }
+
+  #exchangeOf({ method, body, headers }: Request): Exchange {
+    return {
       method,
       headers: {
         ...this.#headers,
@@ -143,10 +166,13 @@ export class Connection {
         ...headers,
       },
       ...(body === undefined ? {} : { body }),
-      signal: limit.signal,
     };
+  }
+
+  async #fetchOnce(request: Request): Promise<OpenAnswer> {
+    const limit = this.#limitOf(request);
     try {
-      const response = await this.#within(limit, request, this.#fetch(this.#urlOf(request), init));
+      const response = await this.#within(limit, request, this.#fetched(request, limit));
       this.#isReached = true;
       return { response, limit };
     } catch (error) {
@@ -167,13 +193,13 @@ export class Connection {
     }
   }
 
-  #read(response: Response, text: string): unknown {
-    if (!response.ok) throw problemOf(response, text);
+  #read(answer: AnswerHead, text: string): unknown {
+    if (!answer.ok) throw problemOf(answer, text);
     try {
       return JSON.parse(text) as unknown;
     } catch (cause) {
       const detail = `the answer is no JSON; is ${this.#base.origin} an Orrery server?`;
-      throw new OrreryError({ code: "bad-answer", status: response.status, detail, cause });
+      throw new OrreryError({ code: "bad-answer", status: answer.status, detail, cause });
     }
   }
 

@@ -1,10 +1,11 @@
 import type { ErrorItem } from "../protocol/api-schemas.ts";
 import { OrreryError } from "./errors.ts";
+import type { AnswerHead } from "./exchange.ts";
 
 /** What a server that declined said; a proxy in front of it may have spoken in its place. */
-export function problemOf(response: Response, body: string): OrreryError {
+export function problemOf(answer: AnswerHead, body: string): OrreryError {
   const { code, title, detail, errors, request_id: inBody } = documentIn(body);
-  const { status, headers } = response;
+  const { status, headers } = answer;
   return new OrreryError({
     code: textOr(code, `http-${status}`),
     status,
@@ -54,6 +55,7 @@ const NEVER_CONNECTED: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
+  "CONNECT_TIMEOUT",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
