@@ -249,6 +249,15 @@ describe("run --server", () => {
     });
   });
 
+  test("tells what became of all nodes of a run that has ended before it could be followed", async () => {
+    for (let at = 0; at < 3; at++) {
+      const { code, stderr } = await orrery("run", "good.yaml", "--server", url);
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/finished b\b/);
+      expect(stderr).toContain("good completed: 2/2 done");
+    }
+  });
+
   test("tells the same as a run on this machine: each start, what was printed, retries and limits", async () => {
     const told = (stderr: string) =>
       stderr

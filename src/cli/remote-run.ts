@@ -105,8 +105,10 @@ class Following {
       let isFirst = true;
       for await (const told of this.#client.runEvents(this.#id, { from: "start", signal })) {
         // What was missed is in the tasks. Of what happened before the connection was made the events tell more.
-        if (told.type === "run" ? !isFirst : told.event.kind === "EventsMissed")
-          this.#view.tasks(await tasksOf(this.#client, this.#id, signal));
+        // A run that has ended by then is told without its events.
+        const isTold =
+          told.type === "run" ? isFirst && told.run.status === "running" : told.event.kind !== "EventsMissed";
+        if (!isTold) this.#view.tasks(await tasksOf(this.#client, this.#id, signal));
         isFirst = false;
         if (told.type === "event") this.#event(told.event);
         else if (told.run.status !== "running") return await this.#ended(told.run);
@@ -125,10 +127,11 @@ class Following {
   #event(event: ServiceEvent): void {
     this.#view.event(event);
     if (ATTEMPT_ENDS.has(event.kind) && event.task_id !== null && this.#view.has(event.task_id))
-      this.#output?.attemptEnded(event.task_id);
+      this.#output?.attemptEnded(event.task_id, Number(event.data["attempt"]));
   }
 
   async #ended(run: RunAnswer): Promise<RunAnswer> {
+    this.#view.stopClock();
     await this.#output?.settled();
     this.#view.end(run.status === "running" ? "held" : run.status);
     return run;

@@ -50,6 +50,7 @@ export class RemoteView {
   readonly #running = new Set<NodeState>();
   readonly #counts: Record<NodeStatus, number>;
   readonly #began = Date.now();
+  #endedMs: number | undefined;
   #cancelling = false;
 
   constructor(runId: string, graph: GraphFile, { quiet }: { readonly quiet: boolean }) {
@@ -70,8 +71,13 @@ export class RemoteView {
     this.#progress.update(this.#view());
   }
 
+  /** What is still shown of a run that has ended takes no part in how long it took. */
+  stopClock(): void {
+    this.#endedMs ??= Date.now();
+  }
+
   get elapsedMs(): number {
-    return Date.now() - this.#began;
+    return (this.#endedMs ?? Date.now()) - this.#began;
   }
 
   /** A task that could run while nothing does. */

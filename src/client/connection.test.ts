@@ -112,6 +112,7 @@ describe("a payload that JSON would change without a word is refused by its path
     [{ at: new Date("never") }, "payload.at is a Date, which JSON cannot carry: its time is invalid"],
     [{ later: Promise.resolve(1) }, "payload.later is a Promise, which JSON cannot carry: await it"],
     [itself, "payload.inner[0] stands within itself"],
+    [{ of: { toJSON: () => ({ a: Number.NaN }) } }, "payload.of.a is NaN"],
   ])("%o", async (payload, said) => {
     const { client, requests } = clientOf([]);
     const task = { task_type: "a", payload: payload as Record<string, unknown> };
@@ -123,6 +124,13 @@ describe("a payload that JSON would change without a word is refused by its path
     const graph = { nodes: { a: { task: "a", payload } } };
     await expect(client.submitRun(graph)).rejects.toThrow(`graph.nodes.a.${said}`);
     expect(requests).toEqual([]);
+  });
+
+  test("what is nested so deeply that nothing could read it", async () => {
+    let payload: Record<string, unknown> = {};
+    for (let at = 0; at < 100_000; at++) payload = { payload };
+    const { client } = clientOf([]);
+    await expect(client.submit({ task_type: "a", payload })).rejects.toThrow("payload is nested too deeply");
   });
 
   test("what it carries, or leaves out as it is meant to, is sent", async () => {

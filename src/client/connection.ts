@@ -57,7 +57,6 @@ const DEFAULT_MS = 30_000;
 const FIRST_MS = 5_000;
 /** What a header can carry, and what the server takes in one. */
 const VISIBLE = /^[\x21-\x7e]+$/;
-/** `fetch` follows them. */
 const REDIRECTIONS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** A server or a proxy that may do better in a moment. */
 const MAY_PASS: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -138,10 +137,7 @@ export class Connection {
   }
 
   async #exchange(request: Request, limit: TimeLimit): Promise<WholeAnswer> {
-    if (!this.#fetch) {
-      const answer = await exchange(this.#urlOf(request), this.#exchangeOf(request), limit);
-      if (!REDIRECTIONS.has(answer.status)) return answer;
-    }
+    if (!this.#fetch) return await exchange(this.#urlOf(request), this.#exchangeOf(request), limit);
     const response = await this.#fetched(request, limit);
     const { status, ok, headers } = response;
     return { status, ok, headers, text: await response.text() };
@@ -194,12 +190,18 @@ export class Connection {
   }
 
   #read(answer: AnswerHead, text: string): unknown {
-    if (!answer.ok) throw problemOf(answer, text);
+    const { status, ok } = answer;
+    const location = REDIRECTIONS.has(status) ? answer.headers.get("location") : null;
+    if (location !== null) {
+      const detail = `${this.#base.origin} sends requests on to ${location}; give the server's own URL`;
+      throw new OrreryError({ code: "redirected", status, detail });
+    }
+    if (!ok) throw problemOf(answer, text);
     try {
       return JSON.parse(text) as unknown;
     } catch (cause) {
       const detail = `the answer is no JSON; is ${this.#base.origin} an Orrery server?`;
-      throw new OrreryError({ code: "bad-answer", status: answer.status, detail, cause });
+      throw new OrreryError({ code: "bad-answer", status, detail, cause });
     }
   }
 
@@ -222,7 +224,11 @@ function mayRepeat({ code, status, retryAfterMs }: OrreryError, isRepeatable: bo
 
 function baseOf(url: string): URL {
   const base = url.endsWith("/") ? url : `${url}/`;
-  if (URL.canParse(base) && /^https?:$/.test(new URL(base).protocol)) return new URL(base);
+  if (URL.canParse(base) && /^https?:$/.test(new URL(base).protocol)) {
+    const parsed = new URL(base);
+    if (parsed.username === "" && parsed.password === "") return parsed;
+    throw new TypeError("the url must hold no name and password; the key goes apart from it");
+  }
   throw new TypeError(`the url must be one such as http://127.0.0.1:2026; got ${JSON.stringify(url)}`);
 }
 

@@ -66,16 +66,38 @@ test("a server that says nothing is given up when its time is over, and when the
   await expect(asked).rejects.toThrow("enough");
 });
 
-test("a redirection is followed, with the body", async () => {
-  const { url } = await listening(async (request, response) => {
-    let body = "";
-    for await (const part of request) body += part;
-    if (request.url?.startsWith("/old/"))
-      response.writeHead(308, { location: request.url.replace("/old", "") }).end();
-    else response.end(JSON.stringify({ ...TASK, payload: (JSON.parse(body) as typeof TASK).payload }));
+test("a redirection is told, and nothing is sent twice", async () => {
+  let requests = 0;
+  const { url } = await listening((request, response) => {
+    requests++;
+    response.writeHead(308, { location: `https://there.test${request.url}` }).end();
   });
-  const payload = { at: 7 };
-  expect(await clientOf(`${url}/old`).submit({ task_type: "a", payload })).toMatchObject({ payload });
+  await expect(clientOf(url).submit({ task_type: "a" })).rejects.toMatchObject({
+    code: "redirected",
+    detail: expect.stringContaining("sends requests on to https://there.test/"),
+  });
+  expect(requests).toBe(1);
+});
+
+test("an answer in another protocol is none, and a mark before the text is passed over", async () => {
+  const { url } = await listening((request, response) => {
+    if (request.method === "GET") response.end(`\uFEFF${JSON.stringify(TASK)}`);
+    else
+      response.socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
+  });
+  expect(await clientOf(url).task("t")).toEqual(TASK);
+  await expect(clientOf(url).submit({ task_type: "a" })).rejects.toMatchObject({ code: "broken" });
+});
+
+test("a connection that has been idle for long is not used again", { timeout: 30_000 }, async () => {
+  const { url, sockets } = await listening((_, response) => response.end(JSON.stringify(TASK)));
+  // It would keep it for ever.
+  for (const server of servers) server.keepAliveTimeout = 0;
+  await clientOf(url).task("t");
+  const [socket] = sockets;
+  await once(socket as Socket, "close");
+  expect(await clientOf(url).task("t")).toEqual(TASK);
+  expect(sockets.size).toBe(2);
 });
 
 test("what a server declines with is told, and when to come back", async () => {

@@ -22,9 +22,13 @@ export interface Exchange {
 /** As long as `fetch` waits for a connection. */
 const CONNECT_WITHIN_MS = 10_000;
 
-/** Connections are kept, and do not keep the process alive while nobody waits for an answer. */
-const plainAgent = new Agent({ keepAlive: true });
-const secureAgent = new SecureAgent({ keepAlive: true });
+/**
+ * Connections are kept, and do not keep the process alive while nobody waits for an answer; as short as by `fetch`, so that the
+ * other side does not end one at the moment at which it is used again.
+ */
+const KEPT = { keepAlive: true, timeout: 4_000 };
+const plainAgent = new Agent(KEPT);
+const secureAgent = new SecureAgent(KEPT);
 
 /**
  * Sends a request whose answer is wanted as a whole. `fetch` would take several times as much of the processor: it makes streams
@@ -39,23 +43,41 @@ export function exchange(
     const isSecure = url.protocol === "https:";
     const request = (isSecure ? requestSecure : requestPlain)(url, {
       method,
-      headers: body === undefined ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
+      headers: {
+        ...headers,
+        // Who is not asked to compress must not.
+        "accept-encoding": "identity",
+        ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
+      },
       agent: isSecure ? secureAgent : plainAgent,
     });
     request.on("error", reject);
+    request.on("upgrade", (_, socket) => {
+      socket.destroy();
+      reject(new Error("it answered in another protocol"));
+    });
     request.on("response", (response) => {
       const parts: Buffer[] = [];
       response.on("data", (part: Buffer) => parts.push(part));
       response.on("error", reject);
-      response.on("end", () => resolve(wholeOf(response, Buffer.concat(parts).toString())));
+      response.on("end", () => {
+        try {
+          resolve(wholeOf(response, textOf(parts)));
+        } catch (error) {
+          reject(error);
+        }
+      });
     });
     request.on("socket", (socket) => {
       if (!socket.connecting) return;
       const timer = setTimeout(() => request.destroy(new ConnectTimeout()), CONNECT_WITHIN_MS);
       const done = () => clearTimeout(timer);
-      socket.once("connect", done).once("close", done);
+      socket.once(isSecure ? "secureConnect" : "connect", done).once("close", done);
     });
-    limit.onEnd(() => request.destroy());
+    limit.onEnd(() => {
+      request.destroy();
+      reject(new Error("it was given up"));
+    });
     request.end(body);
   });
 }
@@ -63,6 +85,13 @@ export function exchange(
 class ConnectTimeout extends Error {
   readonly code = "CONNECT_TIMEOUT";
   override readonly message = `no connection within ${CONNECT_WITHIN_MS / 1000} s`;
+}
+
+/** Without the mark that some put before a text. */
+function textOf(parts: readonly Buffer[]): string {
+  return Buffer.concat(parts)
+    .toString()
+    .replace(/^\uFEFF/, "");
 }
 
 function wholeOf({ statusCode: status = 0, headers }: IncomingMessage, text: string): WholeAnswer {

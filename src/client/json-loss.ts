@@ -18,8 +18,17 @@ const INSTEAD: Readonly<Record<string, string>> = {
 
 /** Throws, by its path, where a value has something that would arrive as something else or not at all. */
 export function refuseLoss(value: unknown, name: string): void {
-  const loss = lossIn(value, []);
+  const loss = lossAnywhere(value);
   if (loss) throw new TypeError(`${name}${loss.path} ${loss.problem}`);
+}
+
+function lossAnywhere(value: unknown): Loss | undefined {
+  try {
+    return lossIn(value, []);
+  } catch (error) {
+    if (error instanceof RangeError) return { path: "", problem: "is nested too deeply" };
+    throw error;
+  }
 }
 
 /** What is wrong with a value that is no object. */
@@ -45,8 +54,16 @@ export function stepOf(key: string): string {
 
 /** `around` is what the value stands in, outermost first. */
 function lossIn(value: unknown, around: object[]): Loss | undefined {
-  if (typeof (value as { readonly toJSON?: unknown } | null | undefined)?.toJSON === "function")
-    return isInvalidDate(value) ? { path: "", problem: lossOfClass("Date") } : undefined;
+  const made = value as { readonly toJSON?: unknown } | null | undefined;
+  if (typeof made?.toJSON === "function") {
+    if (isInvalidDate(value)) return { path: "", problem: lossOfClass("Date") };
+    return lossWithin((made as { toJSON(): unknown }).toJSON(), around);
+  }
+  return lossWithin(value, around);
+}
+
+/** Of what stands in the text: nobody asks it for something else in its place. */
+function lossWithin(value: unknown, around: object[]): Loss | undefined {
   const problem = lossOf(value, around);
   if (problem !== undefined) return { path: "", problem };
   if (typeof value !== "object" || value === null) return undefined;
@@ -77,7 +94,7 @@ function lossInMembers(object: object, around: object[]): Loss | undefined {
 
 /** It says of itself that it is null. */
 function isInvalidDate(value: unknown): boolean {
-  return value instanceof Date && Number.isNaN(value.getTime());
+  return value instanceof Date && Number.isNaN(value.getTime()) && value.toJSON === Date.prototype.toJSON;
 }
 
 function lossOf(value: unknown, around: readonly object[]): string | undefined {
