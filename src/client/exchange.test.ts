@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { OrreryClient } from "./index.ts";
 
@@ -29,11 +30,11 @@ const TASK = { id: "t", status: "queued", payload: "Grüße" };
 
 test("one request after the other goes over one connection, with its headers and all of its body", async () => {
   const seen: { method: string | undefined; agent: unknown; body: string }[] = [];
-  const { url, sockets } = await listening(async (request, response) => {
-    let body = "";
-    for await (const part of request) body += part;
-    seen.push({ method: request.method, agent: request.headers["x-agent-id"], body });
-    response.end(JSON.stringify(TASK));
+  const { url, sockets } = await listening((request, response) => {
+    void text(request).then((body) => {
+      seen.push({ method: request.method, agent: request.headers["x-agent-id"], body });
+      response.end(JSON.stringify(TASK));
+    });
   });
   const client = clientOf(url);
   for (let at = 0; at < 3; at++)

@@ -64,7 +64,7 @@ export function exchange(
         try {
           resolve(wholeOf(response, textOf(parts)));
         } catch (error) {
-          reject(error);
+          reject(error as Error);
         }
       });
     });
