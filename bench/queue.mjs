@@ -1,33 +1,26 @@
 // How fast tasks are enqueued and drained, and how long one waits to be started: by Orrery and by other queues.
 //
-// All use one private PostgreSQL with the durability that it has by default, which is checked; one after the other,
-// each with an empty database and a process of its own. The rounds go through all measures, and begin with another
-// system each; a figure is the median of the rounds, with the least and the largest beside it. Client, worker and
-// database share the machine. Rates of commits follow the disk, so its speed is measured in every round too.
+// All use one private PostgreSQL with the durability that it has by default, which is checked; in turn, each with a
+// database and a process of its own. The rounds go through all measures, and begin with another system each; a figure
+// is the median of the rounds, with the least and the largest beside it. Client, worker and database share the
+// machine. Rates of commits follow the disk, so its speed is measured in every round too.
 
-import { mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { lookForFault } from "./processes.mjs";
-import { Apart } from "./queue/apart.mjs";
 import { figure } from "./queue/figure.mjs";
 import { Found } from "./queue/found.mjs";
 import { interruptible } from "./queue/interruptible.mjs";
-import { LEDGER } from "./queue/measures/index.mjs";
 import { measureSync } from "./queue/noise.mjs";
 import { outcomeOfQueues } from "./queue/outcome.mjs";
 import { installPackages } from "./queue/packages.mjs";
-import { startPostgres } from "./queue/postgres.mjs";
-import { askRedis, startRedis, whyNoRedis } from "./queue/redis.mjs";
+import { whyNoRedis } from "./queue/redis.mjs";
 import { sizesFor } from "./queue/sizes.mjs";
+import { Stage } from "./queue/stage.mjs";
+import { isOurs } from "./queue/system.mjs";
 import { SYSTEMS } from "./queue/systems/index.mjs";
 import { rotated } from "./stats.mjs";
 
-/** @typedef {import("./queue/figure.mjs").Figure} Figure */
 /** @typedef {import("./queue/interruptible.mjs").Surroundings} Surroundings */
 /** @typedef {import("./queue/measures/index.mjs").Task} Task */
 /** @typedef {import("./queue/sizes.mjs").Sizes} Sizes */
-/** @typedef {import("./queue/system.mjs").Place} Place */
 /** @typedef {import("./queue/system.mjs").System} System */
 /** @typedef {import("./report.mjs").Outcome} Outcome */
 /** @typedef {import("./report.mjs").Setting} Setting */
@@ -41,7 +34,6 @@ export const queue = {
   run: (setting) => interruptible((surroundings) => run(setting, surroundings)),
 };
 
-const child = fileURLToPath(new URL("queue/child.mjs", import.meta.url));
 /** Of what is said in the results; all of it goes to the standard error. */
 const MAX_REASON = 300;
 
@@ -59,20 +51,22 @@ async function run(setting, surroundings) {
   const found = new Found();
   /** @type {string[]} */
   const failures = [];
-  const stage = await Stage.set(systems, surroundings);
+  const stage = await Stage.set(surroundings);
   for (let round = 0; round < sizes.rounds; round++) {
     addSync(found, surroundings.folder, sizes.syncs);
-    for (const [system, task] of roundOf(systems, sizes, round)) {
-      if (skipped.some((one) => one.system === system.name)) continue;
-      setting.say(`round ${round + 1} of ${sizes.rounds}: ${task.measure}, ${system.name}`);
-      try {
-        for (const one of await stage.measure(system, task)) found.add(system.name, one);
-      } catch (error) {
-        surroundings.signal.throwIfAborted();
-        const reason = /** @type {Error} */ (error).message;
-        skipped.push({ system: system.name, reason: reason.slice(0, MAX_REASON) });
-        if (isOurs(system)) failures.push(reason);
-        else setting.say(`FAILED ${system.name}: ${reason}`);
+    for (const [compared, task] of roundOf(systems, sizes, round)) {
+      const present = compared.filter(({ name }) => !skipped.some(({ system }) => system === name));
+      const say = (/** @type {System} */ { name }) =>
+        setting.say(`round ${round + 1} of ${sizes.rounds}: ${task.measure}, ${name}`);
+      for (const measured of await stage.compare(present, task, say)) {
+        const { system } = measured;
+        if ("figures" in measured) for (const one of measured.figures) found.add(system.name, one);
+        else {
+          const { message } = measured.error;
+          skipped.push({ system: system.name, reason: message.slice(0, MAX_REASON) });
+          if (isOurs(system)) failures.push(message);
+          else setting.say(`FAILED ${system.name}: ${message}`);
+        }
       }
     }
   }
@@ -93,37 +87,25 @@ async function present({ only, say }) {
   return { systems: wanted.filter((system) => whyMissing(system) === undefined), skipped };
 }
 
-/** @param {System} system */
-function isOurs({ packages }) {
-  return packages.length === 0;
-}
-
 /**
- * What is compared is measured close together: the disk is not the same for long.
+ * What is measured, and of whom.
  *
  * @param {readonly System[]} systems
  * @param {Sizes} sizes
  * @param {number} round
- * @returns {[System, Task][]}
+ * @returns {[readonly System[], Task][]}
  */
 function roundOf(systems, { submit, drains, latency, http }, round) {
   const inTurn = rotated(systems, round);
-  const inFlight = (/** @type {System} */ { extraInFlight }) =>
-    rotated([...submit.inFlight, ...extraInFlight], round);
   return [
-    ...inTurn.map((one) => each(one, { measure: "submit", ...submit, inFlight: inFlight(one) })),
-    ...drains.flatMap((drain) => inTurn.map((one) => each(one, { measure: "drain", ...drain }))),
-    ...inTurn.map((one) => each(one, { measure: "latency", ...latency })),
-    ...inTurn.filter(isOurs).map((one) => each(one, { measure: "http", ...http })),
+    [inTurn, { measure: "submit", ...submit, inFlight: rotated(submit.inFlight, round) }],
+    ...drains.map(
+      (drain) => /** @type {[readonly System[], Task]} */ ([inTurn, { measure: "drain", ...drain }]),
+    ),
+    [inTurn, { measure: "latency", ...latency }],
+    [inTurn.filter(isOurs), { measure: "http", ...http }],
   ];
 }
-
-/**
- * @param {System} system
- * @param {Task} task
- * @returns {[System, Task]}
- */
-const each = (system, task) => [system, task];
 
 /**
  * @param {Found} found
@@ -134,110 +116,4 @@ function addSync(found, folder, syncs) {
   const { p50, p95 } = measureSync(folder, syncs);
   found.add("disk", figure("fdatasync of 8 KiB", "p50", "ms", p50));
   found.add("disk", figure("fdatasync of 8 KiB", "p95", "ms", p95));
-}
-
-/** The databases, and who is measured on them now. */
-class Stage {
-  #surroundings;
-  #postgres;
-  #redisUrl;
-
-  /**
-   * @param {Surroundings} surroundings
-   * @param {Awaited<ReturnType<typeof startPostgres>>} postgres
-   * @param {string | undefined} redisUrl
-   */
-  constructor(surroundings, postgres, redisUrl) {
-    this.#surroundings = surroundings;
-    this.#postgres = postgres;
-    this.#redisUrl = redisUrl;
-  }
-
-  /**
-   * @param {readonly System[]} systems
-   * @param {Surroundings} surroundings
-   */
-  static async set(systems, surroundings) {
-    const { folder, closers, signal } = surroundings;
-    const postgres = await startPostgres(join(folder, "postgres"), closers);
-    signal.throwIfAborted();
-    const needsRedis = systems.some(({ keptIn }) => keptIn === "redis");
-    const redisUrl = needsRedis ? await startRedis(join(folder, "redis"), closers) : undefined;
-    return new Stage(surroundings, postgres, redisUrl);
-  }
-
-  get settings() {
-    return this.#postgres.settings;
-  }
-
-  /**
-   * @param {System} system
-   * @param {Task} task
-   * @returns {Promise<Figure[]>}
-   */
-  async measure(system, task) {
-    if (system.keptIn === "postgresql") {
-      return await this.#postgres.withDatabase((url) => this.#measureAt({ url }, system, task));
-    }
-    const url = this.#redisUrl ?? "";
-    await askRedis(url, "FLUSHALL");
-    return await this.#measureAt({ url }, system, task);
-  }
-
-  /**
-   * @param {Place} place
-   * @param {System} system
-   * @param {Task} task
-   */
-  async #measureAt(place, system, task) {
-    const folder = join(this.#surroundings.folder, "measure");
-    mkdirSync(folder);
-    try {
-      const figures = await measureApart(
-        { ...task, system: system.name, folder, place },
-        this.#surroundings.signal,
-      );
-      if (task.measure === "drain") await checkDrain(place, system, task, folder, this.#surroundings.signal);
-      return figures;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  }
-}
-
-/**
- * @param {import("./queue/measures/index.mjs").Job} job
- * @param {AbortSignal} signal
- */
-async function measureApart(job, signal) {
-  signal.throwIfAborted();
-  const apart = new Apart(child, [JSON.stringify(job)]);
-  const stop = () => void apart[Symbol.asyncDispose]();
-  signal.addEventListener("abort", stop);
-  try {
-    return /** @type {Figure[]} */ (await apart.message());
-  } finally {
-    signal.removeEventListener("abort", stop);
-    await apart[Symbol.asyncDispose]();
-  }
-}
-
-/**
- * What was counted as completed must be so for others too, and Orrery's decisions must be those that it recorded.
- *
- * @param {Place} place
- * @param {System} system
- * @param {import("./queue/measures/drain.mjs").DrainSizes} sizes
- * @param {string} folder
- * @param {AbortSignal} signal
- */
-async function checkDrain(place, system, { warmUp, tasks: measured, times, backlog }, folder, signal) {
-  const tasks = warmUp + times * measured;
-  const completed = await system.countCompleted(place, tasks + backlog);
-  if (completed < tasks || (backlog === 0 && completed !== tasks)) {
-    throw new Error(`${system.name} has completed ${completed} of ${tasks} tasks`);
-  }
-  if (!isOurs(system)) return;
-  const fault = await lookForFault(join(folder, LEDGER), signal);
-  if (fault !== undefined) throw new Error(`verify --redecide: ${fault}`);
 }

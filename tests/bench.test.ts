@@ -169,7 +169,9 @@ describe("the benchmark of queues", () => {
     ]);
     expect(report.requirements.map(({ what, met }: { what: string; met: unknown }) => [what, met])).toEqual([
       ["enqueue to handler, above a bare commit, p50", expect.any(Boolean)],
-      ["enqueue, 16 in flight : 1 in flight", expect.any(Boolean)],
+      ["enqueue, 16 in flight, compared to enqueue, 1 in flight", expect.any(Boolean)],
+      ["HTTP submits, 64 connections", expect.any(Boolean)],
+      ["HTTP submits, 1000 a second, p99", expect.any(Boolean)],
     ]);
     expect(report).toMatchObject({ ratios: [], skipped: [], failures: [] });
     expect(readdirSync(temporary)).toEqual([]);

@@ -42,7 +42,7 @@ export function outcomeOfQueues({ sizes, systems, skipped, failures, postgres, f
   const results = found.results();
   const peers = systems.map(({ name }) => name).filter((name) => name !== OURS);
   const ratios = ratiosTo(results, OURS, peers);
-  const requirements = requirementsOf(results, OURS);
+  const requirements = requirementsOf(results, ratios, sizes, OURS);
   const settings = { ...sizes, postgres, systems: systems.map(describe), timing: TIMING };
   const checks = systems.some(({ name }) => name === OURS)
     ? [`drained ledgers: ${drainsOf(sizes, failures)}`]

@@ -41,21 +41,12 @@ export async function startPostgres(dataDir, closers) {
     settings,
     /** An empty database, for as long as PostgreSQL runs. */
     createDatabase: async () => urlOf(url, await createDatabase()),
-    /**
-     * Gives the work an empty database, and a PostgreSQL that has nothing left to write.
-     *
-     * @template Result
-     * @param {(url: string) => Promise<Result>} work
-     * @returns {Promise<Result>}
-     */
-    async withDatabase(work) {
+    /** An empty one, until it is disposed of, and a PostgreSQL that has nothing left to write. */
+    async openDatabase() {
       const name = await createDatabase();
-      try {
-        await ask(url, "checkpoint");
-        return await work(urlOf(url, name));
-      } finally {
-        await ask(url, `drop database ${name} with (force)`);
-      }
+      await ask(url, "checkpoint");
+      const dispose = () => ask(url, `drop database ${name} with (force)`);
+      return { url: urlOf(url, name), [Symbol.asyncDispose]: async () => void (await dispose()) };
     },
   };
 }

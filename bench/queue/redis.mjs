@@ -25,14 +25,16 @@ export function whyNoRedis() {
 
 /**
  * @param {string} folder
+ * @param {"everysec" | "always"} appendfsync
  * @param {import("./closers.mjs").Closers} closers
  * @returns {Promise<string>} Its URL.
  */
-export async function startRedis(folder, closers) {
+export async function startRedis(folder, appendfsync, closers) {
   mkdirSync(folder);
   const port = await freePort();
   const settings = Object.entries({
     ...SETTINGS,
+    appendfsync,
     dir: folder,
     port: String(port),
     pidfile: join(folder, "redis.pid"),
@@ -79,16 +81,6 @@ export async function askRedis(url, ...words) {
   } finally {
     client.disconnect();
   }
-}
-
-/**
- * When it writes to the disk: within a second, or before it answers.
- *
- * @param {string} url
- * @param {"everysec" | "always"} sync
- */
-export function syncRedis(url, sync) {
-  return askRedis(url, "CONFIG", "SET", "appendfsync", sync);
 }
 
 /** @param {string} url */

@@ -14,7 +14,7 @@ const STANDARD = {
   submit: { inFlight: [1, 16], warmUpMs: 2_000, forMs: 2_000, many: 10_000, manyTimes: 7 },
   drains: [{ warmUp: 60_000, tasks: 20_000, times: 5, backlog: 0 }],
   latency: { warmUp: 3_000, samples: 400, pauseMs: 5 },
-  http: { connections: 64, warmUpMs: 1_000, forMs: 5_000, pacedPerSecond: 1_000, pacedForMs: 10_000 },
+  http: { connections: 64, warmUpMs: 10_000, forMs: 5_000, pacedPerSecond: 1_000, pacedForMs: 10_000 },
   syncs: 200,
 };
 

@@ -9,6 +9,7 @@
  * @property {readonly string[]} packages Of which it consists; none: it is Orrery.
  * @property {Readonly<Record<Purpose, string>>} settings In words, as they are printed.
  * @property {readonly number[]} extraInFlight Beside those that all are measured with.
+ * @property {"everysec" | "always"} [appendfsync] When its Redis writes to the disk: within a second, or before it answers.
  * @property {(options: OpenOptions, closers: Closers) => Promise<Queue>} open
  * @property {(place: Place, loaded: number) => Promise<number>} countCompleted By a connection of its own, of
  *   what was loaded.
@@ -42,4 +43,7 @@
 
 /** @typedef {() => Promise<unknown>} Stop What was begun ends, and may begin again. */
 
-export {};
+/** @param {System} system */
+export function isOurs({ packages }) {
+  return packages.length === 0;
+}

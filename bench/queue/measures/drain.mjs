@@ -27,14 +27,16 @@ export const drainTitle = ({ tasks, backlog }) =>
  * @param {Place} place
  * @param {Queue} queue
  * @param {DrainSizes} sizes
+ * @returns {import("./index.mjs").Steps}
  */
-export async function measureDrain(system, place, queue, sizes) {
+export async function* measureDrain(system, place, queue, sizes) {
   const { warmUp, tasks, times, backlog } = sizes;
   await queue.load(warmUp);
   const [stop] = await Promise.all([queue.begin(), queue.completed(warmUp)]);
   await stop();
   const drained = [];
   for (let time = 0; time < times; time++) {
+    yield;
     await queue.load(tasks + (time === 0 ? backlog : 0));
     drained.push(await drainOnce(system, place, queue, tasks, warmUp + (time + 1) * tasks));
   }

@@ -19,6 +19,12 @@ import { figure, PER_SECOND } from "../figure.mjs";
 const serverFile = fileURLToPath(new URL("../server.mjs", import.meta.url));
 const loadFile = fileURLToPath(new URL("../load.mjs", import.meta.url));
 
+/** @param {number} connections */
+export const httpTitle = (connections) => `HTTP submits, ${connections} connections`;
+
+/** @param {number} perSecond */
+export const pacedTitle = (perSecond) => `HTTP submits, ${perSecond} a second`;
+
 /**
  * @param {import("../system.mjs").Place} place
  * @param {HttpSizes} sizes
@@ -44,10 +50,7 @@ export async function measureHttp({ url: store }, sizes, closers) {
   await load({ forMs: warmUpMs, perSecond: 0 });
   const flat = await load({ forMs, perSecond: 0 });
   const paced = await load({ forMs: pacedForMs, perSecond: pacedPerSecond });
-  return [
-    ...figures(`HTTP submits, ${connections} connections`, flat),
-    ...figures(`HTTP submits, ${pacedPerSecond} a second`, paced),
-  ];
+  return [...figures(httpTitle(connections), flat), ...figures(pacedTitle(pacedPerSecond), paced)];
 }
 
 /**

@@ -1,6 +1,7 @@
 // What is measured of a queue. Each measure opens it anew, on an empty database.
 
 import { join } from "node:path";
+import { isOurs } from "../system.mjs";
 import { SYSTEMS } from "../systems/index.mjs";
 import { measureDrain } from "./drain.mjs";
 import { measureHttp } from "./http.mjs";
@@ -16,14 +17,16 @@ import { measureSubmit } from "./submit.mjs";
 /** @typedef {SubmitTask | DrainTask | LatencyTask | HttpTask} Task */
 /** @typedef {Task & { system: string, folder: string, place: import("../system.mjs").Place }} Job */
 
+/** After each step others may have theirs. @typedef {AsyncGenerator<undefined, Figure[], undefined>} Steps */
+
 export const LEDGER = "ledger.jsonl";
 
 /**
  * @param {Job} job
  * @param {Closers} closers
- * @returns {Promise<Figure[]>}
+ * @returns {Steps}
  */
-export async function measure(job, closers) {
+export async function* measure(job, closers) {
   if (job.measure === "http") return await measureHttp(job.place, job, closers);
   const system = SYSTEMS.find(({ name }) => name === job.system);
   if (!system) throw new Error(`there is no system ${job.system}`);
@@ -32,14 +35,13 @@ export async function measure(job, closers) {
   const queue = await system.open({ place, purpose, onStart: () => starts.tell() }, closers);
   switch (job.measure) {
     case "submit":
-      return await measureSubmit(queue, job);
+      return yield* measureSubmit(queue, { ...job, inFlight: [...job.inFlight, ...system.extraInFlight] });
     case "latency": {
-      const isOurs = system.packages.length === 0;
-      const bare = isOurs ? await closers.use(BareCommits.open(place.url)) : undefined;
+      const bare = isOurs(system) ? await closers.use(BareCommits.open(place.url)) : undefined;
       return await measureLatency(queue, starts, job, bare);
     }
     case "drain": {
-      const figures = await measureDrain(system, place, queue, job);
+      const figures = yield* measureDrain(system, place, queue, job);
       await queue.writeLedger?.(join(job.folder, LEDGER));
       return figures;
     }

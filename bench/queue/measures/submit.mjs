@@ -16,11 +16,15 @@ import { usageOfThis } from "../usage.mjs";
 /** @param {number} width */
 export const submitTitle = (width) => `enqueue, ${width} in flight`;
 
+/** @param {number} many */
+export const manyTitle = (many) => `enqueue, ${many} in one call`;
+
 /**
  * @param {Queue} queue
  * @param {SubmitSizes} sizes
+ * @returns {import("./index.mjs").Steps}
  */
-export async function measureSubmit(queue, { inFlight, warmUpMs, forMs, many, manyTimes }) {
+export async function* measureSubmit(queue, { inFlight, warmUpMs, forMs, many, manyTimes }) {
   const figures = [];
   for (const width of inFlight) {
     await submitFor(queue, width, warmUpMs);
@@ -29,14 +33,16 @@ export async function measureSubmit(queue, { inFlight, warmUpMs, forMs, many, ma
       figure(submitTitle(width), "tasks", PER_SECOND, perSecond),
       figure(submitTitle(width), "CPU of the process, each", "µs", cpuMicros),
     );
+    yield;
   }
   const rates = [];
   for (let at = 0; at < manyTimes; at++) {
     const startedAt = performance.now();
     await queue.submitMany(many);
     rates.push((many / (performance.now() - startedAt)) * 1000);
+    yield;
   }
-  return [...figures, figure(`enqueue, ${many} in one call`, "tasks", PER_SECOND, median(rates))];
+  return [...figures, figure(manyTitle(many), "tasks", PER_SECOND, median(rates))];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { loadPackage } from "../packages.mjs";
 import { askNumber } from "../postgres.mjs";
-import { askRedis, syncRedis } from "../redis.mjs";
+import { askRedis } from "../redis.mjs";
 import { Tally } from "../tally.mjs";
 import { payloadOf } from "../tasks.mjs";
 
@@ -55,17 +55,17 @@ export const bullmqOnDurableRedis = onRedis("bullmq-redis-durable", "always");
 
 /**
  * @param {string} name
- * @param {"everysec" | "always"} sync
+ * @param {"everysec" | "always"} appendfsync
  */
-function onRedis(name, sync) {
+function onRedis(name, appendfsync) {
   return bullmq({
     name,
     keptIn: "redis",
+    appendfsync,
     packages: ["bullmq", "ioredis"],
     concurrency: 50,
-    says: `Redis with appendonly yes, appendfsync ${sync}`,
+    says: `Redis with appendonly yes, appendfsync ${appendfsync}`,
     classes: (all) => all,
-    prepare: (url) => syncRedis(url, sync),
     connection: (url) => ({ host: "127.0.0.1", port: Number(new URL(url).port), maxRetriesPerRequest: null }),
     countCompleted: async ({ url }) => Number(await askRedis(url, "ZCARD", `bull:${QUEUE}:completed`)),
   });
@@ -79,7 +79,7 @@ function onRedis(name, sync) {
  * @property {number} concurrency
  * @property {string} says
  * @property {(all: BullMq) => Classes} classes
- * @property {(url: string) => Promise<unknown>} [prepare]
+ * @property {"everysec" | "always"} [appendfsync]
  * @property {(url: string) => object} connection
  * @property {System["countCompleted"]} countCompleted
  */
@@ -88,14 +88,13 @@ function onRedis(name, sync) {
  * @param {Variant} variant
  * @returns {System}
  */
-function bullmq({ concurrency, says, classes, prepare, connection, ...system }) {
+function bullmq({ concurrency, says, classes, connection, ...system }) {
   const working = `concurrency ${concurrency}, ${says}`;
   return {
     ...system,
     settings: { submit: `add; many: addBulk; ${says}`, drain: working, latency: working },
     extraInFlight: [],
     async open({ place, onStart }, closers) {
-      await prepare?.(place.url);
       const { Queue, Worker } = classes(/** @type {BullMq} */ (await loadPackage("bullmq")));
       const options = { connection: connection(place.url) };
       const queue = new Queue(QUEUE, options);
