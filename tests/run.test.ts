@@ -4,6 +4,7 @@ import { existsSync, statSync } from "node:fs";
 import { appendFile, mkdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { directoryWith, orrery, startOrrery } from "./cli.ts";
 
@@ -114,6 +115,26 @@ test("Ctrl-C cancels, ends the children, and leaves a ledger that is whole", asy
   const group = Number(await readFile(join(cwd, "pid"), "utf8"));
   await expect.poll(() => isAlive(-group), { timeout: 5_000 }).toBe(false);
   expect((await orrery(cwd, "verify", LEDGER, "--redecide")).code).toBe(0);
+});
+
+test("a Ctrl-C that npm passes on once more does not kill what is being cancelled", async () => {
+  const cwd = await directoryWith({
+    "g.yaml": `
+nodes:
+  long:
+    run: |
+      trap 'sleep 0.5; echo > ended; exit 0' TERM
+      echo > started
+      while :; do sleep 0.1; done
+`,
+  });
+  const { child, finished } = startOrrery(cwd, ["run", "g.yaml"]);
+  await expect.poll(() => existsSync(join(cwd, "started")), { timeout: 20_000 }).toBe(true);
+  child.kill("SIGINT");
+  await sleep(20);
+  child.kill("SIGINT");
+  expect((await finished).code).toBe(130);
+  expect(existsSync(join(cwd, "ended"))).toBe(true);
 });
 
 test("[P-15] after kill -9 the children are gone, and --resume runs only what was not done", async () => {

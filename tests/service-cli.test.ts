@@ -2,6 +2,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { directoryWith, type Finished, type Started, startOrrery } from "./cli.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
@@ -334,6 +335,8 @@ describe("run --server", () => {
     await proxy[Symbol.asyncDispose]();
     running.child.kill("SIGINT");
     await said(running, "stderr", /once more to leave it alone/);
+    // Sooner it would be an echo of the first.
+    await sleep(300);
     running.child.kill("SIGINT");
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);

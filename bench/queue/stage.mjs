@@ -100,7 +100,7 @@ export class Stage {
           if (!apart) {
             place = await this.#open(system, folder, closers);
             apart = new Apart(child, [JSON.stringify({ ...task, system: system.name, folder, place })]);
-            closers.use(Promise.resolve(apart));
+            await closers.use(Promise.resolve(apart));
           }
           apart.send("go");
           const { figures } = /** @type {Said} */ (await apart.message());

@@ -8,6 +8,7 @@ import { RemoteView } from "./remote-view.ts";
 import type { RemoteRunOptions } from "./run.ts";
 import { atService } from "./service.ts";
 import { printSafeJson, safeJson, shown, statusOf } from "./service-text.ts";
+import { echoDetector } from "./signal-echo.ts";
 
 /** How long nothing may run before it is asked why. */
 const STALL_MS = 3000;
@@ -86,6 +87,7 @@ class Following {
   readonly #left = new AbortController();
   /** Undefined: nobody wants to see it. */
   readonly #output: RemoteOutput | undefined;
+  readonly #isEcho = echoDetector();
   #stalledFor = 0;
   #toldReason = "";
 
@@ -138,6 +140,7 @@ class Following {
   }
 
   readonly #onSignal = (signal: NodeJS.Signals): void => {
+    if (this.#isEcho(signal)) return;
     if (this.exitCode !== undefined) {
       this.#left.abort();
       return;

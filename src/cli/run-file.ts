@@ -17,6 +17,7 @@ import { readGraphText } from "./graph-text.ts";
 import type { RunOptions } from "./run.ts";
 import { RunView } from "./run-view.ts";
 import { budgetsOf } from "./settings.ts";
+import { echoDetector } from "./signal-echo.ts";
 import { neutralise } from "./terminal-text.ts";
 
 /** How long a cancelled command may take before it is killed. */
@@ -191,7 +192,9 @@ interface Signals {
 /** The first signal cancels, the second kills. */
 function cancelOnSignals(local: LocalRun, view: RunView): Signals {
   let received: NodeJS.Signals | undefined;
+  const isEcho = echoDetector();
   const onSignal = (signal: NodeJS.Signals): void => {
+    if (isEcho(signal)) return;
     if (received) local.kill();
     else {
       view.note("stopping what runs; once more to kill it");

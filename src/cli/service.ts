@@ -31,7 +31,6 @@ function connect({ server, key, zone, agent }: Address, patience: Patience): Orr
     throw new UsageError(`${server} is no URL of a server; one looks like http://127.0.0.1:2026`);
   }
   if (!key) throw new UsageError("there is no API key; set ORRERY_API_KEY, or use --key");
-  let hasAnswered = false;
   let said = "";
   try {
     return new OrreryClient({
@@ -40,14 +39,9 @@ function connect({ server, key, zone, agent }: Address, patience: Patience): Orr
       zone,
       agent,
       ...patience,
-      fetch: async (...request) => {
-        const response = await fetch(...request);
-        hasAnswered = true;
-        return response;
-      },
-      onRetry: (failure) => {
+      onRetry: (failure, _, isReached) => {
         // Where there never was a server, nobody wants to wait for one.
-        if (failure.code === "unreachable" && !hasAnswered) throw failure;
+        if (failure.code === "unreachable" && !isReached) throw failure;
         if (failure.detail !== said)
           process.stderr.write(`orrery: ${neutralise(failure.detail)}; trying again\n`);
         said = failure.detail;

@@ -22,8 +22,11 @@ export interface ConnectionOptions {
   readonly retryForMs?: number;
   /** After how long without an answer a try is given up; 30 s by default. */
   readonly answerWithinMs?: number;
-  /** Told before each further try. What it throws ends the request in place of the failure. */
-  readonly onRetry?: (failure: OrreryError, waitMs: number) => void;
+  /**
+   * Told before each further try, also whether anything has ever answered at the URL. What it throws ends the request in place of
+   * the failure.
+   */
+  readonly onRetry?: (failure: OrreryError, waitMs: number, isReached: boolean) => void;
 }
 
 export type Query = Readonly<
@@ -130,7 +133,7 @@ export class Connection {
         const isMissing = error.code === "unreachable" && !this.#isReached;
         if (triedMs + waitMs > (isMissing ? Math.min(retryForMs, this.#reachWithinMs) : retryForMs))
           throw error.code === "unreachable" ? unreached(error, triedMs, this.#isReached) : error;
-        this.#onRetry?.(error, waitMs);
+        this.#onRetry?.(error, waitMs, this.#isReached);
         await pause(waitMs, request.signal);
       }
     }

@@ -65,19 +65,12 @@ export class Line {
     if (this.#lifts.size > 2 * this.#size + FEW) this.#forgetLifts();
   }
 
-  /**
-   * Lets the caller change the entry's fields, and keeps the line in order. If it says that it only changes what ends ties,
-   * there is nothing to do for an entry that is alone.
-   */
-  rekey(entry: Entry, change: () => void, changesTiesOnly = false): void {
+  /** Lets the caller change the entry's fields, and keeps the line in order. */
+  rekey(entry: Entry, change: () => void): void {
     if (this.isOfGraphs) {
       const { tier, seq } = entry;
       change();
       invariant(entry.tier === tier && entry.seq === seq, "a run keeps its place in a line");
-      return;
-    }
-    if (changesTiesOnly && this.#size === 1 && this.#config.order === "hrrn") {
-      change();
       return;
     }
     this.delete(entry);

@@ -151,18 +151,8 @@ export class Lane implements Entry {
       this.standing !== this.run.standing[first] ||
       this.tier !== this.#tierNow()
     ) {
-      line.rekey(this, () => this.#setFirst(first), this.#isLike(first));
+      line.rekey(this, () => this.#setFirst(first));
     }
-  }
-
-  /** Whether a node has what counts beside others, but for what ends ties. */
-  #isLike(node: number): boolean {
-    const { run } = this;
-    return (
-      this.readyAt === run.readyAt[node] &&
-      this.estimateMs === estimateOf(run, node) &&
-      this.tier === this.#tierNow()
-    );
   }
 
   /** In the order of graphs a run stands as a whole; in the others each lane is as urgent as its most urgent node. */
