@@ -27,5 +27,5 @@ export function tellRecalls(teller) {
   const resultHash = teller.parts.core.sha256Hex("input");
   const made = { ...teller.attempt("readers", "input"), resultHash, resultBytes: 16_777_216 };
   teller.turn(5, { kind: "AttemptFinished", ...made, held: true });
-  teller.turn(400);
+  teller.turn(600);
 }

@@ -181,13 +181,13 @@ describe("[D-05] with data", () => {
   test("a worker is asked when the wait is longer than bringing the inputs takes, and what the change costs", () => {
     const loop = withData(100 * MIB);
     // 1 ms and 1,024,000 microseconds.
-    expect(recalls(loop.turn(1_127))).toEqual([]);
-    expect(nextWakeAt(loop.state, 1_127)).toBe(1_128);
-    const asked = recalls(loop.turn(1_128));
+    expect(recalls(loop.turn(1_277))).toEqual([]);
+    expect(nextWakeAt(loop.state, 1_277)).toBe(1_278);
+    const asked = recalls(loop.turn(1_278));
     expect(asked.map(({ moveMicros, waitMicros }) => [moveMicros, waitMicros])).toEqual(
-      Array.from({ length: 5 }, () => [1_025_000, 1_126_000]),
+      Array.from({ length: 5 }, () => [1_025_000, 1_276_000]),
     );
-    const told = loop.turn(1_130, ...asked.map(returned));
+    const told = loop.turn(1_280, ...asked.map(returned));
     expect(assignments(told).every((text) => text.endsWith("#2 b"))).toBe(true);
   });
 

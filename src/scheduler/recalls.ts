@@ -25,6 +25,8 @@ import type { Tasks } from "./tasks.ts";
 
 /** What a recall has to save beyond what moving the inputs takes, in microseconds: it is two messages and two commits. */
 const RECALL_MICROS = 100_000;
+/** The same where inputs have to be moved: a queue of short tasks, which is over by then, is not worth it. */
+const RECALL_WITH_DATA_MICROS = 250_000;
 /** How long an idle worker waits for what was asked for in its name before others are asked. */
 const PATIENCE_MS = 1_000;
 /** What has come back so often stays where it is. */
@@ -141,7 +143,7 @@ function recallsFrom(state: State, worker: Worker, asked: Asked, now: number): T
     const to = room ?? roomFor(state, queued, inputs, asked);
     if (!to?.takes(queued.tasks, queued.node)) continue;
     const terms = { ...waitAt(worker, queued, now), ...to.costOf(state, worker, inputs) };
-    if (terms.waitMicros - terms.queueMicros <= terms.moveMicros + RECALL_MICROS) continue;
+    if (terms.waitMicros - terms.queueMicros <= changeMicros(terms)) continue;
     room = to;
     room.promise(queued.tasks, queued.node);
     const { tasks, node } = queued;
@@ -150,6 +152,11 @@ function recallsFrom(state: State, worker: Worker, asked: Asked, now: number): T
     recalled.push({ kind: "TaskRecalled", ...about, ...terms });
   }
   return recalled;
+}
+
+/** What a change of place has to save. */
+function changeMicros({ moveMicros }: Pick<TaskRecalled, "moveMicros">): number {
+  return moveMicros + (moveMicros === 0 ? RECALL_MICROS : RECALL_WITH_DATA_MICROS);
 }
 
 /** What an idle worker can still take of what others give back for it. */
@@ -259,8 +266,8 @@ function paysAt(state: State, worker: Worker, asked: Asked, after: number): numb
     const inputs = inputsOf(state, queued, after);
     const room = roomFor(state, queued, inputs, asked);
     if (!room) continue;
-    const { queueMicros, moveMicros } = room.costOf(state, worker, inputs);
-    const lacking = queueMicros + moveMicros + RECALL_MICROS - queued.behind * paceMicros(pace);
+    const cost = room.costOf(state, worker, inputs);
+    const lacking = cost.queueMicros + changeMicros(cost) - queued.behind * paceMicros(pace);
     const at = stillSince(pace, queued.tasks, queued.node) + Math.floor(lacking / 1000) + 1;
     if (at > after) first = Math.min(first, at);
   }

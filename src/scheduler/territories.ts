@@ -17,7 +17,7 @@ const SMALLEST_PART = 16;
 const WORTH_TIMES = 4;
 const LARGE_PART = 4;
 /** How long workers are busy is known to within this time: they report short tasks together. */
-const UNSURE_MICROS = 10_000;
+const UNSURE_MICROS = 25_000;
 /** A cut is made within so large a part of what is cut from its middle. */
 const AROUND_MIDDLE = 8;
 /** How far is looked for a root that a worker of some kind can take, or that has been made. */
