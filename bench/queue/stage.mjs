@@ -88,13 +88,13 @@ export class Stage {
     const { folder: parent, signal } = this.#surroundings;
     const folder = mkdtempSync(join(parent, "measure-"));
     const closers = new Closers();
-    const stop = () => void closers.closeAll();
+    /** @type {Place} */
+    let place = { url: "" };
+    /** @type {Apart | undefined} */
+    let apart;
+    const stop = () => void apart?.[Symbol.asyncDispose]();
+    signal.addEventListener("abort", stop);
     try {
-      signal.addEventListener("abort", stop);
-      /** @type {Place} */
-      let place = { url: "" };
-      /** @type {Apart | undefined} */
-      let apart;
       for (;;) {
         const figures = await take(async () => {
           if (!apart) {
