@@ -47,14 +47,14 @@ export async function claimByHrrn(
   const claimed: string[] = [];
   for (let window = count; claimed.length < count; window *= 2) {
     const wanted = count - claimed.length;
-    const { rows } = await client.query<{ ids: string[]; seen: number | string }>({
+    const { rows } = await client.query<{ ids: string[]; seen: number | string; late: number | string }>({
       ...sql("claim-by-hrrn"),
       values: [now, wanted, window, worker],
     });
-    const [{ ids, seen } = { ids: [], seen: 0 }] = rows;
+    const [{ ids, seen, late } = { ids: [], seen: 0, late: 0 }] = rows;
     claimed.push(...ids);
-    // Others are claiming what is missing. There is more behind it, unless all that waits was seen.
-    if (Number(seen) < window) break;
+    // Others are claiming what is missing, or did before its turn came. There is more behind it, unless all that waits was seen.
+    if (Number(seen) < window && Number(late) === 0) break;
   }
   return claimed;
 }

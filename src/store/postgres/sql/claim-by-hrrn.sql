@@ -7,7 +7,7 @@
 -- the index. All others are worse than $3 that are known.
 --
 -- SKIP LOCKED passes over what another is claiming, and what another has just claimed has progress already.
--- `seen` is less than $3 when nothing else waits.
+-- `seen` is less than $3 when nothing else waits; `late` are those that another had claimed since this looked.
 with recursive buckets as (
   (select priority_class, estimate_bucket(estimate_ms) as bucket
      from submissions
@@ -90,4 +90,5 @@ with recursive buckets as (
   returning id
 )
 select array(select id from locked join claimed using (id) order by place) as ids,
-       (select count(*) from first_ones) as seen;
+       (select count(*) from first_ones) as seen,
+       (select count(*) from locked) - (select count(*) from claimed) as late;
