@@ -98,6 +98,7 @@ describe("a payload that JSON would change without a word is refused by its path
   test.each<[payload: object, said: string]>([
     [{ items: [1, 2, { score: Number.NaN }] }, "payload.items[2].score is NaN, which JSON cannot carry"],
     [{ "a b": Number.NEGATIVE_INFINITY }, 'payload["a b"] is -Infinity'],
+    [{ boxed: Object(Number.NaN) }, "payload.boxed is NaN, which JSON cannot carry"],
     [new Map([["a", 1]]), "payload is a Map, which JSON cannot carry: give Object.fromEntries(map)"],
     [{ tags: new Set(["a"]) }, "payload.tags is a Set"],
     [[1, 2n], "payload[1] is a bigint"],

@@ -99,6 +99,7 @@ function isInvalidDate(value: unknown): boolean {
 
 function lossOf(value: unknown, around: readonly object[]): string | undefined {
   if (typeof value !== "object" || value === null) return lossOfPrimitive(value);
+  if (value instanceof Number) return lossOfPrimitive(value.valueOf());
   if (around.includes(value)) return "stands within itself, which JSON cannot carry";
   if (Array.isArray(value)) return undefined;
   const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
