@@ -7,10 +7,7 @@ import * as graph from "../src/graph/index.ts";
 import * as ledger from "../src/ledger/index.ts";
 import * as scheduler from "../src/scheduler/index.ts";
 import { EVENT_KINDS } from "./any-event.ts";
-import { tellGolden } from "./scenarios.mjs";
-
-/** The last is what this build writes. */
-const NEWEST = "v4";
+import { GOLDEN, NEWEST, tellGolden } from "./scenarios.mjs";
 
 interface Golden {
   readonly lines: readonly string[];
@@ -32,7 +29,7 @@ function blocksOf({ lines }: Golden): ledger.Block[] {
   });
 }
 
-describe.each(["v1", "v2", "v3", "v4"])("the golden ledger %s", (version) => {
+describe.each(GOLDEN)("the golden ledger %s", (version) => {
   const kept = golden(version);
 
   test("[P-15] verifies up to its head", () => {

@@ -9,6 +9,7 @@ import type { Caller, Reading } from "../src/server/api.ts";
 import { Checkpoints } from "../src/server/past/checkpoints.ts";
 import { PastLedger } from "../src/server/past/past-ledger.ts";
 import { ROW_STATUSES } from "../src/store/index.ts";
+import { GOLDEN } from "./scenarios.mjs";
 import { goldenBlocks, readerUpTo, SECRET, simulatedBlocks } from "./told-ledger.ts";
 
 /** Of those that tell much. */
@@ -18,7 +19,7 @@ const MOST_BYTES = 200_000;
 const ledgers = new Map<string, readonly Block[]>();
 
 beforeAll(async () => {
-  for (const version of ["v1", "v2", "v3", "v4"]) ledgers.set(version, goldenBlocks(version));
+  for (const version of GOLDEN) ledgers.set(version, goldenBlocks(version));
   for (const seed of SEEDS) ledgers.set(`seed ${seed}`, await simulatedBlocks(seed));
 });
 

@@ -27,5 +27,7 @@ export function tellRecalls(teller) {
   const resultHash = teller.parts.core.sha256Hex("input");
   const made = { ...teller.attempt("readers", "input"), resultHash, resultBytes: 16_777_216 };
   teller.turn(5, { kind: "AttemptFinished", ...made, held: true });
-  teller.turn(600);
+  // Without data it would pay by now.
+  teller.turn(400, joins("elsewhere"));
+  teller.turn(200);
 }

@@ -2,10 +2,13 @@
 // Plain JavaScript, so that any Node can tell them from the compiled package:
 //
 //   node tests/scenarios.mjs            prints the hashes of all stories
-//   node tests/scenarios.mjs --write    writes tests/golden anew, after decisions were changed on purpose
+//   node tests/scenarios.mjs --write    writes tests/golden anew, after a story was changed on purpose
+//
+// What decides otherwise has a new POLICY_VERSION, and its golden ledger another name: `--write` refuses to write over one
+// that the same version would now decide otherwise.
 
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { tellData, tellKept } from "./data-story.mjs";
 import { tellRecalls } from "./recall-story.mjs";
@@ -17,6 +20,12 @@ import { aNode, joins, Teller } from "./teller.mjs";
  * @typedef {import("../src/scheduler/index.ts").Run} Run
  * @typedef {import("../src/ledger/index.ts").SchedulerConfig} SchedulerConfig
  */
+
+/** Ledgers that builds with other rules wrote. */
+const EARLIER = ["v1", "v2", "v3", "v4"];
+/** What this build writes. */
+export const NEWEST = "v5";
+export const GOLDEN = [...EARLIER, NEWEST];
 
 /**
  * Every kind of event, every kind of reason, and ids that are hard on anything that handles text.
@@ -479,6 +488,29 @@ export function hashStories(parts) {
 }
 
 /**
+ * Whether the newest ledger that is kept would be decided in the same way.
+ *
+ * @param {Parts} parts
+ */
+function keepsItsRules({ ledger, scheduler }) {
+  if (!existsSync(new URL(`golden/${NEWEST}.jsonl`, import.meta.url))) return true;
+  const verifier = new ledger.ChainVerifier();
+  const redecider = new scheduler.Redecider();
+  return linesOf(`${NEWEST}.jsonl`).every((line) => {
+    const block = verifier.accept(line);
+    if ("code" in block) throw new Error(block.detail);
+    return redecider.check(block) === undefined;
+  });
+}
+
+/** @param {string} name */
+function linesOf(name) {
+  return readFileSync(new URL(`golden/${name}`, import.meta.url), "utf8")
+    .split("\n")
+    .slice(0, -1);
+}
+
+/**
  * Where an earlier ledger ends. Its lines stay as they were written; what a state holds, and so its hash, changes.
  *
  * @param {Parts} parts
@@ -487,9 +519,7 @@ export function hashStories(parts) {
 function replayed({ ledger, scheduler }, name) {
   const verifier = new ledger.ChainVerifier();
   const state = new scheduler.State();
-  for (const line of readFileSync(new URL(`golden/${name}`, import.meta.url), "utf8")
-    .split("\n")
-    .slice(0, -1)) {
+  for (const line of linesOf(name)) {
     const block = verifier.accept(line);
     if ("code" in block) throw new Error(block.detail);
     scheduler.replayBlock(state, block);
@@ -506,13 +536,15 @@ async function main() {
   const parts = /** @type {Parts} */ (Object.fromEntries(await Promise.all(names.map(load))));
   const hashes = hashStories(parts);
   if (process.argv[2] === "--write") {
+    if (!keepsItsRules(parts))
+      throw new Error(`${NEWEST} is decided otherwise: raise POLICY_VERSION, and keep it`);
     const { lines, head, stateHash } = tellGolden(parts);
     const write = (/** @type {string} */ name, /** @type {string} */ text) =>
       writeFileSync(new URL(`golden/${name}`, import.meta.url), text);
     const json = (/** @type {unknown} */ value) => `${JSON.stringify(value, null, 2)}\n`;
-    write("v4.jsonl", lines.map((line) => `${line}\n`).join(""));
-    write("v4.json", json({ head, stateHash }));
-    for (const name of ["v1", "v2", "v3"]) write(`${name}.json`, json(replayed(parts, `${name}.jsonl`)));
+    write(`${NEWEST}.jsonl`, lines.map((line) => `${line}\n`).join(""));
+    write(`${NEWEST}.json`, json({ head, stateHash }));
+    for (const name of EARLIER) write(`${name}.json`, json(replayed(parts, `${name}.jsonl`)));
     write("stories.json", json(hashes));
   } else {
     process.stdout.write(`${JSON.stringify(hashes)}\n`);
