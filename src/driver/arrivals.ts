@@ -2,7 +2,11 @@ import type { Waiting } from "./request.ts";
 
 /** What is attached to the stimuli of one turn, unless one of them alone brings more. */
 const MAX_TURN_BYTES = 32 * 1024 * 1024;
-const MAX_TURN_STIMULI = 1_000;
+/**
+ * What so many bring is what a socket takes at once (some 200 KB). The rest of a larger block is sent when this thread comes
+ * to look again, and PostgreSQL waits for it meanwhile.
+ */
+const MAX_TURN_STIMULI = 500;
 
 /** Stimuli that no turn has taken yet, in the order of their arrival, and which of them make the next turn. */
 export class Arrivals {
