@@ -8,4 +8,5 @@ export { InvariantError, invariant, violated } from "./invariant.ts";
 export { Numbered } from "./numbered.ts";
 export { numbersIn } from "./numbers.ts";
 export { RecentMap } from "./recent-map.ts";
+export type { Specimens } from "./specimens.ts";
 export { TimeIds } from "./time-ids.ts";

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { invariant } from "../core/index.ts";
+import { invariant, type Specimens } from "../core/index.ts";
 import {
   type Block,
   BlockWriter,
@@ -117,6 +117,8 @@ export class Driver implements AsyncDisposable {
   #held: Held[] = [];
   readonly #snapshots: Snapshots;
   readonly #writer = new BlockWriter();
+  /** See `Specimens`. */
+  readonly #specimens: Specimens<"request" | LedgerEvent["kind"]> = {};
   /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
   readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything: the next is not before it. */
@@ -301,11 +303,16 @@ export class Driver implements AsyncDisposable {
     const events: LedgerEvent[] = [];
     const stimuli = taken.map(({ stimulus }) => stimulus);
     const startedMs = performance.now();
+    let kind: LedgerEvent["kind"] | undefined;
     const replies = step(this.#state, now, stimuli, (event) => {
       recorder?.note(this.#state, event, now, attached.of(event));
       writer.add(event);
       events.push(event);
+      // A graph may be large.
+      if (event.kind !== kind && event.kind !== "RunSubmitted") this.#specimens[event.kind] = event;
+      kind = event.kind;
     });
+    if (taken[0]) this.#specimens.request = taken[0].request;
     this.#options.onStep?.(performance.now() - startedMs);
     if (writer.count === 0) {
       return { taken, replies, events, now, block: undefined, rows: undefined, snapshot: undefined };

@@ -72,6 +72,8 @@ function placeGroups(state: State, now: number, emit: Emit): void {
   if (offers.length === 0) return;
   const prospects = new Prospects(state, now);
   const contest = contestOf(state, now, offers, (offer) => prospects.canStart(offer));
+  state.specimens.contest = contest;
+  state.specimens.prospects = prospects;
   for (let offer = contest.first(); offer; offer = contest.first()) {
     const { group, first, node } = offer;
     if (!mayBeMet(state, group.pool)) {

@@ -1,4 +1,4 @@
-import { violated } from "../core/index.ts";
+import { type Specimens, violated } from "../core/index.ts";
 import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
@@ -88,6 +88,8 @@ export class State {
   readonly seekers: Seekers = new Seekers();
   /** Reused by every decision; means nothing between two. */
   readonly candidates: Candidates = new Candidates();
+  /** See `Specimens`. */
+  readonly specimens: Specimens<"turn" | "contest" | "prospects"> = {};
   readonly specs: SharedSpecs = new SharedSpecs((spec, zone, agent) => this.groupFor(spec, zone, agent));
   readonly #numbers = new Map<string, number>();
   readonly #limitUsers = new Map<string, number>();

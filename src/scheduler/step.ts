@@ -70,6 +70,7 @@ interface Refusal {
 export function step(state: State, now: number, stimuli: readonly Stimulus[], record: Emit): Reply[] {
   invariant(now >= state.now, "time never runs backwards");
   const turn = new Turn(state, now, record);
+  state.specimens.turn = turn;
   const replies: Reply[] = [];
   for (const stimulus of stimuli) {
     replies.push(turn.take(stimulus));

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { invariant } from "../core/index.ts";
+import { invariant, type Specimens } from "../core/index.ts";
 import type { Answer, Driver } from "../driver/index.ts";
 import type { Caller, Submitted, TaskSubmission, TaskView } from "./api.ts";
 import { NewTask } from "./new-task.ts";
@@ -7,8 +7,8 @@ import { refusal, refusalOf } from "./refusals.ts";
 import { stimulusOf } from "./stimuli.ts";
 import type { Traces } from "./traces.ts";
 
-/** While one slice is decided and one is committed, the next is made ready. */
-const SLICE = 1_000;
+/** As many as a turn takes. While one slice is decided and one is committed, the next is made ready. */
+const SLICE = 500;
 const SLICES_AHEAD = 3;
 /** How many repetitions are looked up at once. */
 const AT_ONCE = 32;
@@ -20,6 +20,8 @@ type Repeated = Extract<Answer, { readonly repeats: unknown }>;
 export class Submissions {
   readonly #driver: Driver;
   readonly #traces: Pick<Traces, "keep">;
+  /** See `Specimens`. */
+  readonly #specimens: Specimens<"task"> = {};
   readonly #task: (caller: Caller, id: string) => Promise<TaskView | undefined>;
 
   constructor(
@@ -71,7 +73,9 @@ export class Submissions {
       } else {
         const { submitted: task } = (stimuli[at] as (typeof stimuli)[number]).attached;
         invariant(task, "a submission that was taken is a task");
-        submitted.push(new NewTask(this.#driver.state, task, now, answer.throttle));
+        const taken = new NewTask(this.#driver.state, task, now, answer.throttle);
+        this.#specimens.task = taken;
+        submitted.push(taken);
       }
     }
     // A few at a time: what repeats an earlier submission is looked up, and a batch may do so by the thousands.

@@ -8,7 +8,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RecentMap } from "../core/index.ts";
+import { RecentMap, type Specimens } from "../core/index.ts";
 import type { Ack, Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { Dropped } from "./attempt-data.ts";
@@ -81,6 +81,8 @@ export class Worker {
   readonly #held = new Map<string, TaskAttempt>();
   readonly #waiting = new Waiting();
   readonly #running = new Set<TaskAttempt>();
+  /** See `Specimens`. */
+  readonly #specimens: Specimens<"attempt"> = {};
   /** Of those that run. */
   #io = 0;
   readonly #followers = new Followers();
@@ -364,6 +366,7 @@ export class Worker {
       return;
     }
     this.#running.add(attempt);
+    this.#specimens.attempt = attempt;
     if (attempt.isIo) this.#io++;
     observe?.({ type: "started", assignment });
     const sinceMs = performance.now();
