@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { lookForFault } from "../processes.mjs";
 import { Apart } from "./apart.mjs";
 import { Closers } from "./closers.mjs";
+import { drainedBy } from "./measures/drain.mjs";
 import { LEDGER } from "./measures/index.mjs";
 import { startPostgres } from "./postgres.mjs";
 import { startRedis } from "./redis.mjs";
@@ -140,8 +141,9 @@ export class Stage {
  * @param {string} folder
  * @param {AbortSignal} signal
  */
-async function checkDrain(place, system, { warmUp, tasks: measured, times, backlog }, folder, signal) {
-  const tasks = warmUp + times * measured;
+async function checkDrain(place, system, sizes, folder, signal) {
+  const { backlog } = sizes;
+  const tasks = drainedBy(sizes);
   const completed = await system.countCompleted(place, tasks + backlog);
   if (completed < tasks || (backlog === 0 && completed !== tasks)) {
     throw new Error(`${system.name} has completed ${completed} of ${tasks} tasks`);

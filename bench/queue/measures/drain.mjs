@@ -7,12 +7,13 @@ import { usageOfThis } from "../usage.mjs";
 /** @typedef {import("../system.mjs").Place} Place */
 /** @typedef {import("../system.mjs").Queue} Queue */
 /** @typedef {import("../system.mjs").System} System */
+/** @typedef {Awaited<ReturnType<typeof drainOnce>>} Drained */
 
 /**
  * @typedef {object} DrainSizes
  * @property {number} warmUp Drained before, in the same process.
  * @property {number} tasks
- * @property {number} times How often so many are drained, one time after the other; of that the median.
+ * @property {number} times How often so many are drained after a rest, and once more at once; of each the median.
  * @property {number} backlog How many more wait, from the first time on.
  */
 
@@ -21,6 +22,13 @@ const SETTLE_MS = 500;
 /** @param {DrainSizes} sizes */
 export const drainTitle = ({ tasks, backlog }) =>
   `drain of ${tasks} no-ops${backlog === 0 ? "" : ` with ${backlog} more waiting`}`;
+
+/**
+ * All that it drains.
+ *
+ * @param {DrainSizes} sizes
+ */
+export const drainedBy = ({ warmUp, tasks, times }) => warmUp + 2 * times * tasks;
 
 /**
  * @param {System} system
@@ -34,15 +42,23 @@ export async function* measureDrain(system, place, queue, sizes) {
   await queue.load(warmUp);
   const [stop] = await Promise.all([queue.begin(), queue.completed(warmUp)]);
   await stop();
+  /** @type {Drained[]} */
+  const rested = [];
+  /** @type {Drained[]} */
   const drained = [];
+  let completed = warmUp;
   for (let time = 0; time < times; time++) {
     yield;
-    await queue.load(tasks + (time === 0 ? backlog : 0));
-    drained.push(await drainOnce(system, place, queue, tasks, warmUp + (time + 1) * tasks));
+    for (const results of [rested, drained]) {
+      await queue.load(tasks + (completed === warmUp ? backlog : 0));
+      completed += tasks;
+      results.push(await drainOnce(system, place, queue, tasks, completed));
+    }
   }
   const title = drainTitle(sizes);
   return [
     figure(title, "tasks", PER_SECOND, median(drained.map(({ perSecond }) => perSecond))),
+    figure(title, "tasks, after a rest", PER_SECOND, median(rested.map(({ perSecond }) => perSecond))),
     figure(title, "CPU of the process, each", "µs", median(drained.map(({ cpuMicros }) => cpuMicros))),
     figure(title, "memory of the process", "MiB", usageOfThis().rssBytes / 2 ** 20),
   ];
