@@ -100,6 +100,8 @@ test("a list of any length is scrolled through, and keys move in it", async () =
   await expect
     .poll(async () => (await service.get("tasks?filter=agent:many+status:cancelled")).body.tasks.length)
     .toBe(1);
+  // The server is done before the page knows, and keys do nothing behind the question.
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
   await page.keyboard.press("?");
   await page.getByRole("dialog").getByText("cancel the selected tasks").waitFor();
   expect(tab.complaints).toEqual([]);
@@ -136,6 +138,7 @@ test("a task that waits says why, what goes first, and who could take it", async
   await page.keyboard.press("c");
   await page.getByRole("button", { name: "Cancel this task" }).click();
   await page.locator("h1 [data-status=cancelled]").waitFor();
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
   await page.keyboard.press("r");
   await page.getByRole("button", { name: "Retry this task" }).click();
   await page.locator("h1 [data-status=queued]").waitFor();
