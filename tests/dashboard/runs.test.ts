@@ -179,7 +179,7 @@ test("graph and times follow what happens, and what is selected in one is marked
   await panel.locator("[data-link=task]").click();
   await page.getByRole("heading", { name: "clean" }).waitFor();
   await page.getByRole("link", { name: id }).click();
-
+  await page.locator("[data-picture=graph]").waitFor();
   await page.keyboard.press("c");
   await page.getByRole("button", { name: "Cancel this run" }).click();
   await page.locator("h1 [data-status=cancelled]").waitFor();
