@@ -335,6 +335,41 @@ test("[P-15] a snapshot waits for a rest, but not for long", async () => {
   expect(taken).toEqual([2, 10]);
 });
 
+test("[P-15] a rest that something interrupts is none, however long that takes", async () => {
+  const store = new MemoryStore();
+  const taken: number[] = [];
+  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
+  const timers = new Set<() => void>();
+  const wake = (_delayMs: number, then: () => void) => {
+    timers.add(then);
+    return () => void timers.delete(then);
+  };
+  const ring = async () => {
+    for (const then of [...timers]) then();
+    await settled();
+  };
+  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
+  await driver.submit({ kind: "WorkerRegistered", worker });
+  await settled();
+  let commit = (): void => {};
+  const { commit: committed } = store;
+  store.commit = async (...args) => {
+    await new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    return committed.apply(store, args);
+  };
+  const submitted = driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: "w1" } });
+  await settled();
+  await ring();
+  expect(taken).toEqual([]);
+  commit();
+  await submitted;
+  await settled();
+  await ring();
+  expect(taken).toEqual([3]);
+});
+
 test("[P-15] of what was only submitted no snapshot is taken, and one is when most of it has ended", async () => {
   const store = new MemoryStore();
   const taken: number[] = [];

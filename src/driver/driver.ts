@@ -224,7 +224,10 @@ export class Driver implements AsyncDisposable {
   }
 
   #turn(): void {
-    this.#turning ??= this.#turns().finally(() => {
+    if (this.#turning) return;
+    // What it waited for is looked at again when these turns are over: until then this is no rest.
+    this.#cancelWake();
+    this.#turning = this.#turns().finally(() => {
       this.#turning = undefined;
       // An answer may have led to a stimulus after the last turn looked for one.
       if (!this.#arrivals.isEmpty) this.#turn();
