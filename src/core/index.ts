@@ -7,6 +7,7 @@ export { IndexHeap } from "./index-heap.ts";
 export { InvariantError, invariant, violated } from "./invariant.ts";
 export { Numbered } from "./numbered.ts";
 export { numbersIn } from "./numbers.ts";
+export { PassingMap } from "./passing-map.ts";
 export { RecentMap } from "./recent-map.ts";
 export type { Specimens } from "./specimens.ts";
 export { TimeIds } from "./time-ids.ts";

@@ -1,4 +1,4 @@
-import { compareText, hash32, violated } from "../core/index.ts";
+import { compareText, hash32, PassingMap, violated } from "../core/index.ts";
 import { type Pace, paceAfter } from "./pace.ts";
 
 /** What a worker says of itself when it registers. */
@@ -90,7 +90,7 @@ export class Worker {
   loadPermille = 0;
   saysOverloaded = false;
   /** What it was given and has not ended, in the order in which it was given. */
-  readonly held: Map<TaskKey, Held> = new Map();
+  readonly held: PassingMap<TaskKey, Held> = new PassingMap();
   /** Of these, those that take no slot. */
   io = 0;
   /** What it was given ahead of inputs that it is still making, in the order in which it was given. */

@@ -1,4 +1,4 @@
-import { Numbered } from "../core/index.ts";
+import { Numbered, PassingMap } from "../core/index.ts";
 import type { Fact } from "../driver/index.ts";
 import { type TaskKey, taskKey } from "../placement/index.ts";
 import type { ServiceStore } from "../store/index.ts";
@@ -13,7 +13,7 @@ export class Payloads {
   /** Of tasks that wait. */
   readonly #recent = new RecentTexts<TaskKey>(() => new Numbered());
   /** Of tasks that were assigned, until they are sent. */
-  readonly #ready = new Map<string, string>();
+  readonly #ready = new PassingMap<string, string>();
   /** Told the settings of tasks that belong to a trace. */
   readonly #onTraced: (id: string, settings: string) => void;
   readonly #asked = new Map<string, Promise<ReadonlyMap<string, string>>>();

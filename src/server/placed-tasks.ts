@@ -1,4 +1,4 @@
-import { RecentMap } from "../core/index.ts";
+import { PassingMap, RecentMap } from "../core/index.ts";
 import {
   type About,
   type AboutAlternative,
@@ -35,7 +35,7 @@ const MAX_ENDED = 10_000;
 
 /** What is on the workers, by the public ids that they use. Follows the committed events. */
 export class PlacedTasks {
-  readonly #live = new Map<string, PlacedTask>();
+  readonly #live = new PassingMap<string, PlacedTask>();
   readonly #ended = new RecentMap<string, PlacedTask>(MAX_ENDED);
 
   constructor(state: State) {

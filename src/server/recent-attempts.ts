@@ -1,7 +1,9 @@
+import { PassingMap } from "../core/index.ts";
 import type { Fact } from "../driver/index.ts";
 import type { AttemptFinished, LedgerEvent, TaskAssigned, Transfer } from "../ledger/index.ts";
 import { nodeOfKey, runOfKey, type TaskKey, takesNoSlot, taskKey, type Worker } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
+import { EndedAttempts } from "./ended-attempts.ts";
 import { Lanes } from "./lanes.ts";
 
 /** `expanded`: it ended by submitting a run, whose result will be its own. */
@@ -40,45 +42,39 @@ const OUTCOMES: Readonly<Partial<Record<LedgerEvent["kind"], AttemptOutcome>>> =
   AttemptCancelled: "cancelled",
 };
 
+const NO_TRANSFERS: readonly Transfer[] = [];
+
 /** What the workers did lately and do now, attempt by attempt. The latest that ended are kept, and all that have not. */
 export class RecentAttempts {
   readonly #state: State;
-  readonly #remembered: number;
-  readonly #open = new Map<TaskKey, RecentAttempt>();
-  /** In the order in which their ends were told. */
-  readonly #ended: RecentAttempt[] = [];
+  readonly #open = new PassingMap<TaskKey, RecentAttempt>();
+  readonly #ended: EndedAttempts;
   /** By worker: of its slots, and of what runs beside them. */
   readonly #lanes = new Map<number, Lanes>();
   readonly #ioLanes = new Map<number, Lanes>();
-  /** All that ended later is kept. */
-  #wholeFrom: number;
 
   /** Twice as many as are remembered are kept at most. */
   constructor(state: State, remembered: number) {
     this.#state = state;
-    this.#remembered = remembered;
-    this.#wholeFrom = state.now;
+    this.#ended = new EndedAttempts(remembered, state.now);
     for (const worker of state.fleet.workers)
       for (const key of [...worker.held.keys(), ...worker.ahead]) this.#adopt(worker, key);
   }
 
   follow(facts: readonly Fact[]): void {
     for (const fact of facts) this.#note(fact);
-    const surplus = this.#ended.length - this.#remembered;
-    if (surplus <= this.#remembered) return;
-    const dropped = this.#ended.splice(0, surplus);
-    this.#wholeFrom = dropped.at(-1)?.toldAt ?? this.#wholeFrom;
+    this.#ended.trim();
   }
 
   /** Nothing that ended later is missing. */
   get wholeFrom(): number {
-    return this.#wholeFrom;
+    return this.#ended.wholeFrom;
   }
 
   /** What has not ended, then what ended, the latest first. */
   *latest(): Generator<RecentAttempt> {
     yield* this.#open.values();
-    for (let at = this.#ended.length - 1; at >= 0; at--) yield this.#ended[at] as RecentAttempt;
+    yield* this.#ended.latest();
   }
 
   #note(fact: Fact): void {
@@ -127,7 +123,7 @@ export class RecentAttempts {
       endedAt: -1,
       toldAt: -1,
       outcome: undefined,
-      transfers: [],
+      transfers: NO_TRANSFERS,
     });
   }
 
@@ -151,7 +147,7 @@ export class RecentAttempts {
       endedAt: -1,
       toldAt: -1,
       outcome: undefined,
-      transfers: [],
+      transfers: NO_TRANSFERS,
     });
   }
 
@@ -190,7 +186,7 @@ export class RecentAttempts {
     const { startedAt } = attempt;
     const isMeasured = startedAt >= 0 && event.tookMicros !== undefined;
     attempt.endedAt = isMeasured ? Math.min(now, startedAt + tookMs) : now;
-    attempt.transfers = event.transfers ?? [];
+    if (event.transfers) attempt.transfers = event.transfers;
     this.#close(taskKey(event.run, event.node), attempt, outcome, now);
   }
 
@@ -205,7 +201,7 @@ export class RecentAttempts {
   #close(key: TaskKey, attempt: RecentAttempt, outcome: AttemptOutcome, now: number): void {
     attempt.toldAt = now;
     attempt.outcome = outcome;
-    this.#ended.push(attempt);
+    this.#ended.add(attempt);
     this.#forget(key);
   }
 

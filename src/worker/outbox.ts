@@ -1,3 +1,4 @@
+import { PassingMap } from "../core/index.ts";
 import type { Ack, Report } from "../protocol/index.ts";
 import type { Connection } from "./transport.ts";
 
@@ -6,7 +7,7 @@ import type { Connection } from "./transport.ts";
  * together, over the connection that there is, and when that ends before the answer, again over the next one.
  */
 export class Outbox {
-  readonly #reports = new Map<string, Report>();
+  readonly #reports = new PassingMap<string, Report>();
   readonly #onAnswered: (key: string, report: Report, ack: Ack | undefined) => void;
   #connection: Connection | undefined;
   #unsent: string[] = [];

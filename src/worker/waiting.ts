@@ -1,4 +1,4 @@
-import { Heap } from "../core/index.ts";
+import { Heap, PassingMap } from "../core/index.ts";
 import type { TaskAttempt } from "./task-attempt.ts";
 
 interface Place {
@@ -10,7 +10,7 @@ const isEarlier = (a: Place, b: Place): boolean => a.order < b.order;
 
 /** Attempts that have not begun. Of those that can, the one that was assigned first does. */
 export class Waiting {
-  readonly #places = new Map<TaskAttempt, Place>();
+  #places = new PassingMap<TaskAttempt, Place>();
   /** What was taken out stays in here until it comes first. */
   readonly #ready = new Heap<Place>(isEarlier);
   /** Those that take no slot. */
@@ -51,7 +51,7 @@ export class Waiting {
   /** Takes out all. */
   clear(): TaskAttempt[] {
     const all = [...this.#places.keys()];
-    this.#places.clear();
+    this.#places = new PassingMap();
     return all;
   }
 }

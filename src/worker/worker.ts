@@ -8,7 +8,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RecentMap, type Specimens } from "../core/index.ts";
+import { PassingMap, RecentMap, type Specimens } from "../core/index.ts";
 import type { Ack, Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { Dropped } from "./attempt-data.ts";
@@ -78,9 +78,9 @@ export class Worker {
   readonly #options: WorkerOptions;
   #registration: Registration;
   readonly #attemptHost: AttemptHost;
-  readonly #held = new Map<string, TaskAttempt>();
+  readonly #held = new PassingMap<string, TaskAttempt>();
   readonly #waiting = new Waiting();
-  readonly #running = new Set<TaskAttempt>();
+  readonly #running = new PassingMap<TaskAttempt, true>();
   /** See `Specimens`. */
   readonly #specimens: Specimens<"attempt"> = {};
   /** Of those that run. */
@@ -179,7 +179,7 @@ export class Worker {
     // Missing from the next heartbeat, or at the latest when we leave, they are given to others.
     const returned = this.#waiting.size;
     for (const attempt of this.#waiting.clear()) this.#drop(attempt);
-    const tasks = Array.from(this.#running, ({ assignment: { task, task_type, attempt, node } }) => ({
+    const tasks = Array.from(this.#running.keys(), ({ assignment: { task, task_type, attempt, node } }) => ({
       task,
       task_type,
       attempt,
@@ -196,7 +196,7 @@ export class Worker {
     if (this.#over.signal.aborted) return;
     this.#over.abort();
     for (const limit of this.#limits.values()) clearTimeout(limit);
-    for (const attempt of this.#running) attempt.cancel();
+    for (const attempt of this.#running.keys()) attempt.cancel();
   }
 
   /** Connects, and stays for as long as it lasts. Why it did not last longer. */
@@ -365,7 +365,7 @@ export class Worker {
       this.#report(attempt, attempt.unstarted(work));
       return;
     }
-    this.#running.add(attempt);
+    this.#running.set(attempt, true);
     this.#specimens.attempt = attempt;
     if (attempt.isIo) this.#io++;
     observe?.({ type: "started", assignment });
@@ -446,7 +446,7 @@ export class Worker {
 
   /** Nobody may ever recharge what waits for that. Others may run it once it is back in the queue. */
   #limitExhausted(): void {
-    for (const attempt of this.#running)
+    for (const attempt of this.#running.keys())
       if (attempt.exhausted) this.#limit(attempt, this.#attemptHost.graceMs, () => this.#giveBack(attempt));
   }
 
