@@ -1,62 +1,10 @@
 import { expect, test } from "vitest";
+import { GatedStore, oneNode, openDriver, settled, worker } from "../../tests/drivers.ts";
 import type { Block, LedgerEvent } from "../ledger/index.ts";
 import { DEFAULT_CONFIG, Redecider, stateHash } from "../scheduler/index.ts";
 import { MemoryStore, type Store } from "../store/index.ts";
-import { Driver, type DriverOptions } from "./driver.ts";
 import { MAX_IN_FLIGHT } from "./in-flight.ts";
 import { Projection } from "./projection.ts";
-
-/** A memory store whose commits wait until they are let through, or fail. */
-class GatedStore extends MemoryStore {
-  readonly gates: ((how: "commit" | "refuse" | "throw") => void)[] = [];
-  gated = false;
-
-  override async commit(block: Block): Promise<boolean> {
-    if (!this.gated) return super.commit(block);
-    const how = await new Promise<"commit" | "refuse" | "throw">((resolve) => this.gates.push(resolve));
-    if (how === "throw") throw new Error("disk full");
-    return how === "commit" && super.commit(block);
-  }
-}
-
-const worker = {
-  id: "w1",
-  endpoint: "",
-  zone: "z",
-  zones: [],
-  executors: ["local"],
-  capabilities: [],
-  cpuMillicores: 1000,
-  memoryBytes: 0,
-  slots: 1,
-};
-
-const oneNode = {
-  kind: "RunSubmitted",
-  name: "one",
-  agent: "a",
-  zone: "z",
-  onFailure: "continue",
-  graph: {
-    specs: [["noop", "local", 1000, 0, 1000, 2, [], 2, 50, 0, 0]],
-    ids: ["only"],
-    spec: [0],
-    needs: [[]],
-    requests: [],
-    done: [],
-  },
-} as const;
-
-function openDriver(store: Store, overrides: Partial<DriverOptions> = {}): Promise<Driver> {
-  return Driver.open({
-    store,
-    config: DEFAULT_CONFIG,
-    clock: Date.now,
-    onCommitted: () => {},
-    onFailed: () => {},
-    ...overrides,
-  });
-}
 
 async function linesOf(store: Store): Promise<Block[]> {
   const blocks: Block[] = [];
@@ -261,25 +209,6 @@ test("a ledger that is ahead of the clock goes on from there, and what falls due
   await expect.poll(() => assigned, { timeout: 5000 }).toEqual([2]);
 });
 
-test("a snapshot that cannot be written, or makes no sense, is done without", async () => {
-  class Unlucky extends MemoryStore {
-    override async saveSnapshot(): Promise<void> {
-      throw new Error("disk full");
-    }
-  }
-  await using _ = await openDriver(new Unlucky());
-  for (const state of [undefined, 5, {}, { seq: 1 }]) {
-    const store = new MemoryStore();
-    {
-      await using first = await openDriver(store);
-      await first.submit({ kind: "WorkerRegistered", worker });
-    }
-    await store.saveSnapshot({ head: store.head, stateHash: "", state });
-    await using again = await openDriver(store);
-    expect(again.state.seq).toBe(2);
-  }
-});
-
 test("time never runs backwards, whatever the clock does", async () => {
   const store = new MemoryStore();
   const times = [5000, 5000, 4000, 100, 6000];
@@ -305,149 +234,6 @@ test("a clock that goes back after a turn that recorded nothing stops nobody", a
   now = 2_000;
   expect(await driver.submit({ ...oneNode, runId: "r2" })).toMatchObject({ accepted: true });
   expect(driver.state.now).toBe(9_000);
-});
-
-test("[P-15] a snapshot waits for a rest, but not for long", async () => {
-  const store = new MemoryStore();
-  const taken: number[] = [];
-  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  let rest = (): void => {};
-  const wake = (_delayMs: number, then: () => void) => {
-    rest = then;
-    return () => {
-      rest = () => {};
-    };
-  };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
-  const register = async (n: number) => {
-    await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: `w${n}` } });
-    await settled();
-  };
-  await register(0);
-  expect(taken).toEqual([]);
-  rest();
-  await settled();
-  expect(taken).toEqual([2]);
-  rest();
-  await settled();
-  expect(taken).toEqual([2]);
-  for (let n = 1; n <= 8; n++) await register(n);
-  expect(taken).toEqual([2, 10]);
-});
-
-test("[P-15] a rest that something interrupts is none, however long that takes", async () => {
-  const store = new MemoryStore();
-  const taken: number[] = [];
-  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  const timers = new Set<() => void>();
-  const wake = (_delayMs: number, then: () => void) => {
-    timers.add(then);
-    return () => void timers.delete(then);
-  };
-  const ring = async () => {
-    for (const then of [...timers]) then();
-    await settled();
-  };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
-  await driver.submit({ kind: "WorkerRegistered", worker });
-  await settled();
-  let commit = (): void => {};
-  const { commit: committed } = store;
-  store.commit = async (...args) => {
-    await new Promise<void>((resolve) => {
-      commit = resolve;
-    });
-    return committed.apply(store, args);
-  };
-  const submitted = driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: "w1" } });
-  await settled();
-  await ring();
-  expect(taken).toEqual([]);
-  commit();
-  await submitted;
-  await settled();
-  await ring();
-  expect(taken).toEqual([3]);
-});
-
-test("[P-15] of what was only submitted no snapshot is taken, and one is when most of it has ended", async () => {
-  const store = new MemoryStore();
-  const taken: number[] = [];
-  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  let rest = (): void => {};
-  const wake = (_delayMs: number, then: () => void) => {
-    rest = then;
-    return () => {};
-  };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
-  const rested = async () => {
-    await settled();
-    rest();
-    await settled();
-    return taken.length;
-  };
-  const { graph } = oneNode;
-  const many = {
-    ...graph,
-    ids: ["a", "b", "c", "d", "e"],
-    spec: [0, 0, 0, 0, 0],
-    needs: [[], [], [], [], []],
-  };
-  await driver.submit({ ...oneNode, runId: "r1", graph: many });
-  expect(await rested()).toBe(0);
-  const roomy = { ...worker, slots: 5, cpuMillicores: 5_000 };
-  await driver.submit({ kind: "WorkerRegistered", worker: roomy });
-  expect(await rested()).toBe(1);
-});
-
-test("[P-15] a long ledger is opened from its last snapshot, to the same state", async () => {
-  const store = new MemoryStore();
-  const size = 51_000;
-  const graph = {
-    ...oneNode.graph,
-    ids: Array.from({ length: size }, (_, node) => `n${node}`),
-    spec: new Array<number>(size).fill(0),
-    needs: Array.from({ length: size }, () => []),
-  };
-  let hash: string;
-  {
-    await using driver = await openDriver(store, {
-      onCommitted: (events) => {
-        for (const event of events) {
-          if (event.kind !== "TaskAssigned") continue;
-          const { run, node, attempt } = event;
-          void driver.submit({
-            kind: "AttemptFinished",
-            run,
-            node,
-            attempt,
-            startedAt: 0,
-            resultHash: "",
-            resultBytes: 0,
-          });
-        }
-        if (events.some((event) => event.kind === "RunEnded")) ended();
-      },
-    });
-    let ended = (): void => {};
-    const end = new Promise<void>((resolve) => {
-      ended = resolve;
-    });
-    void driver.submit({
-      kind: "WorkerRegistered",
-      worker: { ...worker, cpuMillicores: 1_000_000, slots: 1000 },
-    });
-    await driver.submit({ ...oneNode, runId: "r1", graph });
-    await end;
-    await expect.poll(() => store.loadSnapshot(), { timeout: 20_000 }).toBeDefined();
-    await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: "w2" } });
-    hash = stateHash(driver.state);
-  }
-  const snapshot = await store.loadSnapshot();
-  expect(snapshot?.head.seq).toBeGreaterThan(100_000);
-  expect(snapshot?.head.seq).toBeLessThan(store.head.seq);
-  await using again = await openDriver(store);
-  expect(stateHash(again.state)).toBe(hash);
 });
 
 test("what fell due while no process ran is taken up without anything else happening", async () => {
@@ -481,10 +267,6 @@ test("what fell due while no process ran is taken up without anything else happe
 });
 
 /** Lets everything run that does not wait for the outside. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
 test("a turn takes no more than a block should hold, and what repeats a key by the thousands is answered", async () => {
   const sizes: number[] = [];
   const store = new MemoryStore();

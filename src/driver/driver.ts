@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { invariant, type Specimens } from "../core/index.ts";
 import {
   type Block,
@@ -28,7 +28,7 @@ export interface DriverOptions {
   readonly clock: () => number;
   /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
   readonly wake?: (delayMs: number, turn: () => void) => () => void;
-  /** Lets others have their turn during what takes long and nobody waits for. By default until timers and sockets had theirs. */
+  /** Lets others have their turn during what takes long and nobody waits for. By default until there is a rest, or for a while. */
   readonly pause?: () => Promise<unknown>;
   /** A turn is made at least so often, whatever happens; by default only when time could decide something. */
   readonly lookEveryMs?: number;
@@ -68,6 +68,8 @@ export interface Recorder {
 const DECIDE_AHEAD_FROM = 8;
 /** So long nothing happens before a snapshot is taken. */
 const REST_MS = 50;
+/** A snapshot goes on after so many of those, whether or not there was a rest. */
+const MOST_RESTS = 5;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -137,7 +139,7 @@ export class Driver implements AsyncDisposable {
     this.#snapshots = new Snapshots(
       options.store,
       snapshotSeq,
-      options.pause ?? setImmediate,
+      options.pause ?? (() => this.#leisure()),
       options.snapshotEvery,
     );
     this.#turnAt = state.now;
@@ -395,6 +397,17 @@ export class Driver implements AsyncDisposable {
     if (delayMs > REST_MS && this.#snapshots.isDue(this.#state, "rest"))
       this.#cancelWake = wake(REST_MS, () => this.#takeSnapshot());
     else if (wakeAt < NEVER) this.#cancelWake = wake(Math.min(delayMs, MAX_TIMER_MS), () => this.#turn());
+  }
+
+  /** Until timers and sockets had their turn, and for as long as there is more to do than that. */
+  async #leisure(): Promise<void> {
+    let turnAt = this.#turnAt;
+    await setImmediate();
+    for (let rests = 0; rests < MOST_RESTS && !this.#closed; rests++) {
+      if (!this.#turning && this.#turnAt === turnAt) return;
+      turnAt = this.#turnAt;
+      await sleep(REST_MS);
+    }
   }
 
   #takeSnapshot(): void {

@@ -67,6 +67,6 @@ export class Snapshots {
 
   async #write({ head, state }: Taken): Promise<void> {
     const stateHash = await sha256HexAtLeisure(snapshotTexts(state), this.#pause);
-    await this.#store.saveSnapshot({ head, stateHash, state });
+    await this.#store.saveSnapshot({ head, stateHash, state }, this.#pause);
   }
 }

@@ -70,12 +70,19 @@ export class HrrnBlock {
   delete(entry: Entry): boolean {
     const at = this.entries[this.#championAt] === entry ? this.#championAt : this.#placeOf(entry);
     invariant(this.entries[at] === entry, "an entry waits with the keys that it was added with");
+    const estimateMs = this.#estimateMs[at] as number;
     this.#remove(at);
-    const on = this.#hull.indexOf(at);
+    const hull = this.#hull;
+    const on = hull.lastIndexOf(at);
+    if (on === hull.length - 1 && on >= 0) {
+      hull.pop();
+      this.#mendTip((hull[on - 1] ?? -1) + 1, estimateMs);
+      return entry === this.champion;
+    }
     this.#shiftHull(at + 1, -1);
     if (on >= 0) {
-      this.#hull.splice(on, 1);
-      this.#mendHull(on, (this.#hull[on - 1] ?? -1) + 1, this.#hull[on] ?? this.size);
+      hull.splice(on, 1);
+      this.#mendHull(on, (hull[on - 1] ?? -1) + 1, hull[on] as number);
     }
     return entry === this.champion;
   }
@@ -146,6 +153,12 @@ export class HrrnBlock {
     const rest = this.#hull.splice(next);
     for (let at = from; at < to; at++) this.#extendHull(at);
     for (const at of rest) this.#extendHull(at);
+  }
+
+  /** Where its last point was taken away, which had the least estimate: whoever has the same is the last one now. */
+  #mendTip(from: number, leastMs: number): void {
+    for (let at = from; at < this.size; at++)
+      if (this.#extendHull(at) && this.#estimateMs[at] === leastMs) return;
   }
 
   /** Takes in a point that is younger than the whole hull; whether it belongs to it. */

@@ -42,7 +42,8 @@ export interface Store extends AsyncDisposable {
   commit(block: Block, rows?: RowChanges): Promise<boolean>;
   /** All blocks in order, or those after a head. */
   blocks(after?: Head): AsyncIterable<Block>;
-  saveSnapshot(snapshot: SavedSnapshot): Promise<void>;
+  /** What is long is written in parts, between which it may be told to wait. */
+  saveSnapshot(snapshot: SavedSnapshot, pause?: () => Promise<unknown>): Promise<void>;
   loadSnapshot(): Promise<SavedSnapshot | undefined>;
 }
 

@@ -2,11 +2,15 @@ import { type SavedSnapshot, StoreError } from "../contract.ts";
 import type { Reader } from "./reader.ts";
 import { sql } from "./sql.ts";
 
-/** In characters: some megabytes, whatever they are. */
-const CHUNK_LENGTH = 4 << 20;
+/** In characters: what is written in some milliseconds. */
+const CHUNK_LENGTH = 1 << 20;
 
 /** Saves the text of a state in parts, in place of the last snapshot. */
-export async function saveSnapshot(reader: Reader, { head, stateHash, state }: SavedSnapshot): Promise<void> {
+export async function saveSnapshot(
+  reader: Reader,
+  { head, stateHash, state }: SavedSnapshot,
+  pause?: () => Promise<unknown>,
+): Promise<void> {
   const { seq, epoch, hash } = head;
   await reader.transaction(async (client) => {
     await client.query({ ...sql("drop-snapshots"), values: [seq] });
@@ -16,8 +20,10 @@ export async function saveSnapshot(reader: Reader, { head, stateHash, state }: S
     });
     if (rowCount === 0) return;
     let at = 0;
-    for (const chunk of chunksOf(textsOf(state as object), CHUNK_LENGTH))
+    for (const chunk of chunksOf(textsOf(state as object), CHUNK_LENGTH)) {
       await client.query({ ...sql("save-snapshot-chunk"), values: [seq, at++, chunk] });
+      await pause?.();
+    }
   });
 }
 

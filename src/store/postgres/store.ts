@@ -185,8 +185,8 @@ export class PostgresStore implements ServiceStore {
     return block && headOf(block).seq >= seq ? block : undefined;
   }
 
-  saveSnapshot(snapshot: SavedSnapshot): Promise<void> {
-    return saveSnapshot(this.#reader, snapshot);
+  saveSnapshot(snapshot: SavedSnapshot, pause?: () => Promise<unknown>): Promise<void> {
+    return saveSnapshot(this.#reader, snapshot, pause);
   }
 
   loadSnapshot(): Promise<SavedSnapshot | undefined> {
