@@ -68,8 +68,10 @@ export interface Recorder {
 const DECIDE_AHEAD_FROM = 8;
 /** So long nothing happens before a snapshot is taken. */
 const REST_MS = 50;
-/** A snapshot goes on after so many of those, whether or not there was a rest. */
+/** A snapshot goes on after so many of those, whether or not there was a rest; */
 const MOST_RESTS = 5;
+/** and so long without a pause. */
+const PART_MS = 5;
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -118,6 +120,8 @@ export class Driver implements AsyncDisposable {
   #committedSeq: number;
   #held: Held[] = [];
   readonly #snapshots: Snapshots;
+  /** When the one that is being written had its last pause. */
+  #pausedMs: number = Number.NEGATIVE_INFINITY;
   readonly #writer = new BlockWriter();
   /** See `Specimens`. */
   readonly #specimens: Specimens<"request" | LedgerEvent["kind"]> = {};
@@ -401,13 +405,15 @@ export class Driver implements AsyncDisposable {
 
   /** Until timers and sockets had their turn, and for as long as there is more to do than that. */
   async #leisure(): Promise<void> {
+    if (performance.now() - this.#pausedMs < PART_MS) return;
     let turnAt = this.#turnAt;
     await setImmediate();
     for (let rests = 0; rests < MOST_RESTS && !this.#closed; rests++) {
-      if (!this.#turning && this.#turnAt === turnAt) return;
+      if (!this.#turning && this.#turnAt === turnAt) break;
       turnAt = this.#turnAt;
       await sleep(REST_MS);
     }
+    this.#pausedMs = performance.now();
   }
 
   #takeSnapshot(): void {

@@ -189,6 +189,7 @@ test("[P-15] while there is something to do, the next part of a snapshot waits f
   store.gated = true;
   const submitted = driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: "w2" } });
   await settled();
+  await sleep(10);
   const [kept, noted] = [
     pause().then(() => ended.push("pause")),
     sleep(100).then(() => ended.push("100 ms")),
@@ -197,7 +198,7 @@ test("[P-15] while there is something to do, the next part of a snapshot waits f
   expect(ended).toEqual(["100 ms", "pause"]);
   store.gates[0]?.("commit");
   await submitted;
-  await settled();
+  await sleep(10);
   void pause().then(() => ended.push("pause at rest"));
   await setImmediate();
   await setImmediate();

@@ -41,6 +41,9 @@ export class Reader {
   async transaction<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
     return this.#patiently(async () => {
       const client = await this.#pool.connect();
+      // Between two queries nobody else hears that the connection ended. The next one finds out.
+      const onError = () => {};
+      client.on("error", onError);
       let failure: Error | undefined;
       try {
         await client.query("begin");
@@ -53,6 +56,7 @@ export class Reader {
       } finally {
         // A connection that failed is closed, which ends its transaction too.
         client.release(failure);
+        client.off("error", onError);
       }
     });
   }

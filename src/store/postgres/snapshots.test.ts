@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import pg from "pg";
 import { expect, test } from "vitest";
@@ -50,6 +51,29 @@ test("a large state is saved in parts and read back, and an older one does not r
   const loaded = await store.loadSnapshot();
   expect(loaded?.head).toEqual(store.head);
   expect(JSON.stringify(loaded?.state) === JSON.stringify(state)).toBe(true);
+});
+
+test("[Q-18] a connection that ends while a snapshot pauses is made anew, and the snapshot with it", async () => {
+  const database = await testDatabase();
+  await using store = await PostgresStore.open(database);
+  await store.commit(blockOn(store.head));
+  const killer = new pg.Client({ connectionString: database.url });
+  await killer.connect();
+  let kills = 0;
+  const pause = async () => {
+    if (kills > 0) return;
+    const { rowCount } = await killer.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'orrery' and state = 'idle in transaction'",
+    );
+    kills += rowCount ?? 0;
+    // The news of it comes by itself.
+    await sleep(100);
+  };
+  const state = { text: "a".repeat(3_000_000) };
+  await store.saveSnapshot({ head: store.head, stateHash: "h", state }, pause);
+  expect(kills).toBe(1);
+  expect((await store.loadSnapshot())?.state).toEqual(state);
+  await killer.end();
 });
 
 test("blocks that are larger than a page are read one by one, in order", async () => {

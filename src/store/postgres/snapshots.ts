@@ -21,8 +21,8 @@ export async function saveSnapshot(
     if (rowCount === 0) return;
     let at = 0;
     for (const chunk of chunksOf(textsOf(state as object), CHUNK_LENGTH)) {
+      if (at > 0) await pause?.();
       await client.query({ ...sql("save-snapshot-chunk"), values: [seq, at++, chunk] });
-      await pause?.();
     }
   });
 }
