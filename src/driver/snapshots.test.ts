@@ -4,6 +4,22 @@ import { GatedStore, oneNode, openDriver, settled, worker } from "../../tests/dr
 import { stateHash } from "../scheduler/index.ts";
 import { MemoryStore, type SavedSnapshot } from "../store/index.ts";
 
+/** Rings when it is told to, and not before. */
+class MadeUpTimer {
+  readonly #set = new Set<() => void>();
+
+  readonly wake = (_delayMs: number, then: () => void): (() => void) => {
+    this.#set.add(then);
+    return () => void this.#set.delete(then);
+  };
+
+  ring(): void {
+    const set = [...this.#set];
+    this.#set.clear();
+    for (const then of set) then();
+  }
+}
+
 test("a snapshot that cannot be written, or makes no sense, is done without", async () => {
   class Unlucky extends MemoryStore {
     override async saveSnapshot(): Promise<void> {
@@ -27,24 +43,22 @@ test("[P-15] a snapshot waits for a rest, but not for long", async () => {
   const store = new MemoryStore();
   const taken: number[] = [];
   store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  let rest = (): void => {};
-  const wake = (_delayMs: number, then: () => void) => {
-    rest = then;
-    return () => {
-      rest = () => {};
-    };
-  };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
+  const timer = new MadeUpTimer();
+  await using driver = await openDriver(store, {
+    snapshotEvery: 2,
+    wake: timer.wake,
+    pause: () => Promise.resolve(),
+  });
   const register = async (n: number) => {
     await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: `w${n}` } });
     await settled();
   };
   await register(0);
   expect(taken).toEqual([]);
-  rest();
+  timer.ring();
   await settled();
   expect(taken).toEqual([2]);
-  rest();
+  timer.ring();
   await settled();
   expect(taken).toEqual([2]);
   for (let n = 1; n <= 8; n++) await register(n);
@@ -55,16 +69,12 @@ test("[P-15] a rest that something interrupts is none, however long that takes",
   const store = new MemoryStore();
   const taken: number[] = [];
   store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  const timers = new Set<() => void>();
-  const wake = (_delayMs: number, then: () => void) => {
-    timers.add(then);
-    return () => void timers.delete(then);
-  };
-  const ring = async () => {
-    for (const then of [...timers]) then();
-    await settled();
-  };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
+  const timer = new MadeUpTimer();
+  await using driver = await openDriver(store, {
+    snapshotEvery: 2,
+    wake: timer.wake,
+    pause: () => Promise.resolve(),
+  });
   await driver.submit({ kind: "WorkerRegistered", worker });
   await settled();
   let commit = (): void => {};
@@ -77,12 +87,14 @@ test("[P-15] a rest that something interrupts is none, however long that takes",
   };
   const submitted = driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: "w1" } });
   await settled();
-  await ring();
+  timer.ring();
+  await settled();
   expect(taken).toEqual([]);
   commit();
   await submitted;
   await settled();
-  await ring();
+  timer.ring();
+  await settled();
   expect(taken).toEqual([3]);
 });
 
@@ -90,15 +102,15 @@ test("[P-15] of what was only submitted no snapshot is taken, and one is when mo
   const store = new MemoryStore();
   const taken: number[] = [];
   store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  let rest = (): void => {};
-  const wake = (_delayMs: number, then: () => void) => {
-    rest = then;
-    return () => {};
-  };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake, pause: () => Promise.resolve() });
+  const timer = new MadeUpTimer();
+  await using driver = await openDriver(store, {
+    snapshotEvery: 2,
+    wake: timer.wake,
+    pause: () => Promise.resolve(),
+  });
   const rested = async () => {
     await settled();
-    rest();
+    timer.ring();
     await settled();
     return taken.length;
   };
@@ -174,15 +186,11 @@ test("[P-15] while there is something to do, the next part of a snapshot waits f
     }
   }
   const store = new Paused();
-  let rest = (): void => {};
-  const wake = (_delayMs: number, then: () => void) => {
-    rest = then;
-    return () => {};
-  };
-  await using driver = await openDriver(store, { snapshotEvery: 2, wake });
+  const timer = new MadeUpTimer();
+  await using driver = await openDriver(store, { snapshotEvery: 2, wake: timer.wake });
   await driver.submit({ kind: "WorkerRegistered", worker });
   await settled();
-  rest();
+  timer.ring();
   await expect.poll(() => pauses.length).toBe(1);
   const pause = pauses[0] as () => Promise<unknown>;
   const ended: string[] = [];

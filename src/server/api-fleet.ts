@@ -1,6 +1,6 @@
 import type { Rejection } from "../placement/index.ts";
 import type { Heartbeat } from "../protocol/index.ts";
-import type { AttemptOutcome } from "./recent-attempts.ts";
+import type { AttemptOutcome } from "./ended-attempts.ts";
 
 export interface WorkerView {
   readonly id: string;

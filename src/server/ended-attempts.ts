@@ -1,16 +1,12 @@
 import type { Transfer } from "../ledger/index.ts";
-import type { AttemptOutcome, RecentAttempt } from "./recent-attempts.ts";
+import type { RecentAttempt } from "./recent-attempts.ts";
 
 const PAGE = 1024;
 
-const OUTCOMES: readonly AttemptOutcome[] = [
-  "finished",
-  "failed",
-  "timed out",
-  "lost",
-  "cancelled",
-  "expanded",
-];
+const OUTCOMES = ["finished", "failed", "timed out", "lost", "cancelled", "expanded"] as const;
+
+/** `expanded`: it ended by submitting a run, whose result will be its own. */
+export type AttemptOutcome = (typeof OUTCOMES)[number];
 
 /** Of one attempt. */
 const NUMBERS = 9;

@@ -3,11 +3,8 @@ import type { Fact } from "../driver/index.ts";
 import type { AttemptFinished, LedgerEvent, TaskAssigned, Transfer } from "../ledger/index.ts";
 import { nodeOfKey, runOfKey, type TaskKey, takesNoSlot, taskKey, type Worker } from "../placement/index.ts";
 import { type State, Status } from "../scheduler/index.ts";
-import { EndedAttempts } from "./ended-attempts.ts";
+import { type AttemptOutcome, EndedAttempts } from "./ended-attempts.ts";
 import { Lanes } from "./lanes.ts";
-
-/** `expanded`: it ended by submitting a run, whose result will be its own. */
-export type AttemptOutcome = "finished" | "failed" | "timed out" | "lost" | "cancelled" | "expanded";
 
 /** An attempt on a worker. Times are those of the ledger; what a worker says of them counts as far as it can be true. */
 export interface RecentAttempt {
