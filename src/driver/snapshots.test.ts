@@ -20,6 +20,16 @@ class MadeUpTimer {
   }
 }
 
+/** One is due after two events, at each rest that the timer tells; what was taken is told by its event. */
+function takingSnapshots() {
+  const store = new GatedStore();
+  const taken: number[] = [];
+  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
+  const timer = new MadeUpTimer();
+  const options = { snapshotEvery: 2, wake: timer.wake, pause: () => Promise.resolve() };
+  return { store, taken, timer, options };
+}
+
 test("a snapshot that cannot be written, or makes no sense, is done without", async () => {
   class Unlucky extends MemoryStore {
     override async saveSnapshot(): Promise<void> {
@@ -40,15 +50,8 @@ test("a snapshot that cannot be written, or makes no sense, is done without", as
 });
 
 test("[P-15] a snapshot waits for a rest, but not for long", async () => {
-  const store = new MemoryStore();
-  const taken: number[] = [];
-  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  const timer = new MadeUpTimer();
-  await using driver = await openDriver(store, {
-    snapshotEvery: 2,
-    wake: timer.wake,
-    pause: () => Promise.resolve(),
-  });
+  const { store, taken, timer, options } = takingSnapshots();
+  await using driver = await openDriver(store, options);
   const register = async (n: number) => {
     await driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: `w${n}` } });
     await settled();
@@ -66,31 +69,17 @@ test("[P-15] a snapshot waits for a rest, but not for long", async () => {
 });
 
 test("[P-15] a rest that something interrupts is none, however long that takes", async () => {
-  const store = new MemoryStore();
-  const taken: number[] = [];
-  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  const timer = new MadeUpTimer();
-  await using driver = await openDriver(store, {
-    snapshotEvery: 2,
-    wake: timer.wake,
-    pause: () => Promise.resolve(),
-  });
+  const { store, taken, timer, options } = takingSnapshots();
+  await using driver = await openDriver(store, options);
   await driver.submit({ kind: "WorkerRegistered", worker });
   await settled();
-  let commit = (): void => {};
-  const { commit: committed } = store;
-  store.commit = async (...args) => {
-    await new Promise<void>((resolve) => {
-      commit = resolve;
-    });
-    return committed.apply(store, args);
-  };
+  store.gated = true;
   const submitted = driver.submit({ kind: "WorkerRegistered", worker: { ...worker, id: "w1" } });
   await settled();
   timer.ring();
   await settled();
   expect(taken).toEqual([]);
-  commit();
+  store.gates[0]?.("commit");
   await submitted;
   await settled();
   timer.ring();
@@ -99,15 +88,8 @@ test("[P-15] a rest that something interrupts is none, however long that takes",
 });
 
 test("[P-15] of what was only submitted no snapshot is taken, and one is when most of it has ended", async () => {
-  const store = new MemoryStore();
-  const taken: number[] = [];
-  store.saveSnapshot = async ({ head }) => void taken.push(head.seq);
-  const timer = new MadeUpTimer();
-  await using driver = await openDriver(store, {
-    snapshotEvery: 2,
-    wake: timer.wake,
-    pause: () => Promise.resolve(),
-  });
+  const { store, taken, timer, options } = takingSnapshots();
+  await using driver = await openDriver(store, options);
   const rested = async () => {
     await settled();
     timer.ring();
