@@ -2,6 +2,7 @@ import { decode, type Encoded } from "../chunks/index.ts";
 import type { AssignedData, ResultHandle } from "../protocol/index.ts";
 import { type Arguments, argumentsIn, resultHandle, withInputs } from "./arguments.ts";
 import type { Handler } from "./handler.ts";
+import { collectLargeGarbage } from "./large-garbage.ts";
 import { marksOf } from "./processors/marks.ts";
 import type { AttemptContext } from "./task-context.ts";
 
@@ -30,6 +31,7 @@ async function invokeWith(
   inputs: NonNullable<Invocation["inputs"]>,
   context: AttemptContext,
 ): Promise<unknown> {
+  collectLargeGarbage();
   const isReader = marksOf(handler).isReader ?? false;
   const values = inputs.map((input) => heldValue(input, isReader));
   const given = argumentsIn(payload);
