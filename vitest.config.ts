@@ -25,6 +25,7 @@ const MEASURING = [
   "src/server/http/walks.test.ts",
   "src/server/paced.test.ts",
   "src/sources/hostile.test.ts",
+  "src/worker/large-garbage.test.ts",
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -4,7 +4,9 @@ import { runInNewContext } from "node:vm";
 /** A small part of what V8 lets lie by itself, which is tens of megabytes; to collect what is young takes some 0.2 ms. */
 const BYTES = 2 * 1024 * 1024;
 
-let collectYoung: (() => void) | undefined;
+type Collect = (options: { readonly type: "minor" }) => void;
+
+let collect: Collect | undefined;
 let inUse = 0;
 
 /**
@@ -17,15 +19,18 @@ export function collectLargeGarbage(): void {
     inUse = Math.min(inUse, now);
     return;
   }
-  collectYoung ??= findCollector();
-  collectYoung();
+  collect ??= findCollector();
+  collect?.({ type: "minor" });
   inUse = getHeapStatistics().external_memory;
 }
 
-/** V8 shows it only to contexts that are made while it is told to, so that nobody else in this process sees it. */
-function findCollector(): () => void {
+/**
+ * V8 shows it only to contexts that are made while it is told to, so that nobody else in this process sees it. The flag is the whole
+ * process's: another thread that looks too may take it back in between, and then there is none until the next time.
+ */
+function findCollector(): Collect | undefined {
   setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as (options: { type: "minor" }) => void;
+  const found: Collect | undefined = runInNewContext("globalThis.gc");
   setFlagsFromString("--no-expose-gc");
-  return () => collect({ type: "minor" });
+  return found;
 }
