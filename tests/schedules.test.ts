@@ -183,6 +183,8 @@ test("what is refused for now is tried again, and made once", async () => {
   await expect
     .poll(async () => (await small.get("/metrics")).body, WITHIN)
     .toMatch(/orrery_submissions_refused_total\{code="backlog"\} [1-9]/);
+  const said = /^\d{4}-\S+Z is refused so far: too many tasks wait already/;
+  await expect.poll(async () => (await own.schedules.show(id)).last_error, WITHIN).toMatch(said);
   await own.cancel(first.id);
   await expect.poll(async () => (await own.schedules.show(id)).last_task_id, WITHIN).not.toBeNull();
 });
@@ -201,7 +203,7 @@ test("recurring tasks on the command line", async () => {
   expect((await run("delete", id)).code).toBe(0);
   expect((await run("show", id)).code).toBe(3);
   const wrong = await run("create", "report", "--cron", "30 25 * * *");
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("cron cannot be read")]);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("cron has an hour that cannot be read")]);
   for (const options of [[], ["--every", "5m"], ["--cron", "* * * * *", "--every", "5m"]]) {
     const lost = await run("create", "report", ...options);
     expect(lost.code).toBe(2);

@@ -88,6 +88,32 @@ test("[Q-22] the client waits as long as it is told and tries again, but no long
   });
 }, 30_000);
 
+test("[Q-22] of a batch the client sends again what was refused for now, each task once, as long as some are taken", async () => {
+  await using service = await TestService.start("memory");
+  await service.put("agents/ada", { rate: { count: 3, per_seconds: 1 } });
+  const waits: number[] = [];
+  const options = { url: service.server.url, key: KEY, agent: "ada" };
+  const client = new OrreryClient({ ...options, onRetry: (_, waitMs) => waits.push(waitMs) });
+  const names = Array.from({ length: 10 }, (_, at) => `t${at}`);
+  const results = await client.submitBatch(names.map((task_type) => ({ task_type, executor: "nobody" })));
+  expect(results.map(({ status, task }) => [status, task?.task_type])).toEqual(
+    names.map((name) => [201, name]),
+  );
+  expect(waits.length).toBeGreaterThanOrEqual(1);
+  expect(new Set(results.map(({ task }) => task?.id)).size).toBe(10);
+  expect((await service.get("tasks?executor=nobody")).body.tasks).toHaveLength(10);
+
+  await service.put("agents/ada", { rate: SLOW });
+  const rest = await client.submitBatch(names.map((task_type) => ({ task_type, executor: "nobody" })));
+  const refused = rest.flatMap(({ problem }) => problem ?? []);
+  expect(refused.length).toBeGreaterThanOrEqual(8);
+  for (const { code, detail, retry_after: waitS } of refused) {
+    expect(code).toBe("rate-limit");
+    expect(detail).toMatch(/faster than it may; it may again in \d+ s$/);
+    expect(waitS).toBeGreaterThan(200);
+  }
+}, 30_000);
+
 test("[Q-22] rows of the inbox above their agent's rate wait, and hold up nobody else's", async () => {
   await using service = await TestService.start("postgresql");
   await service.put("agents/ada", { rate: SLOW });

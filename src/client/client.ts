@@ -116,10 +116,12 @@ export class OrreryClient {
     task: Submission,
     options: CallOptions & Partial<SubmitInOptions> = {},
   ): Promise<Pick<TaskAnswer, "id">> {
-    if (!options.client)
+    if (!("client" in options))
       return await this.#connection.send(repeatablePost("submit", submitBody(task), options));
     const { task_type, payload = {}, ...rest } = task;
-    return { id: await submitIn(options.client, task_type, payload, { ...this.#identity, ...rest }) };
+    return {
+      id: await submitIn(options.client as Transaction, task_type, payload, { ...this.#identity, ...rest }),
+    };
   }
 
   /**

@@ -117,6 +117,15 @@ export class Connection {
     });
   }
 
+  /** Waits until a part that was refused may go better. False, at once: that is later than one tries that began then. */
+  async waitsFor(refused: OrreryError, sinceMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const waitMs = afterMs(refused.retryAfterMs ?? 0);
+    if (performance.now() - sinceMs + waitMs > this.#retryForMs) return false;
+    this.#onRetry?.(refused, waitMs, this.#isReached);
+    await pause(waitMs, signal);
+    return true;
+  }
+
   async #untilAnswered<Answer>(
     request: Request,
     retryForMs: number,

@@ -1,4 +1,4 @@
-import type { ErrorItem } from "../protocol/api-schemas.ts";
+import type { ErrorItem, ProblemDocument } from "../protocol/api-schemas.ts";
 import { OrreryError } from "./errors.ts";
 import type { AnswerHead } from "./exchange.ts";
 
@@ -13,6 +13,17 @@ export function problemOf(answer: AnswerHead, body: string): OrreryError {
     errors: Array.isArray(errors) ? (errors as ErrorItem[]) : [],
     requestId: textOr(inBody, headers.get("x-request-id") ?? "") || undefined,
     retryAfterMs: retryAfterMs(headers.get("retry-after")),
+  });
+}
+
+/** Why a part of a request was declined that as a whole was answered. */
+export function errorOf({ code, status, detail, request_id, retry_after }: ProblemDocument): OrreryError {
+  return new OrreryError({
+    code,
+    status,
+    detail,
+    requestId: request_id,
+    retryAfterMs: retry_after === undefined ? undefined : retry_after * 1000,
   });
 }
 

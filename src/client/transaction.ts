@@ -27,6 +27,11 @@ export async function submitIn(
   payload: unknown,
   options: Options,
 ): Promise<string> {
+  if (typeof (transaction as Partial<Transaction> | null | undefined)?.query !== "function") {
+    throw new TypeError(
+      "client must be a connection to PostgreSQL with query(text, values); leave it out to submit without a transaction",
+    );
+  }
   refuseLoss(payload, "payload");
   try {
     const values = [type, JSON.stringify(payload), JSON.stringify(options)];

@@ -123,8 +123,8 @@ export async function open(options: OpenOptions = {}): Promise<Orrery> {
   return {
     api,
     async submit(type, payload = {}, options = {}) {
-      const { client } = options;
-      if (client) {
+      if ("client" in options) {
+        const client = options.client as Transaction;
         if (opened.store.inbox) return await submitIn(client, type, payload, optionsOf(options, caller));
         throw new TypeError("the store is in memory, which has no transactions; open it with a PostgreSQL");
       }

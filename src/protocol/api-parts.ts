@@ -86,6 +86,9 @@ export const ProblemDocument = Type.Object(
     progress: Type.Optional(
       Type.Number({ minimum: 0, maximum: 1, description: "How far what has to be waited for has come." }),
     ),
+    retry_after: Type.Optional(
+      Type.Integer({ minimum: 1, description: "Seconds until it may go better, as Retry-After says them." }),
+    ),
     request_id: Type.String({ description: "As in X-Request-Id and in the server's log." }),
   },
   { title: "Problem", description: "What went wrong, as RFC 9457 has it." },

@@ -23,7 +23,8 @@ export function refusalOf({ code, retryAt }: Refused, now: number): Refusal {
   const message = REFUSALS[code as RefusalCode] ?? "it was refused";
   const retryAfterMs = retryAt === undefined ? RETRY_AFTER_MS : Math.max(1, retryAt - now);
   const known = (code in REFUSALS ? code : "not-ended") as RefusalCode;
-  return { ...refusal(known, message), ...(MAY_PASS.has(code) && { retryAfterMs }) };
+  const when = retryAt === undefined ? "" : `; it may again in ${Math.ceil(retryAfterMs / 1000)} s`;
+  return { ...refusal(known, message + when), ...(MAY_PASS.has(code) && { retryAfterMs }) };
 }
 
 export function refusal(code: RefusalCode, message: string): Refusal {

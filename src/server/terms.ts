@@ -167,7 +167,8 @@ export class Terms implements ClusterControl, AsyncDisposable {
   /** Until it is deposed, steps down, or cannot go on. */
   async #lead(term: Term, prepared: PreparedApp): Promise<"deposed" | "stepped down" | Error> {
     const { door, open, beside, local, warn, holder } = this.#options;
-    const before = this.#lastSeen;
+    const before = this.#lastSeen?.holder ?? "";
+    const hasFollowed = this.#role === "follower";
     this.#forwarder.follow({ holder, url: "" });
     const ended = new Promise<"deposed" | "stepped down" | Error>((resolve) => {
       this.#endTerm = resolve;
@@ -182,8 +183,9 @@ export class Terms implements ClusterControl, AsyncDisposable {
       door.keeper = leader(prepared.serve(service), term);
       this.#setRole("leader");
       besideIt = beside?.(service);
-      if (before && before.holder !== "" && before.holder !== holder)
-        warn(`leading since epoch ${term.epoch}, after ${before.holder}`);
+      const after = before === holder ? "" : before;
+      if (hasFollowed || after !== "")
+        warn(`leading since epoch ${term.epoch}${after === "" ? "" : `, after ${after}`}`);
       this.#onReady();
       return await ended;
     } catch (error) {

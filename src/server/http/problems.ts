@@ -84,6 +84,7 @@ export class Problem extends Error {
 
 export function documentOf(problem: Problem, requestId: string): ProblemDocument {
   const [status, title] = PROBLEMS[problem.code];
+  const seconds = problem.headers["retry-after"];
   return {
     type: `/problems/${problem.code}`,
     title,
@@ -92,6 +93,7 @@ export function documentOf(problem: Problem, requestId: string): ProblemDocument
     code: problem.code,
     ...(problem.errors ? { errors: [...problem.errors] } : {}),
     ...(problem.progress === undefined ? {} : { progress: problem.progress }),
+    ...(seconds === undefined ? {} : { retry_after: Number(seconds) }),
     request_id: requestId,
   };
 }

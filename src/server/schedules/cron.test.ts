@@ -48,6 +48,59 @@ describe("the times of an expression", () => {
     ]);
   });
 
+  test("times of the day that are lists or ranges come once each, too, whatever clocks do", () => {
+    const halves = timing("0,30 2 * * *", "Europe/Berlin");
+    expect(texts(nextTimes(halves, at("2027-03-27T12:00:00Z"), 3))).toEqual([
+      "2027-03-28T01:00:00.000Z", // both, at the end of the hour that is skipped
+      "2027-03-29T00:00:00.000Z",
+      "2027-03-29T00:30:00.000Z",
+    ]);
+    expect(texts(nextTimes(halves, at("2027-10-30T12:00:00Z"), 3))).toEqual([
+      "2027-10-31T00:00:00.000Z",
+      "2027-10-31T00:30:00.000Z",
+      "2027-11-01T01:00:00.000Z",
+    ]);
+    const quarters = timing("15 1-3 * * *", "Europe/Berlin");
+    expect(texts(nextTimes(quarters, at("2027-03-27T12:00:00Z"), 3))).toEqual([
+      "2027-03-28T00:15:00.000Z",
+      "2027-03-28T01:00:00.000Z",
+      "2027-03-28T01:15:00.000Z",
+    ]);
+    expect(texts(nextTimes(quarters, at("2027-10-30T12:00:00Z"), 4))).toEqual([
+      "2027-10-30T23:15:00.000Z",
+      "2027-10-31T00:15:00.000Z",
+      "2027-10-31T02:15:00.000Z",
+      "2027-11-01T00:15:00.000Z",
+    ]);
+  });
+
+  test("every time of the day that an expression says comes on every day of the year, once", () => {
+    const minutes = fc.uniqueArray(fc.integer({ min: 0, max: 59 }), { minLength: 1, maxLength: 3 });
+    const hours = fc.uniqueArray(fc.integer({ min: 0, max: 23 }), { minLength: 1, maxLength: 3 });
+    const zones = fc.constantFrom("America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "UTC");
+    fc.assert(
+      fc.property(minutes, hours, zones, (minute, hour, zone) => {
+        const daily = timing(`${minute.join()} ${hour.join()} * * *`, zone);
+        const [from, to] = [at("2027-01-01T12:00:00Z"), at("2028-01-01T12:00:00Z")];
+        const clock = new Intl.DateTimeFormat("en-GB", {
+          timeZone: zone,
+          dateStyle: "short",
+          timeStyle: "short",
+        });
+        const said = nextTimes(daily, from, 4000)
+          .filter((time) => time <= to)
+          .map((time) => clock.format(time));
+        expect(new Set(said).size).toBe(said.length);
+        const count = minute.length * hour.length;
+        // What would fall into the time that is skipped comes at its end, together.
+        expect(said.length).toBeGreaterThan(365 * count - count);
+        expect(said.length).toBeLessThanOrEqual(365 * count);
+        expect(new Set(said.map((text) => text.slice(0, 10))).size).toBeGreaterThanOrEqual(365);
+      }),
+      { numRuns: 20, seed: 4711 },
+    );
+  });
+
   test("a start counts itself, an end too", () => {
     const bounded = {
       ...timing("0 * * * *"),
@@ -60,7 +113,14 @@ describe("the times of an expression", () => {
   });
 
   test("looking back finds what looking ahead foretold", () => {
-    const crons = ["30 2 * * *", "*/20 * * * *", "15 1,2,3 * * 0", "0 0 1 * *", "10 */7 * * * *"];
+    const crons = [
+      "30 2 * * *",
+      "0,30 1-2 * * *",
+      "*/20 * * * *",
+      "15 1,2,3 * * 0",
+      "0 0 1 * *",
+      "10 */7 * * * *",
+    ];
     const zones = ["UTC", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"];
     fc.assert(
       fc.property(
@@ -87,11 +147,23 @@ test("what is wrong with an expression or a zone is said, with the field", () =>
   expect(problem("* * * * * * *")).toMatchObject({ field: "cron" });
   expect(problem("2026-12-01T00:00:00Z")).toMatchObject({ field: "cron" });
   expect(problem("@reboot")).toMatchObject({ field: "cron" });
+  const detail = (cron: string) => problem(cron)?.detail;
   expect(problem("61 * * * *")).toEqual({
     field: "cron",
-    detail: "cannot be read: Invalid value for minute: 61",
+    detail:
+      'has a minute that cannot be read: must be from 0 to 59, such as "5", "1,15", "9-17" or "*/10"; got "61"',
   });
-  expect(problem("* * * * *", "Mars/Olympus")).toMatchObject({ field: "time_zone" });
+  expect(detail("a * * * *")).toContain("has a minute that");
+  expect(detail("*/0 * * * * *")).toContain("has a second that");
+  expect(detail("* 5-1 * * *")).toContain("has an hour that");
+  expect(detail("* * 0 * *")).toMatch(/has a day of the month that .* 1 to 31.*got "0"/);
+  expect(detail("* * * 13 *")).toMatch(/has a month that .* 1 to 12.*got "13"/);
+  expect(detail("0 0 * JANU *")).toContain('got "JANU"');
+  expect(detail("* * * * 8")).toContain("has a day of the week that");
+  expect(problem("* * * * *", "Mars/Olympus")).toEqual({
+    field: "time_zone",
+    detail: 'must be an IANA time zone such as "Europe/Berlin" or "UTC"; got "Mars/Olympus"',
+  });
   expect(timingProblem({ ...timing("* * * * *"), startAt: 2, endAt: 1 })).toMatchObject({ field: "end_at" });
 });
 

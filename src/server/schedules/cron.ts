@@ -22,12 +22,13 @@ export function timingProblem({
   try {
     new Intl.DateTimeFormat("en", { timeZone });
   } catch {
-    return { field: "time_zone", detail: 'must be an IANA time zone such as "Europe/Berlin" or "UTC"' };
+    const detail = `must be an IANA time zone such as "Europe/Berlin" or "UTC"; got ${JSON.stringify(timeZone)}`;
+    return { field: "time_zone", detail };
   }
   try {
     cronOf({ cron, timeZone });
   } catch (error) {
-    return { field: "cron", detail: `cannot be read: ${plainMessage(error as Error)}` };
+    return { field: "cron", detail: fieldProblem(cron) ?? `cannot be read: ${plainMessage(error as Error)}` };
   }
   if (endAt !== -1 && endAt < startAt) return { field: "end_at", detail: "must not be before start_at" };
   return undefined;
@@ -68,10 +69,47 @@ function cronOf({ cron, timeZone }: Pick<Timing, "cron" | "timeZone">): Cron {
   let read = known.get(key);
   if (!read) {
     read = new Cron(cron.trim(), { timezone: timeZone, mode: "5-or-6-parts", paused: true });
+    read["_states"].pattern.isFixedTime = saysTimesOfDay(cron);
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, read);
   }
   return read;
+}
+
+/**
+ * Whether it says times of the day, each of which comes once also where clocks change, rather than how often in an hour or a day
+ * something comes. That is what cron has always gone by; Croner by itself takes only a single time for one.
+ */
+function saysTimesOfDay(cron: string): boolean {
+  const fields = cron.trim().split(/\s+/);
+  const clock = fields.slice(0, fields.length - 3);
+  return clock.length > 0 && !clock.some((field) => /[*?]/.test(field));
+}
+
+const CLOCK = 'such as "5", "1,15", "9-17" or "*/10"';
+const FIELDS: readonly (readonly [name: string, may: string])[] = [
+  ["a second", `from 0 to 59, ${CLOCK}`],
+  ["a minute", `from 0 to 59, ${CLOCK}`],
+  ["an hour", `from 0 to 23, ${CLOCK}`],
+  ["a day of the month", 'from 1 to 31, such as "1", "1,15" or "*/2", or L for the last'],
+  ["a month", 'from 1 to 12 or JAN to DEC, such as "3", "MAR-MAY" or "*/3"'],
+  ["a day of the week", 'from 0 (Sunday) to 7 or SUN to SAT, such as "1-5", "MON,FRI" or "5#L"'],
+];
+
+/** The first field of an expression that cannot be read by itself, with what it may be. */
+function fieldProblem(cron: string): string | undefined {
+  const given = cron.trim().split(/\s+/);
+  const known = FIELDS.slice(FIELDS.length - given.length);
+  for (const [at, text] of given.entries()) {
+    const alone = known.map((_, other) => (other === at ? text : "*")).join(" ");
+    try {
+      new Cron(alone, { mode: "5-or-6-parts", paused: true });
+    } catch {
+      const [name, may] = known[at] ?? ["", ""];
+      return `has ${name} that cannot be read: must be ${may}; got ${JSON.stringify(text)}`;
+    }
+  }
+  return undefined;
 }
 
 function plainMessage({ message }: Error): string {

@@ -28,8 +28,14 @@ const MAX_SLEEP_MS = 60_000;
 /** What stands against a submission may be taken away before its time. */
 const MAX_WAIT_MS = 5_000;
 const AGAIN_AFTER_MS = 1_000;
+const REFUSED = " is refused so far: ";
 /** A server that led before may have changed a schedule in its last moments, after we looked. */
 const LOOK_AGAIN_MS = 2_000;
+
+interface Postponed {
+  readonly retryAfterMs: number;
+  readonly message: string;
+}
 
 interface Entry {
   row: ScheduleRow;
@@ -209,6 +215,7 @@ export class Schedules implements AsyncDisposable {
       if (this.#isClosed || this.#entries.get(entry.row.id) !== entry) return;
       const fired = await this.#fireAt(entry.row, time);
       if ("retryAfterMs" in fired) {
+        await this.#noteRefusal(entry, time, fired.message);
         entry.wakeAt = this.#now() + Math.min(fired.retryAfterMs, MAX_WAIT_MS);
         return;
       }
@@ -218,14 +225,25 @@ export class Schedules implements AsyncDisposable {
     if (entry.row.seenTo < now) await this.#note(entry, { ...entry.row, seenTo: now });
   }
 
-  async #fireAt(row: ScheduleRow, time: number): Promise<ScheduleFired | { readonly retryAfterMs: number }> {
+  /** It is tried again, but perhaps not until the next time is due: somebody should know. */
+  async #noteRefusal(entry: Entry, time: number, message: string): Promise<void> {
+    const { row } = entry;
+    const isKnown = row.lastError.includes(REFUSED);
+    const instant = new Date(time).toISOString();
+    if (isKnown && row.lastError.startsWith(instant)) return;
+    const lastError = `${instant}${REFUSED}${message}`;
+    if (!isKnown) this.#options.warn(`schedule ${row.id}: ${lastError}`);
+    await this.#note(entry, { ...row, lastError });
+  }
+
+  async #fireAt(row: ScheduleRow, time: number): Promise<ScheduleFired | Postponed> {
     const fired = { seenTo: time, lastFiredAt: time, lastTaskId: row.lastTaskId };
     if (row.overlap === "skip" && (await this.#isOpen(row.lastTaskId)))
       return { ...fired, lastError: `task ${row.lastTaskId} had not ended` };
     const submitted = await this.#submit(row, `schedule:${row.id}:${new Date(time).toISOString()}`);
     if (submitted.accepted) return { ...fired, lastTaskId: submitted.task.id, lastError: "" };
     const { code, message, retryAfterMs } = submitted;
-    if (retryAfterMs !== undefined) return { retryAfterMs };
+    if (retryAfterMs !== undefined) return { retryAfterMs, message };
     // Fired before, by a server that could not say so, and its task is no longer kept.
     return { ...fired, lastError: code === "key-reused" ? "" : message };
   }

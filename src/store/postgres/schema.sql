@@ -30,6 +30,18 @@ AS $function$
            << greatest(length(ltrim(estimate_ms::bit(64)::text, '0')) - 4, 0)
   $function$;
 
+CREATE OR REPLACE FUNCTION given_problem(field text, value jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+    select case
+      when field in ('zone', 'agent') and not is_visible(value)
+        then 'must have 1 to 256 visible ASCII characters and no spaces'
+      else option_problem(field, value)
+    end
+  $function$;
+
 CREATE OR REPLACE FUNCTION is_amount(value jsonb)
  RETURNS boolean
  LANGUAGE sql
@@ -96,6 +108,12 @@ AS $function$
       return false;
     end
   $function$;
+
+CREATE OR REPLACE FUNCTION is_visible(value jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select is_name(value) and (value #>> '{}') ~ '^[\u0021-\u007e]+$' $function$;
 
 CREATE OR REPLACE FUNCTION new_task_id()
  RETURNS text
@@ -174,10 +192,10 @@ AS $function$
       when octet_length(payload::text) > 1048576
         then 'payload must fit into 1 MiB of JSON; keep large data elsewhere and pass its name'
       when jsonb_typeof(options) <> 'object' then 'options must be a JSON object such as {"priority": "high"}'
-      else (select format('options.%s %s; got %s', left(field, 100), option_problem(field, value),
+      else (select format('options.%s %s; got %s', left(field, 100), given_problem(field, value),
                           left(value::text, 60))
               from jsonb_each(options) given (field, value)
-             where option_problem(field, value) is not null
+             where given_problem(field, value) is not null
              order by field
              limit 1)
     end
