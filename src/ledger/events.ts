@@ -68,7 +68,7 @@ export type Decision =
   | RunEnded;
 
 /** Names the rules that decided. `apply` reads every version; `--redecide` is promised for the same one. */
-export const POLICY_VERSION = 4;
+export const POLICY_VERSION = 5;
 
 export interface SchedulerConfig extends PlacementConfig, QueueConfig {
   readonly policyVersion: number;

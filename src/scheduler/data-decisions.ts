@@ -5,7 +5,7 @@ import { followersOf, readersAhead } from "./followers.ts";
 import type { Run } from "./run.ts";
 import { Result } from "./run-data.ts";
 import type { State } from "./state.ts";
-import { Status } from "./status.ts";
+import { isEnded, isSettling, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** What decisions about data need of the turn that they are part of. */
@@ -48,6 +48,28 @@ function reuseOf({ state, emit }: DataTurn, run: Run, nodes: readonly number[]):
     const node = nodes[at] as number;
     emit({ kind: "TaskReused", run: run.number, node, taskId, resultHash, resultBytes });
   }
+}
+
+/** What was to be made for these alone, which were cancelled and will never get it, and what for that alone. */
+export function cancelUnneeded(turn: DataTurn, run: Run, ended: readonly number[]): void {
+  const next = [...ended];
+  for (let node = next.pop(); node !== undefined; node = next.pop()) {
+    for (const input of run.graph.inputsOf(node)) {
+      if (!isUnneeded(run, input)) continue;
+      turn.cancelTask(run, input);
+      if (isEnded(run.statusOf(input))) next.push(input);
+    }
+  }
+}
+
+function isUnneeded(run: Run, node: number): boolean {
+  const status = run.statusOf(node);
+  if (isEnded(status) || isSettling(status) || status === Status.cancelling || run.data?.isNeeded(node))
+    return false;
+  const { start, targets } = run.graph.dependents;
+  return targets
+    .subarray(start[node], start[node + 1])
+    .every((dependent) => isEnded(run.statusOf(dependent)));
 }
 
 /** Results that nobody needs any more. */

@@ -125,6 +125,67 @@ describe("[D-10] what was lost with a worker is made again, and only what is nee
   });
 });
 
+describe("[D-12] with a node that is cancelled goes what nobody else needs", () => {
+  const cancels = (loop: Loop, node: string) =>
+    ({ kind: "CancelRequested", run: 0, node: loop.attempt("r", node).node }) as const;
+  const ENDS = ["TaskCancelled", "TasksSkipped", "CancelSignalled"];
+
+  test("what was to be made for it, and for that, also where it runs already", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("a"),
+      aNode("way", { inputs: ["a"] }),
+      aNode("shared"),
+      aNode("kept", { keep: true }),
+      aNode("first", { needs: ["way"] }),
+      aNode("b", { inputs: ["way", "shared", "kept"], needs: ["first"] }),
+      aNode("c", { inputs: ["b", "only"] }),
+      aNode("only", { inputs: ["way"] }),
+      aNode("d", { inputs: ["shared"] }),
+    ];
+    loop.turn(1, joins("w", { slots: 4 }), submits("r", nodes));
+    expect(loop.status("r", "a")).toBe("assigned");
+    expect(told(loop.turn(2, cancels(loop, "b")), ...ENDS)).toEqual([
+      "TaskCancelled b",
+      "TasksSkipped b",
+      "TaskCancelled only",
+    ]);
+    expect(told(loop.turn(3, cancels(loop, "shared")), ...ENDS)).toEqual(["CancelSignalled shared#1"]);
+    expectReplayed(loop);
+  });
+
+  test("as soon as it has stopped, where it runs", () => {
+    const loop = new Loop();
+    const nodes = [
+      aNode("a"),
+      aNode("b", { inputs: ["a"] }),
+      aNode("c", { inputs: ["b", "far"] }),
+      aNode("far", { capabilities: ["far"], inputs: ["before"] }),
+      aNode("before", { capabilities: ["far"] }),
+    ];
+    loop.turn(1, joins("w"), joins("x", { capabilities: ["far"] }), submits("r", nodes));
+    loop.turn(2, held(loop, "a"));
+    expect(told(loop.turn(3, cancels(loop, "b")), ...ENDS)).toEqual(["CancelSignalled b#1"]);
+    const stopped = { kind: "AttemptCancelled", ...loop.attempt("r", "b"), startedAt: 2 } as const;
+    expect(told(loop.turn(4, stopped), ...ENDS)).toEqual([
+      "TaskCancelled b",
+      "TasksSkipped b",
+      "TaskCancelled far",
+      "CancelSignalled before#1",
+    ]);
+    const rest = { kind: "AttemptCancelled", ...loop.attempt("r", "before"), startedAt: 2 } as const;
+    loop.turn(5, rest);
+    expect(loop.run("r").outcome).toBe("failed");
+    expectReplayed(loop);
+  });
+
+  test("not in a run whose nodes hand no data to each other: they may have been meant for more", () => {
+    const loop = new Loop();
+    loop.turn(1, submits("r", [aNode("a"), aNode("b", { needs: ["a"] })]));
+    expect(told(loop.turn(2, cancels(loop, "b")), ...ENDS)).toEqual(["TaskCancelled b"]);
+  });
+});
+
 describe("what the simulator found", () => {
   const lose = (loop: Loop, worker: string) =>
     ({ kind: "WorkerLost", worker: loop.state.fleet.byId(worker)?.number ?? -1, code: "lease" }) as const;

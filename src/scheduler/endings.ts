@@ -1,12 +1,12 @@
 import { hash32 } from "../core/index.ts";
 import type { TaskFailed } from "../ledger/index.ts";
-import { type DataTurn, freeForgotten, MAX_LOSSES } from "./data-decisions.ts";
+import { cancelUnneeded, type DataTurn, freeForgotten, MAX_LOSSES } from "./data-decisions.ts";
 import { type Emit, isWaiting } from "./dispatch.ts";
 import { cancelExpansion, endExpansion, isOrphan } from "./expansion.ts";
 import type { Cause } from "./reports.ts";
 import type { Run } from "./run.ts";
 import type { State } from "./state.ts";
-import { isPlaced, Status } from "./status.ts";
+import { isEnded, isPlaced, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** How tasks end without a result, and runs with or without one: what one end brings about is decided with it. */
@@ -39,6 +39,19 @@ export class Endings implements DataTurn {
     }
   }
 
+  /** Somebody asked for it: with it goes what nobody else needs. */
+  cancelNode(tasks: Tasks, node: number): void {
+    this.#withUnneeded(tasks, node, () => this.cancelTask(tasks, node));
+  }
+
+  /** What cancels a node, and skips what depends on it. */
+  #withUnneeded(tasks: Tasks, node: number, cancel: () => void): void {
+    const run = this.state.runs.get(tasks.number);
+    const skipped = run?.data ? run.openDependents(node) : [];
+    cancel();
+    if (run?.data && isEnded(run.statusOf(node))) cancelUnneeded(this, run, [node, ...skipped]);
+  }
+
   cancelRest(run: Run): void {
     for (let node = 0; node < run.graph.size; node++) {
       const status = run.statusOf(node);
@@ -57,8 +70,10 @@ export class Endings implements DataTurn {
     const run = tasks.number;
     const dead = this.state.runs.get(run)?.deadNeedOf(node);
     if (tasks.statusOf(node) === Status.settlingCancel || (!isLast && this.isStopping(tasks))) {
-      this.emit({ kind: "TaskCancelled", run, node });
-      this.skipDependents(tasks, node);
+      this.#withUnneeded(tasks, node, () => {
+        this.emit({ kind: "TaskCancelled", run, node });
+        this.skipDependents(tasks, node);
+      });
     } else if (!isLast && dead !== undefined) this.skipDependents(tasks, dead);
     else if (!isLast) {
       const waitMs = cause === "lost" ? 0 : this.#backoffMs(tasks, node, backoffMs, attempt);

@@ -145,7 +145,7 @@ describe("[P-13] every field of the record is filled where it applies:", () => {
 
   test("which rule decided, under which rules and configuration", () => {
     const rules = new Map(records.map(({ kind, policyDecisionId }) => [kind, policyDecisionId]));
-    const version = /^(.*)@policy-4\+config-[0-9a-f]{12}$/;
+    const version = /^(.*)@policy-5\+config-[0-9a-f]{12}$/;
     const ruleOf = (kind: EventRecord["kind"]) => version.exec(rules.get(kind) ?? "")?.[1];
     expect(ruleOf("TaskAssigned")).toBe("place/OnlyWorkerAvailable");
     expect(ruleOf("TaskRetried")).toBe("attempts/retry");

@@ -349,7 +349,7 @@ class Turn {
     if (!tasks?.has(event.node)) return { accepted: false, code: "unknown" };
     if (isEnded(tasks.statusOf(event.node))) return { accepted: false, code: "stale" };
     this.emit(event);
-    this.endings.cancelTask(tasks, event.node);
+    this.endings.cancelNode(tasks, event.node);
     this.endings.endIfDone(tasks);
     return this.#accepted();
   }

@@ -8,8 +8,9 @@ import { obstacleOf, preference } from "./oracle.ts";
 import { inSlots } from "./places.ts";
 import { demand } from "./violation.ts";
 
-/** What it must save beyond the moving of inputs, in microseconds. */
+/** What it must save, in microseconds; and beyond the moving of inputs, where there are any to be moved. */
 const CHANGE_MICROS = 100_000;
+const CHANGE_WITH_DATA_MICROS = 250_000;
 /** So long an idle worker waits for one that does not answer. */
 const PATIENCE_MS = 1_000;
 const MOST_RETURNS = 8;
@@ -87,7 +88,8 @@ function recallsFrom(
     const to = idle ?? idleFor(model, task, promised);
     if (!to || !hasRoom(model, to, task, taken)) continue;
     const terms = termsOf(model, worker, to, task, { behind: at - slots, with: taken.length, now });
-    if (terms.waitMicros - terms.queueMicros - terms.moveMicros <= CHANGE_MICROS) continue;
+    const leastMicros = terms.moveMicros > 0 ? CHANGE_WITH_DATA_MICROS : CHANGE_MICROS;
+    if (terms.waitMicros - terms.queueMicros - terms.moveMicros <= leastMicros) continue;
     idle = to;
     taken.push(task);
     const attempt = { ...aboutTask(task), attempt: task.attempt };

@@ -10,7 +10,7 @@ import type {
 import { checkFollower } from "./data-oracle.ts";
 import { type Model, ofZone } from "./model.ts";
 import { barriersOf } from "./model-admission.ts";
-import { givenOf, hasResult, MOST_EXCUSED, MOST_LOSSES, takeResult } from "./model-data.ts";
+import { givenOf, hasResult, isWanted, MOST_EXCUSED, MOST_LOSSES, takeResult } from "./model-data.ts";
 import { beginTask, countCompleted, endAttempt, leave, offerIfReady } from "./model-moves.ts";
 import {
   aboutTask,
@@ -37,6 +37,12 @@ export function isCurrent(task: ModelTask | undefined, kind: Report["kind"], att
 
 function isToStop(task: ModelTask): boolean {
   return task.cancelAsked || isToStopAll(task.run) || isOfNoUse(task);
+}
+
+/** It was to be made for nodes that were cancelled, or skipped since, and for nobody else. */
+function isUnneeded(task: ModelTask): boolean {
+  const isGone = ({ status }: ModelTask) => status === "cancelled" || status === "skipped";
+  return task.readers.some(isGone) && task.neededBy.every(isEnded) && !isWanted(task);
 }
 
 export function takeReport(model: Model, event: Report, now: number): void {
@@ -254,7 +260,7 @@ export function cancelTask(model: Model, task: ModelTask, now: number): void {
   const isOnNoWorker =
     isWaiting(task) || status === "settling" || status === "speculating" || status === "expanded";
   demand(
-    task.status === "settlingCancel" || (isOnNoWorker && isToStop(task)),
+    task.status === "settlingCancel" || (isOnNoWorker && (isToStop(task) || isUnneeded(task))),
     "cancelled-with-cause",
     () => `${describeTask(task)} was cancelled`,
     aboutTask(task),
@@ -316,7 +322,10 @@ function openDependents(task: ModelTask): Set<ModelTask> {
 
 export function signalTask(task: ModelTask, attempt: number): void {
   demand(
-    isPlaced(task) && task.status !== "cancelling" && task.attempt === attempt && isToStop(task),
+    isPlaced(task) &&
+      task.status !== "cancelling" &&
+      task.attempt === attempt &&
+      (isToStop(task) || isUnneeded(task)),
     "signalled-with-cause",
     () => `attempt ${attempt} of ${describeTask(task)} was told to stop`,
     aboutTask(task),
