@@ -39,6 +39,8 @@ export interface About {
   readonly withdrawn?: readonly { readonly id: string; readonly attempt: number }[];
   /** Results on workers that are freed, and who has them by number. */
   readonly freed?: readonly AboutChunk[];
+  /** The result on a worker that could not be got from there, by the id that it knows it by. */
+  readonly lost?: string;
 }
 
 /** The result of one attempt, by the id that workers know it by, and who has it. */

@@ -3,9 +3,11 @@ import { afterEach, expect, test } from "vitest";
 import { aSubmission } from "../../tests/submissions.ts";
 import type { Block } from "../ledger/index.ts";
 import {
+  type Assignment,
   assignmentOf,
   type GivenAssignment,
   type Registration,
+  readGraphValue,
   type ServerMessage,
 } from "../protocol/index.ts";
 import { MemoryStore, type RowChanges } from "../store/index.ts";
@@ -188,4 +190,40 @@ test("[P-08] a worker whose connection broke gets nothing new until it is back",
   for (let tries = 0; tries < 500 && !told.some(({ type }) => type === "assign"); tries++) await sleep(10);
   expect((await service.api.task(callerIn("a"), task))?.status).toBe("running");
   expect(told.filter(({ type }) => type === "assign")).toHaveLength(1);
+});
+
+test("[P-08] a worker that another process has taken the place of, under the same id, is not away for good", async () => {
+  const service = await started();
+  const session = await joined(service, "a", aRegistration("w"), []);
+  session.disconnected();
+  expect((await service.api.workers(callerIn("a")))[0]?.status).toBe("Away");
+  await joined(service, "a", aRegistration("w", { session: "of another process" }), []);
+  expect((await service.api.workers(callerIn("a")))[0]?.status).toBe("Idle");
+});
+
+test("[D-09] a worker from which a result could not be got is told to free it, and not before", async () => {
+  const service = await started();
+  const told: ServerMessage[] = [];
+  const maker = await joined(service, "a", aRegistration("maker", { types: ["make"] }), told);
+  const taker = await joined(service, "a", aRegistration("taker", { types: ["take"] }), told);
+  const node = (task: string) => ({ task, executor: "e", resources: { cpu: 0 } });
+  const nodes = { a: node("make"), b: { ...node("take"), args: [{ node: "a" }], keep: true } };
+  const read = readGraphValue({ nodes }, "graph.json", {});
+  if (!read.ok) throw new Error(JSON.stringify(read));
+  await service.api.submitRun(callerIn("a"), { id: undefined, graph: read.graph, failFast: false });
+  const given = async (at: number) => {
+    const all = () => told.flatMap((message) => (message.type === "assign" ? message.assignments : []));
+    await expect.poll(() => all().length).toBeGreaterThan(at);
+    return all()[at] as Assignment;
+  };
+  const { task: made } = await given(0);
+  const chunk = { bytes: 100_000, sha256: "0".repeat(64), kind: "bytes" } as const;
+  await maker.report([{ type: "finished", task: made, attempt: 1, started_at: 1, chunk }]);
+  const { task } = await given(1);
+  const freed = () => told.flatMap((message) => (message.type === "free" ? message.chunks : []));
+  expect(freed()).toEqual([]);
+  const missing = [{ chunk: `${made}:1`, worker: "maker" }];
+  const of = { task, attempt: 1, started_at: -1, code: "input-missing", message: "" };
+  await taker.report([{ type: "failed", ...of, missing }]);
+  await expect.poll(freed).toEqual([`${made}:1`]);
 });

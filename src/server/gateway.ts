@@ -136,6 +136,10 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         case "CacheEvicted":
           this.#free(about?.freed ?? []);
           break;
+        case "ChunkLost":
+          // The worker may well have it: somebody could not get it from there.
+          if (about?.lost !== undefined) this.#freeUnneeded(event.worker, [about.lost]);
+          break;
         case "DrainRequested":
           this.#sessions.get(event.worker)?.askToDrain();
           break;
@@ -188,6 +192,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     // In one go: what was committed until now is known here, and whatever is committed later goes to the session.
     const { number } = driver.state.fleet.byId(spec.id) as Worker;
     this.#sessions.get(number)?.close();
+    this.#away.delete(number);
     const names = { workerId: spec.id, token: spec.endpoint, keyId: caller.keyId };
     const session = new Session(this, names, number, sink);
     this.#sessions.set(number, session);
@@ -365,8 +370,12 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   /** A worker says what it holds: what nobody needs it need not keep. */
   chunks(session: Session, ids: readonly string[]): void {
     this.#touch(session);
-    const unneeded = ids.filter((id) => !isHolding(this.#options.driver.state, session.number, id));
-    if (unneeded.length > 0) session.free(unneeded);
+    this.#freeUnneeded(session.number, ids);
+  }
+
+  #freeUnneeded(worker: number, ids: readonly string[]): void {
+    const unneeded = ids.filter((id) => !isHolding(this.#options.driver.state, worker, id));
+    if (unneeded.length > 0) this.#sessions.get(worker)?.free(unneeded);
   }
 
   #cancel(taskId: string, attempt: number): void {
