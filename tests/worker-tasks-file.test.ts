@@ -75,6 +75,11 @@ test.each([
   expect(await load({ "tasks.mjs": text }, type)).toEqual({ types, result });
 });
 
+test("[D-08] a function goes before a built-in task of its name that nothing relies on", async () => {
+  const loaded = await load({ "tasks.mjs": "export const echo = ({ n }) => 2 * n;" }, "echo");
+  expect(loaded).toEqual({ types: ["echo"], result: 42 });
+});
+
 const fault = (code: string, ...words: string[]): unknown => ({
   code,
   message: expect.stringMatching(new RegExp(words.join("[^]*"))),
@@ -129,6 +134,18 @@ test.each([
     "tasks.mjs",
     "export default { 'a\\nb': () => 1 };\n",
     fault("export", "control character"),
+  ],
+  [
+    "a name that graphs rely on (D-08)",
+    "tasks.mjs",
+    "export const value = (x) => x;\n",
+    fault("export", 'tasks.mjs exports a task named "value"', "g.value\\(\\)", "another name"),
+  ],
+  [
+    "a name that nodes with `run` rely on (D-08)",
+    "tasks.mjs",
+    "export default { command: () => 1 };\n",
+    fault("export", '"command"', "another name"),
   ],
   ["no export", "tasks.mjs", "", fault("empty", "exports nothing")],
   ["another language", "tasks.py", "print(1)\n", fault("unsupported", ".js, .mjs, .ts, .mts")],

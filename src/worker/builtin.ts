@@ -22,3 +22,9 @@ export const BUILT_IN_HANDLERS: Handlers = {
   ...Object.fromEntries(Object.entries(BUILT_IN).map(([type, run]) => [type, task(run)])),
   value: task<{ readonly args?: unknown }>(({ args }) => carriedValue(args)),
 };
+
+/** Task types that graphs rely on, by what needs them: a function of that name would be called in their place. */
+export const RESERVED: ReadonlyMap<string, string> = new Map([
+  ["value", "g.value()"],
+  ["command", "nodes with `run`"],
+]);

@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { register } from "node:module";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { RESERVED } from "./builtin.ts";
 import { type Handler, type Handlers, isHandler, plainTask } from "./handler.ts";
 import type { HookData } from "./module-hooks.ts";
 import { markedLike, type ProcessorRule } from "./processors/marks.ts";
@@ -106,8 +107,14 @@ function handlerOf(value: unknown): Handler | undefined {
   return markedLike(plainTask(value as (...args: readonly unknown[]) => unknown), value);
 }
 
-/** Servers refuse a worker for a name that they do not take. */
+/** Servers refuse a worker for a name that they do not take; and a function must not stand in for what graphs rely on. */
 function checkedName(name: string, file: string): string {
+  const user = RESERVED.get(name);
+  if (user !== undefined)
+    throw new TasksFileError(
+      "export",
+      `${file} exports a task named ${JSON.stringify(name)}, which is Orrery's own (for ${user}); export it under another name`,
+    );
   if (name.length > 0 && name.length <= MAX_NAME_CHARS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
   throw new TasksFileError(
     "export",
