@@ -68,6 +68,56 @@ test(`[D-10] the right result, with ${KILLS} workers killed`, { timeout: 600_000
   }
 });
 
+test("[D-10] [D-03] what was lost with its worker after its run had ended is made again, also where it was found in the cache", {
+  timeout: 120_000,
+}, async () => {
+  const cwd = await directoryWith({
+    "tasks.mjs": "export const big = (fill) => Buffer.alloc(3 * 2 ** 20, fill);",
+  });
+  const server = await startServerProcess(cwd, ["--store", "memory", "--lease", "1s"]);
+  const args = ["worker", "--server", server.url, "--tasks", "tasks.mjs", "--quiet"];
+  const start = () => startOrrery(cwd, args, { ORRERY_API_KEY: SERVER_KEY });
+  let holder = start();
+  const replace = async (): Promise<void> => {
+    holder.child.kill("SIGKILL");
+    await holder.finished;
+    holder = start();
+  };
+  try {
+    const client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+    const g = graph();
+    const cached = g.with({ cache: true }).task("big", "a");
+    const others = ["b", "c"].map((fill) => g.task("big", fill));
+    const expected = ["a", "b", "c"].map((fill) => Buffer.alloc(3 * 2 ** 20, fill));
+    const isRight = (results: readonly unknown[]) =>
+      results.every((result, at) => expected[at]?.equals(result as Buffer));
+    expect(isRight([await client.compute(g, cached)])).toBe(true);
+    await replace();
+    expect(isRight([await client.compute(g, cached)])).toBe(true);
+
+    const computation = await client.start(g, [cached, ...others]);
+    await client.waitForRun(computation.run);
+    await replace();
+    expect(isRight(await computation.results())).toBe(true);
+    expect(isRight([await computation.result(cached)])).toBe(true);
+    await replace();
+    expect(isRight(await Promise.all([cached, ...others].map((node) => computation.result(node))))).toBe(
+      true,
+    );
+    // Three runs in all.
+    await replace();
+    await expect(computation.results()).rejects.toMatchObject({ code: "result-lost" });
+    expect(await computation.release()).toBe(true);
+    await expect(computation.results()).rejects.toMatchObject({ code: "result-gone" });
+    for await (const { id } of client.runs()) expect(await client.releaseRun(id), id).toBe(false);
+  } finally {
+    for (const { child, finished } of [holder, server]) {
+      child.kill("SIGTERM");
+      await finished;
+    }
+  }
+});
+
 /** Made again counts again, so this many may come late; it never stays away for good. */
 async function untilCompleted(client: OrreryClient, run: string, count: number): Promise<void> {
   for (let completed = 0; completed < count; await sleep(20))

@@ -1,11 +1,12 @@
 import { expansionIdOf, taskIdOf } from "../core/index.ts";
 import type { RunAnswer, TaskSummary } from "../protocol/api-schemas.ts";
+import { pause } from "./back-off.ts";
 import { type CallOptions, get, path } from "./calls.ts";
 import type { Connection } from "./connection.ts";
-import { NodeFailed } from "./errors.ts";
+import { NodeFailed, OrreryError } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
 import { type GraphNode, listOf, type ResultOf, type Wanted } from "./graph-node.ts";
-import { nodeResult, nodeResults } from "./node-result.ts";
+import { inOrder, nodeResult } from "./node-result.ts";
 import { cancelRun, firstFailure, type RunOptions, releaseRun, submitRun } from "./runs.ts";
 import { waitForRun, waitForTask } from "./waiting.ts";
 
@@ -18,9 +19,20 @@ const DISPOSE_MS = 5_000;
 /** How long the answer to a submission is waited for that nobody wants any more; a large graph takes its time. */
 const SUBMITTED_MS = 20_000;
 
+/** How often a graph is submitted in all, where workers are lost that had results of a run that has ended. */
+const MAX_RUNS = 3;
+/** What is found lost within this time is made again together. */
+const TOGETHER_MS = 50;
+
+/** Nodes that another computation makes. */
+interface Remade {
+  readonly nodes: GraphNode[];
+  readonly start: Promise<Computation>;
+}
+
 /**
  * A graph that is being computed. Its wanted results are kept until they are released, or the computation is disposed of,
- * which cancels what still runs.
+ * which cancels what still runs. One whose worker is lost before it was fetched is made again by another run.
  */
 export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposable {
   /** The id of its run. */
@@ -28,21 +40,46 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
   readonly #connection: Connection;
   readonly #graph: TaskGraph;
   readonly #wanted: Nodes;
+  readonly #name: string | undefined;
+  /** Which of the runs that it takes this is, from 1 on. */
+  readonly #number: number;
+  /** By a node whose result was lost: where it is made again. */
+  readonly #again = new Map<GraphNode, Promise<Computation>>();
+  /** Those that are about to be, together. */
+  #next: Remade | undefined;
+  /** Nobody wants its results any more. */
+  #isOver = false;
 
-  constructor(connection: Connection, run: string, graph: TaskGraph, wanted: Nodes) {
+  constructor(
+    connection: Connection,
+    run: string,
+    graph: TaskGraph,
+    wanted: Nodes,
+    name?: string,
+    number: number = 1,
+  ) {
     this.#connection = connection;
     this.run = run;
     this.#graph = graph;
     this.#wanted = wanted;
+    this.#name = name;
+    this.#number = number;
   }
 
   /** The result of a wanted node as soon as it has completed, whatever else still runs. Throws `NodeFailed`. */
   async result<Result>(node: GraphNode<Result>, options: CallOptions = {}): Promise<Result> {
     if (!listOf(this.#wanted).includes(node))
       throw new TypeError(`the result of ${node.id} is not kept; name it when you start the graph`);
-    const task = await waitForTask(this.#connection, taskIdOf(this.run, node.id), options);
-    if (task.status !== "completed") throw await this.#failure(task, options);
-    return (await nodeResult(this.#connection, this.run, node.id, options)) as Result;
+    for (;;) {
+      const task = await waitForTask(this.#connection, taskIdOf(this.run, node.id), options);
+      if (task.status !== "completed") throw await this.#failure(task, options);
+      try {
+        return (await this.#result(node, options)) as Result;
+      } catch (error) {
+        // Its worker was lost meanwhile, and the run, which goes on, makes it again.
+        if (!hasCode(error, "not-completed")) throw error;
+      }
+    }
   }
 
   /** All wanted results, when the run has ended: by the first node that fails, if there is one. */
@@ -50,25 +87,93 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
     const nodes = listOf(this.#wanted);
     const { status } = await waitForRun(this.#connection, this.run, options);
     if (status !== "completed") throw await this.#failure(undefined, options);
-    const ids = nodes.map(({ id }) => id);
-    const results = await nodeResults(this.#connection, this.run, ids, options);
+    // First what is there, so that all that was lost is made again by one run.
+    const found = await inOrder(nodes, (node) => this.#fetched(node, options));
+    for (const [at, node] of nodes.entries()) if (!found[at]) void this.#remake(node, options);
+    const results = await inOrder([...nodes.entries()], async ([at, node]) => {
+      const there = found[at];
+      return there ? there.value : await this.#result(node, options);
+    });
     return (Array.isArray(this.#wanted) ? results : results[0]) as ResultOf<Nodes>;
   }
 
   /** False: it has ended. */
   async cancel(options: CallOptions = {}): Promise<boolean> {
-    return (await cancelRun(this.#connection, this.run, options)).cancelled;
+    this.#isOver = true;
+    const { cancelled } = await cancelRun(this.#connection, this.run, options);
+    const others = await this.#others();
+    const all = await Promise.all(others.map((other) => other.cancel(options)));
+    return all.includes(true) || cancelled;
   }
 
   /** Lets workers forget its results. False: they have. */
   async release(options: CallOptions = {}): Promise<boolean> {
-    return (await releaseRun(this.#connection, this.run, options)).released;
+    this.#isOver = true;
+    const { released } = await releaseRun(this.#connection, this.run, options);
+    const others = await this.#others();
+    const all = await Promise.all(others.map((other) => other.release(options)));
+    return all.includes(true) || released;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const signal = AbortSignal.timeout(DISPOSE_MS);
     await this.cancel({ signal });
     await this.release({ signal });
+  }
+
+  async #result(node: GraphNode, options: CallOptions): Promise<unknown> {
+    const found = await this.#fetched(node, options);
+    if (found) return found.value;
+    return await (await this.#remake(node, options)).result(node, options);
+  }
+
+  /** Undefined: it was lost, and is to be made again by another run, since this one has ended. */
+  async #fetched(node: GraphNode, options: CallOptions): Promise<{ readonly value: unknown } | undefined> {
+    const again = await this.#again.get(node);
+    if (again) return { value: await again.result(node, options) };
+    try {
+      return { value: await nodeResult(this.#connection, this.run, node.id, options) };
+    } catch (error) {
+      if (!hasCode(error, "result-lost") || this.#isOver || this.#number === MAX_RUNS) throw error;
+      return undefined;
+    }
+  }
+
+  #remake(node: GraphNode, { signal }: CallOptions): Promise<Computation> {
+    signal?.throwIfAborted();
+    const before = this.#again.get(node);
+    if (before) return before;
+    this.#next ??= this.#gather();
+    const { nodes, start } = this.#next;
+    nodes.push(node);
+    this.#again.set(node, start);
+    return start;
+  }
+
+  #gather(): Remade {
+    const nodes: GraphNode[] = [];
+    const begin = async (): Promise<Computation> => {
+      await pause(TOGETHER_MS, undefined);
+      this.#next = undefined;
+      try {
+        const options = { ...(this.#name !== undefined && { name: this.#name }) };
+        return await startComputation(this.#connection, this.#graph, nodes, options, this.#number + 1);
+      } catch (error) {
+        // Whoever asks next may have more luck.
+        for (const node of nodes) this.#again.delete(node);
+        throw error;
+      }
+    };
+    const start = begin();
+    // Those who wait hear of it.
+    start.catch(() => {});
+    return { nodes, start };
+  }
+
+  /** Those that were begun for what was lost. */
+  async #others(): Promise<Computation[]> {
+    const begun = await Promise.allSettled(new Set(this.#again.values()));
+    return begun.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   }
 
   /** Where it began to go wrong, and how that came to the node. */
@@ -101,6 +206,7 @@ export async function startComputation<Nodes extends Wanted>(
   graph: TaskGraph,
   wanted: Nodes,
   { name, signal }: ComputeOptions,
+  number: number = 1,
 ): Promise<Computation<Nodes>> {
   if (listOf(wanted).length === 0) throw new TypeError("name at least one node that you want the result of");
   signal?.throwIfAborted();
@@ -108,7 +214,7 @@ export async function startComputation<Nodes extends Wanted>(
   const patience = new Patience(signal);
   try {
     const { id } = await submitRun(connection, graph.toGraphFile(wanted), options, patience);
-    const computation = new Computation(connection, id, graph, wanted);
+    const computation = new Computation(connection, id, graph, wanted, name, number);
     if (!signal?.aborted) return computation;
     await computation[Symbol.asyncDispose]().catch(() => {});
   } catch (error) {
@@ -117,6 +223,10 @@ export async function startComputation<Nodes extends Wanted>(
     patience.end();
   }
   throw signal.reason;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof OrreryError && error.code === code;
 }
 
 /**

@@ -73,7 +73,7 @@ async function read({ response, limit }: OpenAnswer): Promise<RawResult> {
 }
 
 /** Some at a time. What fails first is thrown; nothing further is begun. */
-async function inOrder<Item, Result>(
+export async function inOrder<Item, Result>(
   items: readonly Item[],
   act: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {

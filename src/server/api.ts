@@ -146,8 +146,10 @@ export type NodeResult =
       readonly token: string;
     }
   | { readonly is: "not-completed"; readonly status: RowStatus; readonly error: string }
-  /** Nobody needed it any more, or it was lost after its run had ended. */
-  | { readonly is: "gone" };
+  /** Nobody needed it any more. */
+  | { readonly is: "gone" }
+  /** It was kept, and its workers went after its run had ended. */
+  | { readonly is: "lost" };
 
 export const SCOPES = ["submit", "read", "work", "admin", "operator"] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -20,12 +20,12 @@ export class NodeResults {
   }
 
   async of(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined> {
-    const { row, held } = await this.#look(taskIdOf(runId, nodeId), runId, nodeId);
+    const { row, held, isKept } = await this.#look(taskIdOf(runId, nodeId), runId, nodeId);
     if (!row || !isVisible(caller, row)) return undefined;
     if (row.status !== "completed") return notThere(row.status, row.errorMessage);
     const handle = row.result === undefined ? undefined : handleIn(row.result);
     if (!handle) return { is: "stored", result: row.result ?? "null" };
-    return this.#held(handle, held);
+    return this.#held(handle, held) ?? { is: isKept ? "lost" : "gone" };
   }
 
   /** False: there is no such run, or nothing to release. */
@@ -37,20 +37,22 @@ export class NodeResults {
     return run !== undefined && (await this.#driver.submit({ kind: "RunReleased", run })).accepted;
   }
 
-  /** The row, and who has the result by the state that goes with it. */
+  /** The row, who has the result by the state that goes with it, and whether somebody should. */
   async #look(taskId: string, runId: string, nodeId: string) {
-    const held = await this.#driver.read((state) => {
+    const found = await this.#driver.read((state) => {
       const run = state.runById(runId);
       const node = run?.graph.indexOf(nodeId);
-      return run && node !== undefined ? holdersOf(run, node) : [];
+      if (!run || node === undefined) return { held: [], isKept: false };
+      const isKept = run.graph.kept.includes(node) && run.data?.isReleased === false;
+      return { held: holdersOf(run, node), isKept };
     });
-    return { row: await this.#store.task(taskId), held };
+    return { row: await this.#store.task(taskId), ...found };
   }
 
-  #held(handle: ChunkHandle, held: readonly Holder[]): NodeResult {
+  #held(handle: ChunkHandle, held: readonly Holder[]): NodeResult | undefined {
     const from = held.flatMap(({ worker }) => this.#data.urlOf(worker) ?? []);
     const [first] = held;
-    if (!first || from.length === 0) return { is: "gone" };
+    if (!first || from.length === 0) return undefined;
     return { is: "held", handle, chunk: first.chunk, from, token: this.#data.tokenOf(first.rootId) };
   }
 }

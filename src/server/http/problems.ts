@@ -30,6 +30,7 @@ const PROBLEMS = {
   "past-fixed": [409, "The past cannot be changed"],
   "session-ended": [409, "The worker's session is not the current one"],
   "result-gone": [410, "The result is not kept any more"],
+  "result-lost": [410, "The result was lost with its worker"],
   "too-large": [413, "The request is too large"],
   "unsupported-media-type": [415, "The content type is not supported"],
   expectation: [417, "The expectation cannot be met"],

@@ -101,7 +101,12 @@ async function sendHeld(
   signal: AbortSignal,
 ): Promise<FastifyReply> {
   if (found.is === "gone")
-    throw new Problem("result-gone", `the result of ${node} was freed, or lost with its worker`);
+    throw new Problem("result-gone", `the result of ${node} was freed, since nobody needed it any more`);
+  if (found.is === "lost")
+    throw new Problem(
+      "result-lost",
+      `the result of ${node} was lost with its worker, after its run had ended; submit it again`,
+    );
   if (found.is === "not-completed") {
     const because = found.error === "" ? "" : `: ${found.error}`;
     throw new Problem("not-completed", `${node} has no result, it is ${found.status}${because}`);
