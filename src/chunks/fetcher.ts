@@ -25,8 +25,14 @@ export interface Landed {
   readonly tookMs: number;
 }
 
-/** How often a holder is asked that nothing is heard of, or that is busy, and the wait before the second time. */
-const MAX_TRIES = { unreachable: 2, busy: 30 };
+/** How often a holder is asked that is busy. */
+const MAX_BUSY_TRIES = 30;
+/**
+ * One that nothing is heard of is asked again for so long, at least once: a network may be away for a moment, and whoever reports a
+ * result as missing has it made again, three times in all.
+ */
+const UNREACHABLE_MS = 3_000;
+/** Before the second time; then longer each time. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 2_000;
 
@@ -78,6 +84,14 @@ export class Fetcher {
   }
 }
 
+interface Asked {
+  readonly holder: Holder;
+  tries: number;
+  /** When it failed first. */
+  failedMs: number | undefined;
+  isOut: boolean;
+}
+
 /** One chunk on its way. */
 class Flight {
   readonly done: Promise<Landed>;
@@ -85,9 +99,10 @@ class Flight {
   readonly #store: ChunkStore;
   readonly #limits: TransferLimits | undefined;
   readonly #abort = new AbortController();
-  /** By worker, with how often each was asked. */
-  readonly #holders = new Map<string, { readonly holder: Holder; tries: number; isOut: boolean }>();
+  /** By worker. */
+  readonly #holders = new Map<string, Asked>();
   readonly #reasons: string[] = [];
+  #isUnreachable = false;
   #waiting = 0;
 
   constructor(wanted: Wanted, store: ChunkStore, places: Places, limits: TransferLimits | undefined) {
@@ -106,7 +121,7 @@ class Flight {
 
   add(holder: Holder): void {
     if (!this.#holders.has(holder.worker))
-      this.#holders.set(holder.worker, { holder, tries: 0, isOut: false });
+      this.#holders.set(holder.worker, { holder, tries: 0, failedMs: undefined, isOut: false });
   }
 
   /** When the last who waits leaves, it ends. */
@@ -129,16 +144,13 @@ class Flight {
 
   async #fly(places: Places): Promise<Landed> {
     const { signal } = this.#abort;
-    const leave = await places.take(signal);
-    try {
-      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
-        const landed = await this.#round();
-        if (landed) return landed;
-        if (![...this.#holders.values()].some(({ isOut }) => !isOut)) throw this.#missing();
-        await sleep(waitMs, undefined, { signal });
-      }
-    } finally {
-      leave();
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
+      const leave = await places.take(signal);
+      const landed = await this.#round().finally(leave);
+      if (landed) return landed;
+      if (![...this.#holders.values()].some(({ isOut }) => !isOut)) throw this.#missing();
+      // Its place is another's meanwhile.
+      await sleep(waitMs, undefined, { signal });
     }
   }
 
@@ -150,9 +162,10 @@ class Flight {
         return await this.#take(asked.holder);
       } catch (error) {
         this.#abort.signal.throwIfAborted();
-        const limit = triesAfter(error);
-        asked.isOut = ++asked.tries >= limit;
-        this.#reasons.push(`${asked.holder.worker}: ${(error as Error).message}`);
+        asked.tries++;
+        asked.failedMs ??= performance.now();
+        asked.isOut = !mayGiveYet(error, asked.tries, performance.now() - asked.failedMs);
+        this.#note(asked.holder, error as Error);
       }
     }
     return undefined;
@@ -170,11 +183,20 @@ class Flight {
     return { bytes: expected.bytes, from, beganAt, tookMs: performance.now() - began };
   }
 
+  #note({ worker, url }: Holder, error: Error): void {
+    const isUnreachable = error instanceof NotGiven && error.why === "unreachable";
+    this.#isUnreachable ||= isUnreachable;
+    this.#reasons.push(`${worker}${isUnreachable ? ` at ${url}` : ""}: ${error.message}`);
+  }
+
   #missing(): InputMissing {
     const { chunk } = this.#wanted;
     const reasons = [...new Set(this.#reasons)].join("; ");
+    const fix = this.#isUnreachable
+      ? "; where others reach a worker is said by its --data-host and --data-url"
+      : "";
     return new InputMissing(
-      `nobody gives chunk ${chunk} (${reasons || "nobody has it"})`,
+      `nobody gives chunk ${chunk} (${reasons || "nobody has it"})${fix}`,
       [...this.#holders.keys()].map((worker) => ({ chunk, worker })),
     );
   }
@@ -192,8 +214,11 @@ async function* upTo(maxBytes: number, body: AsyncIterable<Buffer>, id: string):
 }
 
 /** What a full disk refuses is no fault of who gave it. */
-function triesAfter(error: unknown): number {
-  if (error instanceof NotGiven) return error.why === "gone" ? 1 : MAX_TRIES[error.why];
-  if (error instanceof ChunkError && error.code === "damaged") return 1;
+function mayGiveYet(error: unknown, tries: number, sinceMs: number): boolean {
+  if (error instanceof NotGiven) {
+    if (error.why === "busy") return tries < MAX_BUSY_TRIES;
+    return error.why === "unreachable" && (tries < 2 || sinceMs < UNREACHABLE_MS);
+  }
+  if (error instanceof ChunkError && error.code === "damaged") return false;
   throw error;
 }

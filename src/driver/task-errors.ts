@@ -43,7 +43,7 @@ export function errorOfTask({ code }: TaskFailed): TaskError | undefined {
       return {
         errorCode: code,
         errorMessage:
-          "three times its worker did not have the result that it had said it made, or another one",
+          "three times its worker did not give the result that it had said it made, or gave another one: if workers cannot reach each other, look at --data-host and --data-url",
       };
     default:
       return undefined;

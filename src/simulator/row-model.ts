@@ -258,7 +258,7 @@ export class RowModel {
     }
     if (event.code === "corrupt") {
       const errorMessage =
-        "three times its worker did not have the result that it had said it made, or another one";
+        "three times its worker did not give the result that it had said it made, or gave another one: if workers cannot reach each other, look at --data-host and --data-url";
       return { ...NOTHING, errorCode: "corrupt", errorMessage };
     }
     if (task.status !== "settling" && task.status !== "settlingCancel") return NOTHING;
