@@ -51,6 +51,29 @@ test("[D-08] a value comes back as it was, whatever its kind", () => {
     expect(roundTrip(value)).toStrictEqual(value);
 });
 
+test("[D-08] typed arrays that come back have memory of their own, and no more than they need", () => {
+  const views = () => [
+    new Float64Array([1, 2, 3]),
+    new DataView(new Uint8Array([1, 2, 3, 4]).buffer),
+    new BigInt64Array([5n]),
+    new Uint16Array(0),
+    Buffer.from("abc"),
+    new Float32Array(100_000).fill(0.5),
+  ];
+  const { kind, bytes } = encode(views(), INLINE);
+  expect(kind).toBe("clone");
+  for (const at of [0, 1]) {
+    // Aligned, or not, and as part of a pool.
+    const given = Buffer.alloc(bytes.length + 1).subarray(at, at + bytes.length);
+    given.set(bytes);
+    const found = decode({ kind, bytes: given }) as ArrayBufferView[];
+    expect(found).toStrictEqual(views());
+    for (const view of found) expect(view.buffer.byteLength).toBe(view.byteLength);
+    given.fill(0);
+    expect(found).toStrictEqual(views());
+  }
+});
+
 test("[D-08] JSON that survives a server's store unchanged comes back equal, small ones by way of a report", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {

@@ -1,7 +1,7 @@
 /** Results as bytes, and back. */
 
 import { createHash } from "node:crypto";
-import { deserialize, serialize } from "node:v8";
+import { DefaultDeserializer, serialize } from "node:v8";
 import type { ChunkHandle, ChunkKind } from "../protocol/index.ts";
 import { ChunkError } from "./errors.ts";
 import { copyOf, keepable } from "./pages.ts";
@@ -48,10 +48,33 @@ export function decode({ kind, bytes }: Encoded): unknown {
     case "bytes":
       return bytes;
     case "clone":
-      // Typed arrays would be views of the given bytes, where they happen to be aligned.
-      return deserialize(Buffer.from(bytes)) as unknown;
+      return cloneOf(bytes);
   }
 }
+
+function cloneOf(bytes: Buffer): unknown {
+  const reader = new CloneReader(bytes);
+  reader.readHeader();
+  return reader.readValue() as unknown;
+}
+
+/** Typed arrays would be views of the given bytes, or of a pool that others write into. */
+class CloneReader extends DefaultDeserializer {
+  /** Called by V8 for each of them. */
+  _readHostObject(): unknown {
+    const view = HOST_OBJECT.call(this);
+    const own = new Uint8Array(view.byteLength);
+    own.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+    return view instanceof Buffer ? Buffer.from(own.buffer) : new (view.constructor as ViewOf)(own.buffer);
+  }
+}
+
+type ViewOf = new (buffer: ArrayBuffer) => NodeJS.ArrayBufferView;
+
+/** As Node has it; its types do not. */
+const HOST_OBJECT = (
+  DefaultDeserializer.prototype as unknown as { readonly _readHostObject: () => NodeJS.ArrayBufferView }
+)._readHostObject;
 
 /** A stream or another source of bytes that come one after the other. */
 export function isByteStream(value: unknown): value is ByteStream {
