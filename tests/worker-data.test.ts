@@ -179,6 +179,24 @@ test("[D-07] a result moves from worker to worker, and is counted where it came"
   });
 });
 
+test("[D-07] a node may fetch many inputs at once, without a warning", async () => {
+  const [there, here] = [await side(HANDLERS), await side(HANDLERS)];
+  const made = Array.from({ length: 12 }, () => node("make", { args: [LARGE], inputs: {} }));
+  there.server.assign(...made);
+  const held = await Promise.all(made.map((one) => heldBy(there, one)));
+  const warnings: Error[] = [];
+  const warned = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", warned);
+  try {
+    const all = node("list", { args: held.map((_, at) => ({ $input: at })), inputs: {} }, held);
+    here.server.assign(all);
+    expect(await here.server.report(all.task)).toMatchObject({ moved: 12 * LARGE });
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off("warning", warned);
+  }
+});
+
 test("[D-09] of small results, which their tasks have, the last thousand stay while there is something to do", async () => {
   const gate = new Gate();
   const { server } = await side({ ...HANDLERS, wait: task(() => gate.opened) });

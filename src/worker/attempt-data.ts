@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import {
   ChunkError,
   type Encoded,
@@ -132,7 +133,7 @@ export class AttemptData {
         ...(bytes !== undefined && { bytes }),
         ...(sha256 && { sha256 }),
       };
-      this.#abort ??= new AbortController();
+      this.#abort ??= endOfMany();
       room.fetcher.fetch({ chunk, token, from, ...handle }, this.#abort.signal).then((landed) => {
         if (landed) this.#note(chunk, landed);
         arrived();
@@ -171,6 +172,13 @@ export class AttemptData {
     const why = cause ? `: ${cause.message}` : ", which should be on this worker, is not";
     return new InputMissing(`the result of ${node}${why}`, [{ chunk, worker: this.#makers.worker }]);
   }
+}
+
+/** Each transfer listens to it. */
+function endOfMany(): AbortController {
+  const abort = new AbortController();
+  setMaxListeners(0, abort.signal);
+  return abort;
 }
 
 function hasValue(input: InputChunk): boolean {
