@@ -87,6 +87,17 @@ test("[D-10] a worker that dies is replaced, and what it had is computed again",
   expect(String((await warned)[0])).toMatch(/worker local-\d ended by SIGKILL; another one takes its place/);
 });
 
+test("[D-08] what is closed says so at once", async () => {
+  const inside = await local({ tasks: { load } });
+  const g = graph();
+  const node = g.task(load, 1);
+  await Promise.all([inside.close(), inside.close()]);
+  const begunMs = performance.now();
+  await expect(inside.compute(g, node)).rejects.toThrow("this local Orrery is closed");
+  await expect(inside.start(g, node)).rejects.toThrow("this local Orrery is closed");
+  expect(performance.now() - begunMs).toBeLessThan(1_000);
+});
+
 test("who is killed leaves no process behind", async () => {
   const program = `
     import { graph, local } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
@@ -110,6 +121,11 @@ describe("what cannot work is refused at once:", () => {
     ["a file that is not there", { tasks: "./nowhere.mjs" }, /nowhere\.mjs: there is no such file/],
     ["a file that is broken", () => ({ tasks: join(directory, "broken.mjs") }), /broken\.mjs:1:\d+/],
     ["no workers", { tasks: "./tasks.mjs", workers: 0 }, /workers must be a whole number from 1 on; got 0/],
+    [
+      "[D-08] an option that there is not",
+      { tasks: "./tasks.mjs", wrkers: 1 } as never,
+      /^local has no option "wrkers"; there are tasks, workers,/,
+    ],
     ["memory of no size", { tasks: "./tasks.mjs", memory: "much" }, /^memory must be .*got "much"/],
     ["an object without functions", { tasks: { a: 1 } }, /exports no function or handler, only a/],
   ];

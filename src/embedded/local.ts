@@ -55,6 +55,16 @@ export interface LocalOrrery extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
+  tasks: true,
+  workers: true,
+  slots: true,
+  memory: true,
+  executors: true,
+  capabilities: true,
+  cwd: true,
+};
+
 const MOST_WORKERS = 8;
 const DEFAULT_SLOTS = 4;
 /** Who computes for long says nothing meanwhile, and who dies is noticed without that. */
@@ -75,9 +85,19 @@ export async function local(options: LocalOptions): Promise<LocalOrrery> {
     throw error;
   });
   const client = new OrreryClient({ url: server.url, key });
-  const close = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     await workers[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
+  };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= end();
+    return closed;
+  };
+  const refuse = (graph: TaskGraph, wanted: Wanted): void => {
+    // Its client would look for a server that is gone.
+    if (closed) throw new Error("this local Orrery is closed; compute before close(), or start another");
+    refuseUnknown(graph, wanted, workers.tasks, abilities);
   };
   const abilities = abilitiesOf(options);
   return {
@@ -85,11 +105,11 @@ export async function local(options: LocalOptions): Promise<LocalOrrery> {
     address: { url: server.url, key },
     tasks: workers.tasks,
     async compute(graph, wanted, options) {
-      refuseUnknown(graph, wanted, workers.tasks, abilities);
+      refuse(graph, wanted);
       return await client.compute(graph, wanted, options);
     },
     async start(graph, wanted, options) {
-      refuseUnknown(graph, wanted, workers.tasks, abilities);
+      refuse(graph, wanted);
       return await client.start(graph, wanted, options);
     },
     close,
@@ -176,7 +196,7 @@ function startHere(
     data: { ...(memoryBytes !== undefined && { memoryBytes }) },
   });
   return {
-    tasks: [...Object.keys(BUILT_IN_HANDLERS), ...Object.keys(handlers)],
+    tasks: Object.keys({ ...BUILT_IN_HANDLERS, ...handlers }),
     [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
   };
 }
@@ -207,7 +227,13 @@ interface LocalNode {
   readonly capabilities?: readonly string[];
 }
 
-function check({ tasks, workers, slots }: LocalOptions): void {
+function check(options: LocalOptions): void {
+  const unknown = Object.keys(options).find((key) => !Object.hasOwn(OPTIONS, key));
+  if (unknown !== undefined)
+    throw new TypeError(
+      `local has no option ${JSON.stringify(unknown)}; there are ${Object.keys(OPTIONS).join(", ")}`,
+    );
+  const { tasks, workers, slots } = options;
   if (typeof tasks !== "string" && (typeof tasks !== "object" || tasks === null))
     throw new TypeError(
       'tasks must be the path or URL of a tasks file, such as "./tasks.js", or what it exports',
