@@ -33,7 +33,8 @@ export function errorOfTask({ code }: TaskFailed): TaskError | undefined {
     case "poison":
       return {
         errorCode: code,
-        errorMessage: "three workers were lost while they ran it: it is the likely cause",
+        errorMessage:
+          "three workers were lost while they ran it: it is the likely cause, by ending them, or by computing without a pause on their main thread, which kept them from being heard of (then mark it with onThread, or give it processor: thread)",
       };
     case "expansion":
       return { errorCode: code, errorMessage: "the run that it expanded into did not complete" };

@@ -245,7 +245,8 @@ export class RowModel {
       return { ...NOTHING, errorCode: "escalated", errorMessage };
     }
     if (event.code === "poison") {
-      const errorMessage = "three workers were lost while they ran it: it is the likely cause";
+      const errorMessage =
+        "three workers were lost while they ran it: it is the likely cause, by ending them, or by computing without a pause on their main thread, which kept them from being heard of (then mark it with onThread, or give it processor: thread)";
       return { ...NOTHING, errorCode: "poison", errorMessage };
     }
     if (event.code === "expansion") {
