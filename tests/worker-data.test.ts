@@ -432,6 +432,7 @@ test("[D-11] streams are taken in as they come, spill, and are given to a progra
       strings: plainTask(() => Readable.from(["a"])),
       pass: command("cat", [], { output: "bytes" }),
       count: command("wc", ["-c"]),
+      upper: command("tr", ["a-z", "A-Z"]),
       many: command("head", ["-c", "3000000", "/dev/zero"], { output: "bytes" }),
       breaks: command("sh", ["-c", "echo some; echo why >&2; exit 3"], { output: "bytes" }),
     },
@@ -463,6 +464,8 @@ test("[D-11] streams are taken in as they come, spill, and are given to a progra
     code: "exit",
     message: "exited with code 3: why",
   });
+  expect(await report(node("count", { args: ["four\n"] }))).toMatchObject({ result: 5 });
+  expect(await report(node("upper", { args: ["a", "b"] }))).toMatchObject({ result: { ARGS: ["A", "B"] } });
   const two = node("count", { args: [{ $input: 0 }, 1] }, [{ chunk: chunkOf(stream), node: "m" }]);
   expect(await report(two)).toMatchObject({
     code: "input-not-json",

@@ -36,7 +36,10 @@ export interface Handler<Payload = never, Result = unknown> {
 /** By task type. */
 export type Handlers = Readonly<Record<string, Handler>>;
 
-/** The handler's result becomes the task's, so it has to be JSON. What it throws fails the attempt. */
+/**
+ * The handler's result becomes the task's, so it has to be JSON. What it throws fails the attempt. As a node of a graph it gets
+ * `{ args: […] }`, and named inputs beside that.
+ */
 export function task<Payload = unknown, Result = unknown>(
   run: (payload: Payload, context: TaskContext) => Result | Promise<Result>,
 ): Handler<Payload, Result> {
@@ -85,7 +88,7 @@ export function fiberTask<Payload = unknown, Result = unknown>(
 /**
  * A program that reads the payload as JSON from stdin. What it writes to stdout is the result: JSON where it is
  * that, otherwise text; or all of it, however much, as bytes. Lines of stderr go to the task's log. A node whose only argument
- * is bytes gives them to stdin as they are.
+ * is bytes or a text gives that to stdin as it is.
  */
 export function command(
   program: string,
@@ -106,10 +109,11 @@ export function command(
   };
 }
 
-/** Bytes as they are, where they are all; else what JSON can say. */
+/** Bytes or a text as they are, where they are all, as from one program to the next; else what JSON can say. */
 function inputOfProgram({ args, inputs }: Arguments): string | Uint8Array {
   const all = [...args, ...Object.values(inputs)];
-  if (all.length === 1 && all[0] instanceof Uint8Array) return all[0];
+  const [only] = all;
+  if (all.length === 1 && (only instanceof Uint8Array || typeof only === "string")) return only;
   const odd = [...args.map((value, at) => [`args[${at}]`, value]), ...Object.entries(inputs)].find(
     ([, value]) => !isPlainJson(value ?? null),
   );
