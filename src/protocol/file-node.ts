@@ -123,7 +123,7 @@ export class NodeReader {
     const { task, characters } = isCommon ? this.#commonSpec(type) : this.#taskSpec(type, settings);
     this.#characters += characters;
     const keep = this.#keeps(map, path);
-    const request = this.#request(work, id, path);
+    const request = this.#request(work, call !== undefined, id, path);
     const { hash: requestHash, payload } = request;
     const needs = call ? this.#together(listed, call.inputs) : listed;
     const spec: NodeSpec = call
@@ -258,12 +258,13 @@ export class NodeReader {
     return { task, characters };
   }
 
-  #request(work: Work, id: string, path: Path): Request {
+  #request(work: Work, isCall: boolean, id: string, path: Path): Request {
     const request = this.#remembered(work);
     this.#characters += request.characters;
     if (request.isTooLarge) {
-      const what = work.kind === "task" ? "payload" : "run";
-      const message = `${what} of node ${JSON.stringify(id)} must fit into 1 MiB of JSON; keep large data in files and pass their names`;
+      const what = work.kind === "command" ? "run" : isCall ? "args" : "payload";
+      const way = isCall ? "give up to 8 MiB by g.value(), or " : "";
+      const message = `${what} of node ${JSON.stringify(id)} must fit into 1 MiB of JSON; ${way}keep large data in files and pass their names`;
       this.#faults.atKey([...path, what], message);
     }
     return request;

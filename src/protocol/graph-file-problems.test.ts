@@ -126,6 +126,15 @@ describe("a node that cannot be read", () => {
     ]);
   });
 
+  test("[D-08] may not have more than 1 MiB of arguments, and it is said what takes more", () => {
+    const file = JSON.stringify({ nodes: { a: { task: "t", args: ["x".repeat(1024 * 1024)] } } });
+    expect(problemsOf(file)).toEqual([
+      expect.stringMatching(
+        /args of node "a" must fit into 1 MiB .*g\.value\(\), or keep large data in files/,
+      ),
+    ]);
+  });
+
   test("has an id of at most 256 visible characters", () => {
     expect(read(JSON.stringify({ nodes: { ["🪐".repeat(256)]: { run: "x" } } })).nodes).toHaveLength(1);
     expect(problemsOf(JSON.stringify({ nodes: { ["🪐".repeat(257)]: { run: "x" } } }))).toEqual([
