@@ -203,7 +203,10 @@ test("recurring tasks on the command line", async () => {
   expect((await run("delete", id)).code).toBe(0);
   expect((await run("show", id)).code).toBe(3);
   const wrong = await run("create", "report", "--cron", "30 25 * * *");
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("cron has an hour that cannot be read")]);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining("cron has an hour that cannot be read"),
+  ]);
   for (const options of [[], ["--every", "5m"], ["--cron", "* * * * *", "--every", "5m"]]) {
     const lost = await run("create", "report", ...options);
     expect(lost.code).toBe(2);

@@ -30,7 +30,7 @@ export function collectLargeGarbage(): void {
  */
 function findCollector(): Collect | undefined {
   setFlagsFromString("--expose-gc");
-  const found: Collect | undefined = runInNewContext("globalThis.gc");
+  const found = runInNewContext("globalThis.gc") as Collect | undefined;
   setFlagsFromString("--no-expose-gc");
   return found;
 }

@@ -69,7 +69,8 @@ function cronOf({ cron, timeZone }: Pick<Timing, "cron" | "timeZone">): Cron {
   let read = known.get(key);
   if (!read) {
     read = new Cron(cron.trim(), { timezone: timeZone, mode: "5-or-6-parts", paused: true });
-    read["_states"].pattern.isFixedTime = saysTimesOfDay(cron);
+    const { pattern } = read["_states"] as { readonly pattern: { isFixedTime: boolean } };
+    pattern.isFixedTime = saysTimesOfDay(cron);
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, read);
   }
