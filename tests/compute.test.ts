@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GraphNode, graph, NodeFailed, OrreryClient } from "../src/client/index.ts";
+import { taskIdOf } from "../src/core/index.ts";
 import { directoryWith, type Started, startOrrery } from "./cli.ts";
 import { SERVER_KEY, type ServerProcess, startServerProcess } from "./server-process.ts";
 
@@ -207,6 +208,32 @@ describe("what goes wrong is said:", () => {
       message: "forever-1: the run was cancelled",
     });
     expect(await computation.cancel()).toBe(false);
+  });
+
+  test("[D-12] a node that somebody cancelled, with all that only it needs", async () => {
+    const g = graph();
+    const [forever, other] = [g.task("forever"), g.task(same, 5)];
+    const last = g.task(same, g.task(same, forever));
+    const computation = await client.start(g, [last, other]);
+    const task = async ({ id }: GraphNode) => {
+      for await (const one of client.tasks({ run: computation.run })) if (one.node === id) return one;
+      throw new Error(`no task of ${id}`);
+    };
+    await expect.poll(async () => (await task(forever)).status).toBe("running");
+    await client.cancel((await task(last)).id);
+    expect(await computation.result(other)).toBe(5);
+    const cancelled = { code: "cancelled", message: `${last.id}: it was cancelled` };
+    await expect(computation.results()).rejects.toMatchObject(cancelled);
+    await expect(computation.result(last)).rejects.toMatchObject(cancelled);
+    expect((await task(forever)).status).toBe("cancelled");
+
+    const again = await client.start(g, last);
+    const [first] = [taskIdOf(again.run, forever.id)];
+    await client.cancel(first);
+    await expect(again.results()).rejects.toMatchObject({
+      code: "cancelled",
+      message: "forever-1: it was cancelled (forever-1 → same-2 → same-3)",
+    });
   });
 
   test("a result that is not kept, or was released", async () => {

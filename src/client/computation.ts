@@ -176,9 +176,19 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
     return begun.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   }
 
+  /** The node that failed; or, where none did, the one that somebody cancelled without the rest. */
+  async #firstToEnd(options: CallOptions): Promise<TaskSummary | undefined> {
+    const failed = await firstFailure(this.#connection, this.run, options);
+    if (failed) return failed;
+    const { status } = await this.#connection.send<RunAnswer>(get(path`runs/${this.run}`, options));
+    return status === "cancelled"
+      ? undefined
+      : await firstFailure(this.#connection, this.run, options, "cancelled");
+  }
+
   /** Where it began to go wrong, and how that came to the node. */
   async #failure(task: TaskSummary | undefined, options: CallOptions): Promise<NodeFailed> {
-    const first = (await firstFailure(this.#connection, this.run, options)) ?? task;
+    const first = (await this.#firstToEnd(options)) ?? task;
     if (!first)
       return new NodeFailed(
         this.run,

@@ -36,16 +36,17 @@ export function releaseRun(
   return connection.send(repeatablePost(path`runs/${id}/release`, undefined, options));
 }
 
-/** Of all nodes that failed, or were not run because others did, the first by time that did so itself. */
+/** Of all nodes that failed (or were cancelled), or were not run because others did, the first by time that did so itself. */
 export async function firstFailure(
   connection: Connection,
   run: string,
   options: CallOptions,
+  status: "failed" | "cancelled" = "failed",
 ): Promise<TaskSummary | undefined> {
   let first: TaskSummary | undefined;
   let cursor: string | null | undefined;
   do {
-    const query = { run, status: "failed", limit: 1000, cursor };
+    const query = { run, status, limit: 1000, cursor };
     const page = await connection.send<TaskPage>(get("tasks", options, query));
     for (const task of page.tasks) {
       // Alternatives of a node belong to no place in the graph.
