@@ -11,6 +11,7 @@ const KEY = "sk-test-admin-0123456789";
 const SCRIPT = "/usr/bin/script";
 const SOON = { timeout: 30_000, interval: 50 };
 const ESC = String.fromCharCode(27);
+const COLOR = new RegExp(`${ESC}\\[\\d+m`, "g");
 
 let service: TestService;
 let worker: AsyncDisposable;
@@ -75,22 +76,58 @@ test.skipIf(!existsSync(SCRIPT)).each([
   ["q", "q"],
   ["Ctrl-C", "\u0003"],
 ])("on a terminal it is drawn anew until %s, and the terminal is as it was", async (_, key) => {
-  const command = `stty cols 80 rows 24; stty -g; '${process.execPath}' '${MAIN}' top; echo ended $?; stty -g`;
-  const child = spawn(SCRIPT, ["-qec", command, "/dev/null"], {
-    env: { ...process.env, ...env, TERM: "xterm" },
-  });
-  let seen = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    seen += text;
-  });
-  const closed = new Promise((resolve) => child.on("close", resolve));
-  await expect.poll(() => seen.split("orrery top").length, SOON).toBeGreaterThan(3);
+  const { child, seen, closed } = onTerminal(env, 80);
+  await expect.poll(() => seen().split("orrery top").length, SOON).toBeGreaterThan(3);
   child.stdin.write(key);
   await closed;
-  const [before, , ...rest] = seen.trimEnd().split(/\r?\n/);
+  const [before, , ...rest] = seen().trimEnd().split(/\r?\n/);
   expect(rest.at(-2)).toContain("ended 0");
   expect(rest.at(-1)).toBe(before);
-  expect(seen.split(`${ESC}[?1049h`)).toHaveLength(2);
-  expect(seen.lastIndexOf(`${ESC}[?1049l`)).toBeGreaterThan(seen.lastIndexOf("orrery top"));
-  expect(seen.lastIndexOf(`${ESC}[?25h`)).toBeGreaterThan(seen.lastIndexOf(`${ESC}[?25l`));
+  expect(seen().split(`${ESC}[?1049h`)).toHaveLength(2);
+  expect(seen().lastIndexOf(`${ESC}[?1049l`)).toBeGreaterThan(seen().lastIndexOf("orrery top"));
+  expect(seen().lastIndexOf(`${ESC}[?25h`)).toBeGreaterThan(seen().lastIndexOf(`${ESC}[?25l`));
 });
+
+test.skipIf(!existsSync(SCRIPT))("it says that the server is gone until there is one", async () => {
+  const gone = await TestService.start("memory");
+  const { child, seen, closed } = onTerminal({ ...env, ORRERY_URL: gone.server.url }, 80);
+  await expect.poll(seen, SOON).toContain("q ends");
+  await gone[Symbol.asyncDispose]();
+  await expect.poll(seen, SOON).toContain("no server answers");
+  const before = seen().indexOf("no server answers");
+  await expect.poll(() => framesOf(seen().slice(before)).length, SOON).toBeGreaterThan(2);
+  expect(seen().slice(before)).not.toContain("q ends");
+  child.stdin.write("q");
+  await closed;
+});
+
+test.skipIf(!existsSync(SCRIPT))("no line is longer than the terminal is wide", async () => {
+  const { child, seen, closed } = onTerminal({ ...env, FORCE_COLOR: "1" }, 30);
+  await expect.poll(() => framesOf(seen()).length, SOON).toBeGreaterThan(1);
+  child.stdin.write("q");
+  await closed;
+  const [frame = ""] = framesOf(seen());
+  expect(frame).toContain(`${ESC}[2m`);
+  for (const line of frame.replaceAll(COLOR, "").split(/\r?\n/))
+    expect(line.length, line).toBeLessThanOrEqual(30);
+});
+
+/** `orrery top` on a terminal that is so wide, and all that was written to it. */
+function onTerminal(ofTop: NodeJS.ProcessEnv, columns: number) {
+  const command = `stty cols ${columns} rows 24; stty -g; '${process.execPath}' '${MAIN}' top; echo ended $?; stty -g`;
+  const child = spawn(SCRIPT, ["-qec", command, "/dev/null"], {
+    env: { ...process.env, ...ofTop, TERM: "xterm" },
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (more: string) => {
+    text += more;
+  });
+  const closed = new Promise((resolve) => child.on("close", resolve));
+  return { child, seen: () => text, closed };
+}
+
+/** What was drawn each time, without what clears behind it. */
+function framesOf(text: string): string[] {
+  const frames = text.replaceAll(`${ESC}[K`, "").split(`${ESC}[H`);
+  return frames.slice(1).map((frame) => frame.split(`${ESC}[J`)[0] ?? "");
+}

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitText, neutralise, padText, textWidth } from "./terminal-text.ts";
+import { fitColored, fitText, neutralise, padText, textWidth } from "./terminal-text.ts";
 
 test.each([
   ["abc", 3],
@@ -23,6 +23,13 @@ test("a text is cut between characters, never through the middle of a wide one",
   expect(fitText("编译核心", 6)).toBe("编译…");
   expect(fitText("abc", 1)).toBe("…");
   expect(fitText("abc", 0)).toBe("");
+});
+
+test("a coloured text is cut by what is seen of it, and no colour goes on behind it", () => {
+  const text = "ab\x1b[2mcdef\x1b[22mgh";
+  expect(fitColored(text, 8)).toBe(text);
+  expect(fitColored(text, 4)).toBe("ab\x1b[2mc…\x1b[22m");
+  expect(fitColored(text, 1)).toBe("…\x1b[2m\x1b[22m");
 });
 
 test("a padded text takes exactly its width", () => {

@@ -7,6 +7,8 @@ const ZERO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u;
 // The blocks that are wide throughout (East Asian Width W and F), and what is an emoji by default.
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this is what a colour begins with
+const COLOR = /(\u001b\[\d+m)/;
 const EMOJI_SELECTOR = "\ufe0f";
 
 /**
@@ -32,6 +34,20 @@ export function fitText(text: string, width: number): string {
     fitted += character;
   }
   return `${fitted}…`;
+}
+
+/** The same for a text with colours. They take no columns, and all are kept, so that none goes on behind it. */
+export function fitColored(text: string, width: number): string {
+  let room = width;
+  return text
+    .split(COLOR)
+    .map((part, at) => {
+      if (at % 2 === 1) return part;
+      const fitted = fitText(part, room);
+      room = fitted === part ? room - textWidth(part) : 0;
+      return fitted;
+    })
+    .join("");
 }
 
 /** Cut or fill to exactly `width` columns. */

@@ -4,11 +4,13 @@ import { CheckFailed, CliError, UsageError } from "./errors.ts";
 import { printLines, stdoutColumns, stdoutPalette } from "./output.ts";
 import { atService } from "./service.ts";
 import { printSafeJson } from "./service-text.ts";
+import { fitColored } from "./terminal-text.ts";
 import type { TopOptions } from "./top.ts";
 import { type Sample, topLines } from "./top-view.ts";
 
 const EVERY_MS = 1_000;
 const WITHIN_MS = 5_000;
+const USUAL_STATUS = "q ends";
 const CTRL_C = "\u0003";
 /** Another screen, without a cursor; and the way back. */
 const ENTER = "\u001b[?1049h\u001b[?25l";
@@ -41,15 +43,20 @@ function take(options: TopOptions): Promise<Sample> {
 async function watch(options: TopOptions, first: Sample): Promise<void> {
   const screen = openScreen();
   try {
-    for (let sample = first; !screen.ended.aborted; ) {
-      screen.draw(sample, "q ends");
+    let sample = first;
+    let status = USUAL_STATUS;
+    while (!screen.ended.aborted) {
+      screen.draw(sample, status);
       await sleep(EVERY_MS, undefined, { signal: screen.ended }).catch(() => {});
       if (screen.ended.aborted) return;
       const next = await take(options).catch((error: unknown) => error as Error);
-      if (!(next instanceof Error)) sample = next;
+      if (!(next instanceof Error)) {
+        sample = next;
+        status = USUAL_STATUS;
+      }
       // A key that is not valid does not become so; a server that is away may come back.
       else if (!(next instanceof CliError) || next instanceof UsageError) throw next;
-      else screen.draw(sample, next.message);
+      else status = next.message;
     }
   } finally {
     screen.close();
@@ -88,17 +95,14 @@ function openScreen(): Screen {
 function draw(sample: Sample, status: string): void {
   const palette = stdoutPalette();
   const rows = process.stdout.rows - 1;
-  const columns = stdoutColumns();
-  const lines = [
-    ...topLines(sample, palette, { columns, rows: rows - 2 }),
-    "",
-    palette.dim(status.slice(0, columns - 1)),
-  ];
+  // In the last column a terminal waits to wrap, and clearing the rest of the line would clear that one.
+  const columns = stdoutColumns() - 1;
+  const lines = [...topLines(sample, palette, { columns, rows: rows - 2 }), "", palette.dim(status)];
   process.stdout.write(
     HOME +
       lines
         .slice(0, rows)
-        .map((line) => `${line}${CLEAR_LINE}\n`)
+        .map((line) => `${fitColored(line, columns)}${CLEAR_LINE}\n`)
         .join("") +
       CLEAR_BELOW,
   );
