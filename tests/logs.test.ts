@@ -1,8 +1,11 @@
 // What a server writes to stderr: lines of JSON, and in none of them anything that is not for whoever reads logs.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { makeLog } from "../src/server/index.ts";
+import { openEmbedded } from "../src/store/embedded/cluster.ts";
 import { directoryWith, startOrrery } from "./cli.ts";
+import { testDataDir } from "./postgres.ts";
 import { SERVER_KEY, startServerProcess } from "./server-process.ts";
 
 const MARK = "xyzzySECRET";
@@ -116,3 +119,24 @@ function syntaxError(): unknown {
     return error;
   }
 }
+
+test("an outage of PostgreSQL is one line when it begins, and one when it is over", async () => {
+  const dataDir = await testDataDir();
+  let embedded = await openEmbedded({ dataDir });
+  const server = await startServerProcess(await directoryWith({}), ["--store", embedded.url]);
+  const warned = () =>
+    linesOf(server.said())
+      .filter(({ level }) => level === "warn")
+      .map(({ msg }) => msg);
+  await embedded[Symbol.asyncDispose]();
+  await expect.poll(warned, { timeout: 6_000 }).toHaveLength(1);
+  // Longer than anything waits for it, so that all that looks again and again has failed.
+  await sleep(14_000);
+  expect(warned()).toEqual([expect.stringMatching(/^PostgreSQL: .+; trying again until it is there$/)]);
+  embedded = await openEmbedded({ dataDir });
+  await expect.poll(warned).toHaveLength(2);
+  expect(warned()[1]).toMatch(/^PostgreSQL is there again, after \d+ s$/);
+  server.child.kill("SIGTERM");
+  expect((await server.finished).code).toBe(0);
+  await embedded[Symbol.asyncDispose]();
+});

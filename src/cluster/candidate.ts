@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Follower } from "../driver/index.ts";
-import { type Leadership, type ServiceStore, StoreError } from "../store/index.ts";
+import { isAway, type Leadership, type ServiceStore, StoreError } from "../store/index.ts";
 import { Lookout } from "./lookout.ts";
 import { Term } from "./term.ts";
 
@@ -44,7 +44,7 @@ export async function untilLeading(candidacy: Candidacy): Promise<Term | undefin
         }
       }
     } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== "unavailable") throw error;
+      if (!isAway(error)) throw error;
     }
     const pauseMs = Math.max(10, Math.min(leaseMs / 12, lookout.patienceMs));
     await sleep(seen ? pauseMs : 10, undefined, { ...(signal && { signal }) }).catch(() => {});

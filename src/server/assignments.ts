@@ -1,4 +1,5 @@
 import type { GivenAssignment } from "../protocol/index.ts";
+import { isAway } from "../store/index.ts";
 import { type DataTerms, resultsNeededBy } from "./data-terms.ts";
 import type { Payloads } from "./payloads.ts";
 import type { PlacedTask, PlacedTasks } from "./placed-tasks.ts";
@@ -58,7 +59,7 @@ export class Assignments {
       }
       for (const [worker, given] of byWorker) this.#assignee(worker)?.assign(given);
     } catch (error) {
-      warn(`assignments wait: ${(error as Error).message}`);
+      if (!isAway(error)) warn(`assignments wait: ${(error as Error).message}`);
       setTimeout(() => void this.send(tasks), RETRY_PAYLOADS_MS).unref();
     }
   }

@@ -1,5 +1,5 @@
 import type { Answer, Driver } from "../driver/index.ts";
-import type { Inbox, InboxRow, RefusedRow } from "../store/index.ts";
+import { type Inbox, type InboxRow, isAway, type RefusedRow } from "../store/index.ts";
 import type { TaskSubmission } from "./api.ts";
 import { readInboxBody } from "./http/inbox-body.ts";
 import { refusalOf } from "./refusals.ts";
@@ -74,7 +74,7 @@ export class Intake implements AsyncDisposable {
         isTroubled = false;
       } catch (error) {
         // Whoever runs the driver is told when it cannot go on, and disposes of us.
-        if (!isTroubled && !this.#stopping.signal.aborted)
+        if (!isTroubled && !isAway(error) && !this.#stopping.signal.aborted)
           this.#warn(`the inbox cannot be taken in: ${(error as Error).message}; trying again`);
         isTroubled = true;
         waitMs = TROUBLED_MS;

@@ -3,7 +3,7 @@ import type { Fact } from "../driver/index.ts";
 import { Driver, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import { DEFAULT_CONFIG } from "../scheduler/index.ts";
-import type { Retention, ServiceStore } from "../store/index.ts";
+import { isAway, type Retention, type ServiceStore } from "../store/index.ts";
 import { addSpan } from "../telemetry/index.ts";
 import { type WebhookSettings, Webhooks } from "../webhooks/index.ts";
 import type { Api } from "./api.ts";
@@ -184,9 +184,9 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     (facts) => noteEnds(webhooks, facts),
   );
   const pruning = setInterval(() => {
-    prune(store, webhooks, clock(), retention).catch((error: unknown) =>
-      warn(`pruning: ${(error as Error).message}`),
-    );
+    prune(store, webhooks, clock(), retention).catch((error: unknown) => {
+      if (!isAway(error)) warn(`pruning: ${(error as Error).message}`);
+    });
   }, PRUNE_EVERY_MS);
   const schedules = await Schedules.open({ store: store.schedules, driver, api: service, warn });
   const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { LEASE_MS } from "../cluster/index.ts";
-import { openServiceStore, type ServiceStore } from "../store/index.ts";
+import { isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
 import { type Address, Door, StartError } from "./door.ts";
 import { type AppOptions, buildLocalApp } from "./http/app.ts";
 import { Instruments } from "./http/metrics.ts";
@@ -82,8 +82,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     };
     const keys = await Keys.open(opened.store, {
       firstKey: options.apiKey,
-      onRefreshError: (error) =>
-        options.log.warn(`keys could not be read again: ${(error as Error).message}`),
+      onRefreshError: (error) => {
+        if (!isAway(error)) log.warn(`keys could not be read again: ${(error as Error).message}`);
+      },
     });
     closers.push(() => keys[Symbol.asyncDispose]());
     const devKey = await makeDevKey(keys, options);

@@ -192,6 +192,11 @@ export interface Inbox {
   levels(): Promise<{ readonly waiting: number; readonly refused: number }>;
 }
 
+/** Whether the store cannot be reached for now. It tells of that itself; whoever looks again soon need not. */
+export function isAway(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "unavailable";
+}
+
 /** The world failed, or what is stored is not what was written. `code` is stable. */
 export class StoreError extends Error {
   override readonly name = "StoreError";

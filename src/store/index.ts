@@ -1,6 +1,7 @@
 export {
   type AuditStore,
   type Inbox,
+  isAway,
   type Leadership,
   type Member,
   type SavedSnapshot,

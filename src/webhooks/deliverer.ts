@@ -1,5 +1,11 @@
 import { setMaxListeners } from "node:events";
-import type { DeliveryProgress, DeliveryRow, WebhookRow, WebhookStore } from "../store/index.ts";
+import {
+  type DeliveryProgress,
+  type DeliveryRow,
+  isAway,
+  type WebhookRow,
+  type WebhookStore,
+} from "../store/index.ts";
 import { nextTryAt } from "./schedule.ts";
 import type { Message, Outcome } from "./sender.ts";
 import { signedHeaders } from "./signature.ts";
@@ -86,7 +92,8 @@ export class Deliverer implements AsyncDisposable {
       try {
         this.#wakeIn(await this.#read());
       } catch (error) {
-        this.#options.warn(`webhooks: what is due could not be read: ${(error as Error).message}`);
+        if (!isAway(error))
+          this.#options.warn(`webhooks: what is due could not be read: ${(error as Error).message}`);
         this.#wakeIn(TRY_AGAIN_MS);
       }
       this.#begin();

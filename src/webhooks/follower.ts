@@ -2,6 +2,7 @@ import {
   type Delivery,
   type EndedTask,
   type EndsCursor,
+  isAway,
   newId,
   type RunRow,
   type WebhookRow,
@@ -49,7 +50,8 @@ export class Follower implements AsyncDisposable {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.follow().catch((error: unknown) => {
-        this.#options.warn(`webhooks: what ended could not be read: ${(error as Error).message}`);
+        if (!isAway(error))
+          this.#options.warn(`webhooks: what ended could not be read: ${(error as Error).message}`);
         this.nudge(TRY_AGAIN_MS);
       });
     }, afterMs);

@@ -1,4 +1,4 @@
-import { type DeliveryRow, newId, type WebhookRow, type WebhookStore } from "../store/index.ts";
+import { type DeliveryRow, isAway, newId, type WebhookRow, type WebhookStore } from "../store/index.ts";
 import { AddressRules } from "./addresses.ts";
 import { Deliverer, GONE, isSuccess } from "./deliverer.ts";
 import { bodyOf, type Ended, type EventType, isActive, TEST_EVENT } from "./events.ts";
@@ -293,7 +293,8 @@ export class Webhooks implements AsyncDisposable {
       for (const row of rows) this.#all.set(row.id, row);
       this.#findZones();
     } catch (error) {
-      if (!this.#isClosed) this.#options.warn(`webhooks could not be read: ${(error as Error).message}`);
+      if (!this.#isClosed && !isAway(error))
+        this.#options.warn(`webhooks could not be read: ${(error as Error).message}`);
     }
   }
 

@@ -1,5 +1,11 @@
 import type { Driver } from "../../driver/index.ts";
-import { newId, type ScheduleFired, type ScheduleRow, type ScheduleStore } from "../../store/index.ts";
+import {
+  isAway,
+  newId,
+  type ScheduleFired,
+  type ScheduleRow,
+  type ScheduleStore,
+} from "../../store/index.ts";
 import type { Api, Caller, Refusal, Submitted } from "../api.ts";
 import { readInboxBody } from "../http/inbox-body.ts";
 import { isVisible } from "../live-task.ts";
@@ -147,7 +153,8 @@ export class Schedules implements AsyncDisposable {
       for (const [id, row] of rows) if (this.#entries.get(id)?.row.paused !== row.paused) this.#keep(row);
       this.#wake();
     } catch (error) {
-      if (!this.#isClosed) this.#options.warn(`schedules could not be read: ${(error as Error).message}`);
+      if (!this.#isClosed && !isAway(error))
+        this.#options.warn(`schedules could not be read: ${(error as Error).message}`);
     }
   }
 
@@ -196,9 +203,10 @@ export class Schedules implements AsyncDisposable {
     const firing = this.#fireDue(entry)
       .catch((error: unknown) => {
         if (this.#isClosed) return;
-        this.#options.warn(
-          `schedule ${entry.row.id} could not fire: ${(error as Error).message}; trying again`,
-        );
+        if (!isAway(error))
+          this.#options.warn(
+            `schedule ${entry.row.id} could not fire: ${(error as Error).message}; trying again`,
+          );
         entry.wakeAt = this.#now() + AGAIN_AFTER_MS;
       })
       .finally(() => {

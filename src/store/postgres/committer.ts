@@ -6,7 +6,7 @@ import type { RowChanges } from "../rows.ts";
 import { CommitQuery } from "./commit-query.ts";
 import { commitOf, type Query } from "./commits.ts";
 import { connect, type Target } from "./connection.ts";
-import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
+import { BackOff, isOutage, messageOf, type Outage, throwIfClosed } from "./outage.ts";
 import { sql } from "./sql.ts";
 
 /** Longer than commits take; then the network may have swallowed it, or it is still under way. */
@@ -36,19 +36,18 @@ interface Line {
  */
 export class Committer {
   readonly #target: Target;
-  readonly #onTrouble: (message: string) => void;
+  readonly #outage: Outage;
   readonly #closed: AbortSignal;
   #line: Line | undefined;
-  #isTroubled = false;
   /** Settles when it is known what came of all commits. */
   #last: Promise<unknown> = Promise.resolve();
   #underWay = 0;
   /** Of those under way, the ones that must first be found out about. */
   #unknown = 0;
 
-  constructor(target: Target, onTrouble: (message: string) => void, closed: AbortSignal) {
+  constructor(target: Target, outage: Outage, closed: AbortSignal) {
     this.#target = target;
-    this.#onTrouble = onTrouble;
+    this.#outage = outage;
     this.#closed = closed;
   }
 
@@ -119,15 +118,15 @@ export class Committer {
     try {
       const result = await work(line);
       if (!line.isUnsafe) {
-        this.#isTroubled = false;
+        this.#outage.passed("commits");
         return result;
       }
-      this.#tellOnce("PostgreSQL stopped waiting for its standbys");
+      this.#outage.failed("commits", "it stopped waiting for its standbys");
     } catch (cause) {
       // Its transaction may still be open.
       this.#drop(line);
       if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
-      this.#tellOnce(messageOf(cause));
+      this.#outage.failed("commits", messageOf(cause));
     }
     this.#drop(line);
     return undefined;
@@ -147,7 +146,7 @@ export class Committer {
         this.#line = line;
         return line;
       } catch (cause) {
-        this.#tellOnce(messageOf(cause));
+        this.#outage.failed("commits", messageOf(cause));
         await backOff.wait();
       }
     }
@@ -157,11 +156,5 @@ export class Committer {
     if (this.#line !== line) return;
     this.#line = undefined;
     void line.client.end().catch(() => {});
-  }
-
-  #tellOnce(message: string): void {
-    if (this.#isTroubled || this.#closed.aborted) return;
-    this.#isTroubled = true;
-    this.#onTrouble(`PostgreSQL: ${message}; trying again until it is there`);
   }
 }

@@ -1,6 +1,7 @@
 import type { Head } from "../../ledger/index.ts";
 import { type Candidate, type Leadership, type Member, StoreError } from "../contract.ts";
 import type { Target } from "./connection.ts";
+import type { Outage } from "./outage.ts";
 import { Pacemaker } from "./pacemaker.ts";
 import { Reader } from "./reader.ts";
 
@@ -17,9 +18,9 @@ export class HeadRow {
   #pacemaker: Pacemaker | undefined;
   #term: { readonly epoch: number; readonly holder: string } | undefined;
 
-  constructor(target: Target, closed: AbortSignal) {
+  constructor(target: Target, outage: Outage, closed: AbortSignal) {
     this.#target = target;
-    this.#reader = new Reader(target, closed, CONNECTIONS);
+    this.#reader = new Reader(target, outage, closed, CONNECTIONS);
   }
 
   async read(): Promise<Leadership> {

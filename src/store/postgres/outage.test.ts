@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { blockOn, submitted, taskOf } from "../../../tests/any-rows.ts";
 import { Cuttable } from "../../../tests/cuttable.ts";
 import { type TestDatabase, testDatabase, testDataDir } from "../../../tests/postgres.ts";
 import { type Block, GENESIS, headOf } from "../../ledger/index.ts";
 import { type Embedded, openEmbedded } from "../embedded/cluster.ts";
 import { findPostmaster } from "../embedded/postmaster.ts";
+import { Outage } from "./outage.ts";
 import { PostgresStore } from "./store.ts";
 
 /** Commits blocks, each with a task of its own, until it is told to stop; so many are under way at once. */
@@ -294,6 +295,30 @@ test("a commit that PostgreSQL stopped keeping safe on a standby is not acknowle
   await waitForStandby("");
   expect(await committing).toBe(true);
   await admin.end();
+});
+
+test("an outage is told of once, then at growing distances, and when all can go on", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const told: string[] = [];
+  const tell = (message: string) => void told.push(message);
+  const outage = new Outage({ onTrouble: tell, onRecovery: tell, closed: new AbortController().signal });
+  outage.failed("reads", "refused");
+  vi.advanceTimersByTime(500);
+  outage.passed("reads");
+  expect(told).toEqual([]);
+  for (let second = 0; second < 600; second++) {
+    outage.failed("reads", "refused");
+    vi.advanceTimersByTime(1_000);
+  }
+  outage.failed("commits", "refused");
+  outage.passed("reads");
+  outage.passed("commits");
+  vi.useRealTimers();
+  expect(told.map((message) => message.replace("PostgreSQL: refused; ", ""))).toEqual([
+    "trying again until it is there",
+    ...[61, 181, 421].map((seconds) => `not there for ${seconds} s`),
+    "PostgreSQL is there again, after 600 s",
+  ]);
 });
 
 test("reads wait out a restart, and what waits is let go when the store is closed", async () => {

@@ -4,6 +4,8 @@ import { StoreError } from "../contract.ts";
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
+const NOTICED_AFTER_MS = 1_000;
+const REMIND_AFTER_MS = 60_000;
 
 /**
  * What may pass by itself, by class or code: connections (08), resources (53), and the server being stopped, started,
@@ -36,6 +38,52 @@ export class BackOff {
     const pauseMs = this.#pauseMs;
     this.#pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     await sleep(pauseMs, undefined, { signal: this.#closed }).catch(() => throwIfClosed(this.#closed));
+  }
+}
+
+export interface OutageOptions {
+  /** Told when an outage has lasted a moment, or a commit waits for its end, and at growing distances while it lasts. */
+  readonly onTrouble: (message: string) => void;
+  /** Told when it is over, if it was told of. */
+  readonly onRecovery: (message: string) => void;
+  readonly closed: AbortSignal;
+}
+
+/** One outage is one, however many wait for its end. What passes within a moment is none that anybody must know of. */
+export class Outage {
+  readonly #options: OutageOptions;
+  readonly #failing = new Set<"reads" | "commits">();
+  #sinceMs = 0;
+  #nextMs = 0;
+  #told = 0;
+
+  constructor(options: OutageOptions) {
+    this.#options = options;
+  }
+
+  /** Something failed that will be tried again; `isUrgent`: somebody has waited in vain, or waits for a commit. */
+  failed(what: "reads" | "commits", message: string, isUrgent: boolean = what === "commits"): void {
+    const now = performance.now();
+    if (this.#failing.size === 0) {
+      this.#sinceMs = now;
+      this.#nextMs = now + NOTICED_AFTER_MS;
+      this.#told = 0;
+    }
+    this.#failing.add(what);
+    const isDue = now >= this.#nextMs || (isUrgent && this.#told === 0);
+    if (!isDue || this.#options.closed.aborted) return;
+    const rest = this.#told === 0 ? "trying again until it is there" : `not there for ${this.#lasted()}`;
+    this.#nextMs = now + REMIND_AFTER_MS * 2 ** this.#told++;
+    this.#options.onTrouble(`PostgreSQL: ${message}; ${rest}`);
+  }
+
+  passed(what: "reads" | "commits"): void {
+    if (!this.#failing.delete(what) || this.#failing.size > 0 || this.#told === 0) return;
+    this.#options.onRecovery(`PostgreSQL is there again, after ${this.#lasted()}`);
+  }
+
+  #lasted(): string {
+    return `${Math.ceil((performance.now() - this.#sinceMs) / 1000)} s`;
   }
 }
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { StoreError } from "../contract.ts";
 import { configOf, type Target } from "./connection.ts";
-import { BackOff, isOutage, messageOf, throwIfClosed } from "./outage.ts";
+import { BackOff, isOutage, messageOf, type Outage, throwIfClosed } from "./outage.ts";
 import { valuesOf } from "./parameters.ts";
 import { sql } from "./sql.ts";
 
@@ -15,9 +15,11 @@ const REACHABLE_WITHIN_MS = 2_000;
 export class Reader {
   readonly #pool: pg.Pool;
   readonly #closed: AbortSignal;
+  readonly #outage: Outage;
 
-  constructor(target: Target, closed: AbortSignal, size: number = POOL_SIZE) {
+  constructor(target: Target, outage: Outage, closed: AbortSignal, size: number = POOL_SIZE) {
     this.#closed = closed;
+    this.#outage = outage;
     this.#pool = new pg.Pool({
       ...configOf(target, QUERY_TIMEOUT_MS),
       max: size,
@@ -79,12 +81,16 @@ export class Reader {
     for (;;) {
       throwIfClosed(this.#closed);
       try {
-        return await work();
+        const result = await work();
+        this.#outage.passed("reads");
+        return result;
       } catch (cause) {
         throwIfClosed(this.#closed);
         if (cause instanceof StoreError) throw cause;
         if (!isOutage(cause)) throw new StoreError("unreadable", `PostgreSQL: ${messageOf(cause)}`, cause);
-        if (performance.now() - startedMs > PATIENCE_MS)
+        const isEnough = performance.now() - startedMs > PATIENCE_MS;
+        this.#outage.failed("reads", messageOf(cause), isEnough);
+        if (isEnough)
           throw new StoreError("unavailable", `PostgreSQL cannot be reached: ${messageOf(cause)}`, cause);
         await backOff.wait();
       }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Block, ChainVerifier, GENESIS, type Head, headOf } from "../../ledger/index.ts";
 import {
   type Candidate,
@@ -32,6 +33,7 @@ import { Sockets } from "./connection.ts";
 import { Debounced } from "./debounced.ts";
 import { HeadRow } from "./head-row.ts";
 import { PostgresInbox } from "./inbox.ts";
+import { Outage } from "./outage.ts";
 import { arraysOf, type TaskRecord, taskFrom } from "./parameters.ts";
 import { prepare } from "./prepare.ts";
 import { Reader } from "./reader.ts";
@@ -55,8 +57,10 @@ export interface PostgresOptions {
   readonly url: string;
   /** Where the tables are; made if it is not there. */
   readonly schema?: string;
-  /** Told once when commits cannot get through, and again after they could. */
+  /** Told when PostgreSQL cannot be reached, and at growing distances while it cannot. */
   readonly onTrouble?: (message: string) => void;
+  /** Told when it can be again. */
+  readonly onRecovery?: (message: string) => void;
 }
 
 interface PayloadRecord {
@@ -87,11 +91,16 @@ export class PostgresStore implements ServiceStore {
   readonly #notify: Debounced;
   readonly webhooks: WebhookStore;
 
-  private constructor({ url, schema = "orrery", onTrouble = () => {} }: PostgresOptions) {
+  private constructor(options: PostgresOptions) {
+    const { url, schema = "orrery", onTrouble = () => {}, onRecovery = () => {} } = options;
     const target = { url, schema, sockets: this.#sockets };
-    this.#committer = new Committer(target, onTrouble, this.#closing.signal);
-    this.#reader = new Reader(target, this.#closing.signal);
-    this.#headRow = new HeadRow(target, this.#closing.signal);
+    const closed = this.#closing.signal;
+    // Everything that waits for the end of an outage listens to it: Node would take many for a leak.
+    setMaxListeners(0, closed);
+    const outage = new Outage({ onTrouble, onRecovery, closed });
+    this.#committer = new Committer(target, outage, closed);
+    this.#reader = new Reader(target, outage, closed);
+    this.#headRow = new HeadRow(target, outage, closed);
     this.inbox = new PostgresInbox(this.#reader);
     this.webhooks = new PostgresWebhooks(this.#reader);
     this.schedules = new PostgresSchedules(this.#reader);
