@@ -1,7 +1,8 @@
 // Backups by PostgreSQL's own tools, taken while a server works, and what comes of them.
 
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, chown } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -9,8 +10,11 @@ import { ChainVerifier } from "../src/ledger/index.ts";
 import type { Registration } from "../src/protocol/index.ts";
 import type { Caller, WorkerSession } from "../src/server/index.ts";
 import { findBinaries } from "../src/store/embedded/binaries.ts";
+import { openEmbedded } from "../src/store/embedded/cluster.ts";
+import { ownerOf } from "../src/store/embedded/owner.ts";
 import { task } from "../src/worker/index.ts";
 import { directoryWith } from "./cli.ts";
+import { testDataDir } from "./postgres.ts";
 import { freshDatabase, TestService } from "./service.ts";
 
 const LONG = { timeout: 40_000, interval: 100 };
@@ -26,6 +30,14 @@ async function restored(dump: string): Promise<string> {
   const url = await freshDatabase();
   await run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", url, dump);
   return url;
+}
+
+/** The commands that the documentation gives for a private PostgreSQL, but for the last: the server. */
+function documentedRestore(): string {
+  const text = readFileSync(new URL("../docs/operations.md", import.meta.url), "utf8");
+  const commands = /```sh\n(initdb[^`]+)orrery serve --data "\$NEW"\n```/.exec(text)?.[1];
+  if (commands === undefined) throw new Error("operations.md restores no private PostgreSQL");
+  return commands;
 }
 
 async function statusesOf(service: TestService): Promise<Map<string, string>> {
@@ -106,6 +118,33 @@ describe.skipIf(tools === "")("a backup", () => {
     await expect
       .poll(async () => new Set((await statusesOf(service)).values()), LONG)
       .toEqual(new Set(["completed"]));
+    await expectSoundChain(service);
+  });
+
+  test("of a private PostgreSQL is restored into a new data directory as documented", async () => {
+    const [before, after] = [await testDataDir(), await testDataDir()];
+    const folder = await directoryWith({});
+    const dump = join(folder, "orrery.dump");
+    let id = "";
+    {
+      await using embedded = await openEmbedded({ dataDir: before });
+      await using service = await TestService.start("postgresql", {}, embedded.url);
+      await using _worker = service.worker({ t: task(() => "done") });
+      ({ id } = (await service.submit({ executor: "default", task_type: "t" })).body);
+      expect((await service.get(`task/${id}?wait=20`)).body.status).toBe("completed");
+      await run("pg_dump", "--format=custom", "--schema=orrery", "--file", dump, embedded.url);
+    }
+    await chmod(folder, 0o755);
+    const owner = await ownerOf(join(before, "postgres"));
+    if (owner) await chown(after, owner.uid, owner.gid);
+    await promisify(execFile)("sh", ["-ec", documentedRestore()], {
+      cwd: folder,
+      env: { ...process.env, PATH: `${tools}:${process.env["PATH"]}`, NEW: after },
+      ...owner,
+    });
+    await using embedded = await openEmbedded({ dataDir: after });
+    await using service = await TestService.start("postgresql", {}, embedded.url);
+    expect((await service.get(`task/${id}`)).body.status).toBe("completed");
     await expectSoundChain(service);
   });
 
