@@ -23,6 +23,23 @@ test("stimuli of one moment are one turn and one block", async () => {
   expect(await linesOf(store)).toHaveLength(2);
 });
 
+test("a ledger that ends before its head does is not gone on with, and it is said where it ends", async () => {
+  const store = new MemoryStore();
+  await openDriver(store).then((driver) => driver[Symbol.asyncDispose]());
+  await openDriver(store, { config: { ...DEFAULT_CONFIG, keepEndedRuns: 7 } }).then((driver) =>
+    driver[Symbol.asyncDispose](),
+  );
+  const { seq } = store.head;
+  const [first] = await linesOf(store);
+  store.blocks = async function* () {
+    if (first) yield first;
+  };
+  await expect(openDriver(store)).rejects.toMatchObject({
+    code: "damaged",
+    message: expect.stringContaining(`its head is event ${seq}, and its blocks end at ${seq - 1}`),
+  });
+});
+
 test("stimuli that come while a block is being committed wait for the next turn, together", async () => {
   const store = new GatedStore();
   await using driver = await openDriver(store);

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import { invariant, type Specimens } from "../core/index.ts";
+import type { Specimens } from "../core/index.ts";
 import {
   type Block,
   BlockWriter,
@@ -157,7 +157,7 @@ export class Driver implements AsyncDisposable {
     if (!options.follower) await follower.catchUp(Number.POSITIVE_INFINITY);
     const { state } = follower;
     if (state.seq > store.head.seq) throw new StoreError("locked", "another process writes to this ledger");
-    invariant(state.seq === store.head.seq, "replay ends where the ledger does");
+    if (state.seq < store.head.seq) throw truncated(state.seq, store.head.seq);
     const driver = new Driver(options, state, follower.snapshotSeq);
     if (JSON.stringify(state.config) !== JSON.stringify(config) || state.seq === 0) {
       await driver.submit({ kind: "SchedulerConfigured", config });
@@ -420,6 +420,11 @@ export class Driver implements AsyncDisposable {
     if (!this.#closed) this.#snapshots.save(this.#snapshots.take(this.#state, this.#tip));
     this.#rest();
   }
+}
+
+function truncated(end: number, head: number): StoreError {
+  const what = `the ledger is truncated: its head is event ${head}, and its blocks end at ${end}`;
+  return new StoreError("damaged", `${what}; restore a backup (orrery doctor looks at the rest)`);
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
