@@ -23,8 +23,15 @@ beforeAll(async () => {
   const { stdout } = await npm(ROOT, "pack", "--json", "--ignore-scripts", "--pack-destination", cwd);
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   files = packed?.files.map(({ path }) => path) ?? [];
-  // What an application gets; packages that are known already are not fetched again.
-  const flags = ["--prefer-offline", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund"];
+  // What an application gets, and all of it for this Node; packages that are known already are not fetched again.
+  const flags = [
+    "--engine-strict",
+    "--prefer-offline",
+    "--ignore-scripts",
+    "--omit=optional",
+    "--no-audit",
+    "--no-fund",
+  ];
   await npm(cwd, "install", ...flags, `./${packed?.filename}`);
 }, 300_000);
 
