@@ -80,6 +80,19 @@ describe("a database", () => {
       result: "fail",
       detail: expect.stringMatching(/^event \d+: changed: event 1 of its block/),
     });
+    for (const column of ["epoch", "now", "hash"]) {
+      const place = "where seq = (select max(seq) from orrery.blocks)";
+      const value = column === "hash" ? "reverse(hash)" : `${column} + 1`;
+      const back = column === "hash" ? "reverse(hash)" : `${column} - 1`;
+      const beside = await broken(
+        `update orrery.blocks set ${column} = ${value} ${place}`,
+        `update orrery.blocks set ${column} = ${back} ${place}`,
+      );
+      expect(named(beside, "chain")).toMatchObject({
+        result: "fail",
+        detail: expect.stringContaining(`the column ${column} of its block is`),
+      });
+    }
     const cut = await broken("update orrery.head set seq = seq + 7", "update orrery.head set seq = seq - 7");
     expect(named(cut, "chain")).toMatchObject({
       result: "fail",
@@ -124,6 +137,20 @@ describe("a database", () => {
       result: "fail",
       detail: "the schema orrery holds somebody else's tables",
     });
+  });
+
+  test("whose role may not make the schema is said to lack that", async () => {
+    await sql(url, "create database bare");
+    const bare = url.replace(nameOf(url), "bare");
+    await sql(bare, "create role visitor login");
+    const checks = await checkStore(bare.replace("orrery@", "visitor@"));
+    expect(named(checks, "migrations")).toMatchObject({
+      result: "fail",
+      fix: expect.stringContaining("grant create on database"),
+    });
+    await sql(bare, "grant create on database bare to visitor");
+    const granted = await checkStore(bare.replace("orrery@", "visitor@"));
+    expect(named(granted, "migrations")).toMatchObject({ result: "pass" });
   });
 
   test("that is not there, or has another name, is said with what to check", async () => {
@@ -212,8 +239,16 @@ describe("a server", () => {
       result: "warn",
       detail: expect.stringContaining("behind"),
     });
-    expect(named(checks, "port")).toMatchObject({ result: "warn", detail: expect.stringContaining("taken") });
+    // It is ours that has it.
+    expect(named(checks, "port")).toBeUndefined();
     expect(named(checks, "store")).toMatchObject({ result: "fail" });
+    const other = createServer((_, response) => void response.end("hello"));
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const taken = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { checks: ofOther } = await doctor(["--server", taken, "--store", "memory"]);
+    expect(named(ofOther, "server")).toMatchObject({ detail: expect.stringContaining("no Orrery") });
+    expect(named(ofOther, "port")).toMatchObject({ detail: expect.stringContaining("taken") });
+    other.close();
     const down = await doctor(["--server", NOWHERE, "--store", "memory"]);
     expect(down.code).toBe(1);
     expect(named(down.checks, "server")).toMatchObject({

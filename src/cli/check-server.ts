@@ -3,6 +3,7 @@
 import { OrreryClient, OrreryError } from "../client/index.ts";
 import { countOf, workerCommand } from "../words/index.ts";
 import { type Check, failure, pass, warning } from "./check.ts";
+import { checkPort } from "./check-machine.ts";
 import { judgeSkew } from "./check-store.ts";
 
 export interface ServerAddress {
@@ -30,6 +31,7 @@ export async function checkServer({ url, key, isNamed }: ServerAddress): Promise
         detail,
         "start one (orrery serve), or name another with --server",
       ),
+      ...(await checkLocalPort(url)),
     ];
   }
   const body = (await answer.json().catch(() => ({}))) as {
@@ -38,9 +40,19 @@ export async function checkServer({ url, key, isNamed }: ServerAddress): Promise
     version?: string;
   };
   if (body.status === undefined && body.detail === undefined)
-    return [failure("server", `what answers at ${url} is no Orrery`, "name another with --server")];
+    return [
+      failure("server", `what answers at ${url} is no Orrery`, "name another with --server"),
+      ...(await checkLocalPort(url)),
+    ];
   const checks = [judgeReady(url, answer.ok, body), ...judgeClock(answer, sentAt)];
   return answer.ok ? [...checks, ...(await checkWorkers(url, key))] : checks;
+}
+
+/** Whether one could listen where none of ours does. */
+async function checkLocalPort(url: string): Promise<Check[]> {
+  const { hostname, port, protocol } = new URL(url);
+  if (hostname !== "localhost" && !/^127\./.test(hostname)) return [];
+  return [await checkPort(hostname, port === "" ? (protocol === "https:" ? 443 : 80) : Number(port))];
 }
 
 function judgeReady(

@@ -94,8 +94,14 @@ export function judgeSkew(name: string, skewMs: number): Check {
   return warning(name, detail, "let both machines keep time by NTP (timedatectl set-ntp true)");
 }
 
-function judgeSchema({ state, missing, changed, newer }: DatabaseFacts["schema"]): Check {
+function judgeSchema({ state, mayCreate, missing, changed, newer }: DatabaseFacts["schema"]): Check {
   const name = "migrations";
+  if (state === "absent" && !mayCreate)
+    return failure(
+      name,
+      "nothing of Orrery is here yet, and the role may not make it",
+      "grant the role what it lacks: grant create on database … to …",
+    );
   if (state === "absent") return pass(name, "nothing of Orrery is here yet; the server makes its tables");
   if (state === "foreign")
     return failure(name, "the schema orrery holds somebody else's tables", "use a database of its own");

@@ -2,14 +2,7 @@ import { resolve } from "node:path";
 import { type Config, problemLine, readConfig } from "../config/index.ts";
 import { inspectDataDir } from "../store/index.ts";
 import { type Check, failure, pass } from "./check.ts";
-import {
-  checkDataDir,
-  checkDisk,
-  checkFirstKey,
-  checkKeyFile,
-  checkNode,
-  checkPort,
-} from "./check-machine.ts";
+import { checkDataDir, checkDisk, checkFirstKey, checkKeyFile, checkNode } from "./check-machine.ts";
 import { checkServer } from "./check-server.ts";
 import { checkStore } from "./check-store.ts";
 import type { DoctorOptions } from "./doctor.ts";
@@ -44,8 +37,6 @@ export async function diagnose(options: DoctorOptions): Promise<void> {
     guarded("server", () => checkServer(address)),
   ];
   const checks = (await Promise.all(parts)).flat();
-  if (checks.some(({ name, result }) => name === "server" && result !== "pass"))
-    checks.push(...(await guarded("port", () => checkLocalPort(server))));
   await print(checks, options.json);
   if (checks.some(({ result }) => result === "fail")) throw new CheckFailed();
 }
@@ -64,12 +55,6 @@ async function checkStores(store: string | undefined, dataDir: string): Promise<
   const facts = await inspectDataDir(dataDir);
   const ofDatabase = facts.url === undefined ? [] : await checkStore(facts.url);
   return [await checkDisk(dataDir), ...checkDataDir(dataDir, facts), ...ofDatabase];
-}
-
-async function checkLocalPort(server: string): Promise<Check[]> {
-  const { hostname, port, protocol } = new URL(server);
-  if (hostname !== "localhost" && !/^127\./.test(hostname)) return [];
-  return [await checkPort(hostname, port === "" ? (protocol === "https:" ? 443 : 80) : Number(port))];
 }
 
 /** A check that breaks is one that failed, and keeps no other from being made. */

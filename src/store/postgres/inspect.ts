@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { sha256Hex } from "../../core/index.ts";
-import { ChainVerifier, type Damage, type Head } from "../../ledger/index.ts";
+import { type Block, ChainVerifier, type Damage, type Head } from "../../ledger/index.ts";
 import { StoreError } from "../contract.ts";
 import { connect } from "./connection.ts";
 import { messageOf } from "./outage.ts";
@@ -37,6 +37,8 @@ export interface ServerFacts {
 /** `foreign`: somebody else's tables stand under our name. */
 export interface SchemaFacts {
   readonly state: "absent" | "foreign" | "ours";
+  /** Whether the role may make what is not there yet. */
+  readonly mayCreate: boolean;
   readonly missing: readonly string[];
   readonly changed: readonly string[];
   /** Applied by a later version. */
@@ -87,12 +89,19 @@ async function inspectServer(client: pg.Client): Promise<Pick<DatabaseFacts, "se
 
 async function inspectSchema(client: pg.Client, schema: string): Promise<SchemaFacts> {
   const nothing = { missing: [], changed: [], newer: [] };
-  const found = await client.query<{ exists: boolean; is_ours: boolean; relations: number }>({
-    text: sql("inspect-schema").text,
-    values: [schema],
-  });
-  const { exists = false, is_ours = false, relations = 0 } = found.rows[0] ?? {};
-  if (!is_ours) return { ...nothing, state: exists && relations > 0 ? "foreign" : "absent" };
+  const found = await client.query<{
+    exists: boolean;
+    is_ours: boolean;
+    relations: number;
+    may_create: boolean;
+  }>({ text: sql("inspect-schema").text, values: [schema] });
+  const {
+    exists = false,
+    is_ours = false,
+    relations = 0,
+    may_create: mayCreate = false,
+  } = found.rows[0] ?? {};
+  if (!is_ours) return { ...nothing, mayCreate, state: exists && relations > 0 ? "foreign" : "absent" };
   const { rows: applied } = await client.query<{ number: number; name: string; hash: string }>(
     sql("read-migrations").text,
   );
@@ -100,6 +109,7 @@ async function inspectSchema(client: pg.Client, schema: string): Promise<SchemaF
   const textOf = (number: number) => known.find((migration) => migration.number === number)?.text;
   return {
     state: "ours",
+    mayCreate,
     missing: known
       .filter(({ number }) => !applied.some((one) => one.number === number))
       .map(({ name }) => name),
@@ -119,7 +129,7 @@ async function inspectInbox(client: pg.Client): Promise<DatabaseFacts["inbox"]> 
 async function inspectChain(client: pg.Client): Promise<ChainFacts> {
   await client.query("begin isolation level repeatable read read only");
   const { rows: heads } = await client.query<Head>(sql("read-head").text);
-  const { rows } = await client.query<{ seq: number; epoch: number; prev: string; line: string }>({
+  const { rows } = await client.query<Block>({
     text: sql("last-blocks").text,
     values: [BLOCKS, BLOCK_BYTES],
   });
@@ -131,11 +141,22 @@ async function inspectChain(client: pg.Client): Promise<ChainFacts> {
   const chain = first
     ? new ChainVerifier({ epoch: 0, seq: first.seq - 1, hash: first.prev })
     : new ChainVerifier();
-  for (const { line } of rows.reverse()) {
-    const block = chain.accept(line);
-    if ("code" in block) return { ...facts, damage: block };
+  for (const row of rows.reverse()) {
+    const block = chain.accept(row.line);
+    const damage = "code" in block ? block : columnDamage(row, block);
+    if (damage) return { ...facts, damage };
   }
   return { ...facts, damage: endDamage(chain, head) };
+}
+
+/** What stands beside the line is what is in it: some readers look only there. */
+function columnDamage(row: Block, block: Block): Damage | undefined {
+  const wrong = (["seq", "count", "epoch", "now", "prev", "hash"] as const).find(
+    (name) => row[name] !== block[name],
+  );
+  if (wrong === undefined) return undefined;
+  const detail = `the column ${wrong} of its block is ${row[wrong]}, and its line says ${block[wrong]}`;
+  return { seq: block.seq, code: "changed", detail };
 }
 
 function endDamage(chain: ChainVerifier, head: Head): Damage | undefined {

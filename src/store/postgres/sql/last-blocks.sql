@@ -1,6 +1,6 @@
 -- The last blocks, newest first, as many as make up some megabytes, and at least one.
-select seq, epoch, prev, line
-  from (select seq, epoch, prev, line,
+select seq, count, epoch, now, prev, hash, line
+  from (select seq, count, epoch, now, prev, hash, line,
                sum(octet_length(line)) over (order by seq desc) - octet_length(line) as bytes_before
           from blocks
          order by seq desc
