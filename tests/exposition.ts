@@ -66,6 +66,12 @@ export function lintExposition(families: Iterable<Family>): string[] {
     if (/_(ms|millis|milliseconds|minutes|kb|mb|kib|mib|percent)(_|$)/.test(name))
       problems.push(`${name} is not in base units`);
     if (/_(counter|gauge|histogram|bucket|sum|count)$/.test(name)) problems.push(`${name} ends with a type`);
+    for (const [label, owner] of [
+      ["quantile", "summary"],
+      ["le", "histogram"],
+    ] as const)
+      if (type !== owner && samples.some(({ labels }) => label in labels))
+        problems.push(`${name} has a label ${label} and is no ${owner}`);
     const seen = new Set(samples.map((sample) => JSON.stringify([sample.name, sample.labels])));
     if (seen.size !== samples.length) problems.push(`${name} has a sample twice`);
     if (type === "histogram") problems.push(...histogramProblems(name, samples));

@@ -82,7 +82,7 @@ async function inEmbedded({ dataDir, log, warn = () => {} }: OpenOptions): Promi
 async function openPostgres(url: string, warn: (message: string) => void): Promise<ServiceStore> {
   // Loaded late: the driver takes longer to load than most commands take to run.
   const { PostgresStore } = await import("./postgres/store.ts");
-  return PostgresStore.open({ url, onTrouble: warn, onRecovery: warn });
+  return PostgresStore.open({ url, onUnsafe: warn, onTrouble: warn, onRecovery: warn });
 }
 
 /** A URL may hold a password before the host, or among its parameters. */

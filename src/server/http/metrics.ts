@@ -174,7 +174,8 @@ export class Instruments {
         ["state"],
       ),
       lag: this.#gauge("event_loop_lag_seconds", "How late timers are, since the last time asked.", [
-        "quantile",
+        // A label "quantile" is for summaries only.
+        "percentile",
       ]),
       memory: this.#gauge("process_resident_memory_bytes", "Memory of the process."),
       heap: this.#gauge("process_heap_used_bytes", "Of it, objects, also those that are not yet collected."),
@@ -204,9 +205,9 @@ export class Instruments {
 
   #showProcess(): void {
     const { lag, memory, heap, heapTotal, external, started, cpu } = this.#gauges;
-    for (const quantile of [0.5, 0.99])
-      lag.set({ quantile: String(quantile) }, this.#lag.percentile(quantile * 100) / 1e9);
-    lag.set({ quantile: "1" }, this.#lag.max / 1e9);
+    for (const percentile of [50, 99])
+      lag.set({ percentile: String(percentile) }, this.#lag.percentile(percentile) / 1e9);
+    lag.set({ percentile: "100" }, this.#lag.max / 1e9);
     this.#lag.reset();
     const used = process.memoryUsage();
     memory.set(used.rss);

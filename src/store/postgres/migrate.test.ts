@@ -14,6 +14,14 @@ async function connected({ url, schema }: TestDatabase): Promise<pg.Client & Asy
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 
+test("a PostgreSQL that may lose what was committed is told of once", async () => {
+  const told: string[] = [];
+  const database = await testDatabase();
+  await using _ = await PostgresStore.open({ ...database, onUnsafe: (message) => told.push(message) });
+  // The shared one of the tests has them off.
+  expect(told).toEqual([expect.stringContaining("fsync and full_page_writes off")]);
+});
+
 test("the committed schema is what the migrations make", async () => {
   const database = await testDatabase();
   await using client = await connected(database);

@@ -10,13 +10,13 @@ const PATIENCE_MS = 10_000;
 /** A migration of large tables takes its time. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 
-/** Makes a database ready to be opened: the tables are what this version needs. */
-export async function prepare(target: Target): Promise<void> {
+/** Makes a database ready to be opened: the tables are what this version needs. Told is what it does not promise. */
+export async function prepare(target: Target, onUnsafe: (message: string) => void = () => {}): Promise<void> {
   const backOff = new BackOff(new AbortController().signal);
   const startedMs = performance.now();
   for (;;) {
     try {
-      await prepareNow(target);
+      await prepareNow(target, onUnsafe);
       return;
     } catch (cause) {
       if (cause instanceof StoreError) throw cause;
@@ -28,14 +28,16 @@ export async function prepare(target: Target): Promise<void> {
   }
 }
 
-async function prepareNow(target: Target): Promise<void> {
+async function prepareNow(target: Target, onUnsafe: (message: string) => void): Promise<void> {
   const client = await connect(target, "settings-of-reads", MIGRATION_TIMEOUT_MS);
   try {
-    const { rows } = await client.query<{ encoding: string }>(sql("server-encoding").text);
-    const encoding = rows[0]?.encoding ?? "";
+    const { rows } = await client.query<{ encoding: string; off: string[] }>(sql("server-promises").text);
+    const { encoding = "", off = [] } = rows[0] ?? {};
     if (encoding !== "UTF8")
       throw new StoreError("foreign", `the database's encoding is ${encoding}; Orrery needs UTF8`);
     await migrate(client, target.schema);
+    if (off.length > 0)
+      onUnsafe(`PostgreSQL has ${off.join(" and ")} off: what was acknowledged can be lost after a crash`);
   } finally {
     await client.end();
   }

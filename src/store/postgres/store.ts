@@ -57,6 +57,8 @@ export interface PostgresOptions {
   readonly url: string;
   /** Where the tables are; made if it is not there. */
   readonly schema?: string;
+  /** Told when it is opened, if it may lose what was committed. */
+  readonly onUnsafe?: (message: string) => void;
   /** Told when PostgreSQL cannot be reached, and at growing distances while it cannot. */
   readonly onTrouble?: (message: string) => void;
   /** Told when it can be again. */
@@ -110,8 +112,8 @@ export class PostgresStore implements ServiceStore {
 
   /** Migrates the tables and reads the head. Waits a while for a server that is still starting. */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
-    const { url, schema = "orrery" } = options;
-    await prepare({ url, schema });
+    const { url, schema = "orrery", onUnsafe } = options;
+    await prepare({ url, schema }, onUnsafe);
     const store = new PostgresStore(options);
     try {
       store.#head = await store.refresh();
