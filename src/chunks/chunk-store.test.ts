@@ -53,6 +53,14 @@ test("[D-11] above the high-water mark what was not used for longest goes to dis
   for (const name of ["a", "b", "c", "d"]) expect(await read(name)).toEqual(bytesOf(name));
 });
 
+test("a directory that cannot be made refuses what it was for, and nothing waits for it", async () => {
+  const none = new ChunkStore({ limitBytes: 1_000, directory: "/proc/orrery/spilled" });
+  await expect(none.put(owner("a"), encode(bytesOf("a", 2_000), 0))).rejects.toMatchObject({
+    code: "spill-failed",
+    message: expect.stringMatching(/ENOENT.*--spill-dir/),
+  });
+});
+
 test("[D-11] what is freed leaves memory and disk", async () => {
   for (const name of ["a", "b", "c", "d", "e"]) await put(name);
   store.free(["a", "e", "unknown"]);

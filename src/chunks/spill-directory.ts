@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rm, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { makeDirectory } from "../files/index.ts";
 import { spillFailed } from "./errors.ts";
 
 /**
@@ -45,7 +46,7 @@ export class SpillDirectory {
   }
 
   async #make(): Promise<string> {
-    await mkdir(this.#parent, { recursive: true, mode: 0o700 });
+    await makeDirectory(this.#parent, 0o700);
     await removeLeftovers(this.#parent);
     const path = join(this.#parent, await ownName());
     await mkdir(path, { mode: 0o700 });

@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { OrreryClient } from "../client/index.ts";
 import { local } from "../embedded/index.ts";
+import { makeDirectory } from "../files/index.ts";
 import type { GraphFile } from "../protocol/index.ts";
 import { UsageError } from "./errors.ts";
 import { readGraphText } from "./graph-text.ts";
@@ -17,6 +17,12 @@ const MAX_CHARS = 200;
 export async function runFunctions(file: string, options: TasksRunOptions): Promise<number> {
   const { tasks, workers, out } = options;
   const { graph } = await readGraphText(file);
+  // Before hours of work have nowhere to go.
+  if (out !== undefined) {
+    await makeDirectory(out).catch((error: Error) => {
+      throw new UsageError(`${out}: ${error.message}; choose another with --out`);
+    });
+  }
   const specs = graph.nodes.map(({ spec }) => spec.task);
   const here = await local({
     tasks,
@@ -56,7 +62,6 @@ async function keptResults(
   nodes: readonly string[],
   directory: string | undefined,
 ): Promise<KeptResult[]> {
-  if (directory !== undefined) await mkdir(directory, { recursive: true });
   const results: KeptResult[] = [];
   for (const node of nodes) {
     const raw = await client.rawResult(run, node);

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { LEASE_MS } from "../cluster/index.ts";
+import { makeDirectory } from "../files/index.ts";
 import { isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
 import { type Address, Door, StartError } from "./door.ts";
 import { type AppOptions, buildLocalApp } from "./http/app.ts";
@@ -213,8 +214,15 @@ async function makeDevKey(keys: Keys, { host, apiKey, dataDir }: StartOptions): 
     agents: ["*"],
     expiresAt: -1,
   });
-  await mkdir(dataDir, { recursive: true });
-  await writeFile(file, secret, { mode: 0o600 });
+  try {
+    await makeDirectory(dataDir);
+    await writeFile(file, secret, { mode: 0o600 });
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new StartError(
+      `the key that was made cannot be kept: ${why}; choose another --data, or set ORRERY_API_KEY`,
+    );
+  }
   return secret;
 }
 

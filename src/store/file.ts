@@ -1,6 +1,7 @@
-import { closeSync, existsSync, openSync, writeSync } from "node:fs";
-import { type FileHandle, mkdir, open, rename, stat, writeFile } from "node:fs/promises";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { type FileHandle, open, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeDirectory } from "../files/index.ts";
 import { type Block, GENESIS, type Head, headOf } from "../ledger/index.ts";
 import { type SavedSnapshot, type Store, StoreError } from "./contract.ts";
 import { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
@@ -163,13 +164,4 @@ async function refuseForeign(path: string): Promise<void> {
   if (found && !found.isFile()) {
     throw new StoreError("foreign", `${path} is not a file; choose another with --ledger`);
   }
-}
-
-/** `mkdir` with `recursive` never ends where a file system refuses a directory whose parent is there, like /proc. */
-async function makeDirectory(path: string): Promise<void> {
-  if (existsSync(path)) return;
-  if (dirname(path) !== path) await makeDirectory(dirname(path));
-  await mkdir(path).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== "EEXIST") throw cause;
-  });
 }

@@ -168,6 +168,13 @@ test("without a database all is in memory, and that is said", async () => {
   expect(opened.description).toContain("memory");
 });
 
+test("a data directory that cannot be made is named instead of tried for ever", async () => {
+  await expect(openEmbedded({ dataDir: "/proc/orrery" })).rejects.toMatchObject({
+    code: "unwritable",
+    message: expect.stringMatching(/^\/proc\/orrery: ENOENT.*; choose another with --data$/),
+  });
+});
+
 test("what keeps PostgreSQL's user out of the data directory is named", async () => {
   if (process.getuid?.() !== 0) return;
   const closed = join(await testDataDir(), "closed");

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { makeDirectory } from "../../files/index.ts";
 import { StoreError } from "../contract.ts";
 import { lockFile } from "../lock.ts";
 import { type Binaries, findBinaries } from "./binaries.ts";
@@ -127,10 +128,14 @@ function keepRunning(
 
 async function madeFolder(dataDir: string): Promise<string> {
   try {
-    await mkdir(dataDir, { recursive: true });
+    await makeDirectory(dataDir);
     return await realpath(dataDir);
   } catch (cause) {
-    throw new StoreError("unwritable", `${dataDir}: ${(cause as Error).message}`, cause);
+    throw new StoreError(
+      "unwritable",
+      `${dataDir}: ${(cause as Error).message}; choose another with --data`,
+      cause,
+    );
   }
 }
 
