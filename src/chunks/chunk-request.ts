@@ -52,7 +52,8 @@ export async function requestChunk(asked: ChunkRequest): Promise<ComingChunk> {
   const { statusCode, headers } = response;
   const kind = String(headers["x-orrery-kind"]);
   if (statusCode !== 200 || !KINDS.includes(kind)) {
-    response.resume();
+    // Not read to its end: it may have none.
+    response.destroy();
     throw new NotGiven(statusCode === 503 ? "busy" : "gone", `it answers ${statusCode}`);
   }
   const handle = {

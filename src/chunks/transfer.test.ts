@@ -287,6 +287,21 @@ test("[D-07] who waits too long for a place is told to come again", async () => 
   await busy.close(0);
 });
 
+test("[D-07] what a holder refuses is not read to its end", async () => {
+  let isOpen = false;
+  const at = await another((_, response) => {
+    isOpen = true;
+    const more = setInterval(() => response.write(Buffer.alloc(1_000)), 5);
+    response.writeHead(404).once("close", () => {
+      isOpen = false;
+      clearInterval(more);
+    });
+  });
+  const asked = requestChunk({ url: at, id: "a", token: TOKEN, signal: NEVER });
+  await expect(asked).rejects.toMatchObject({ why: "gone" });
+  await expect.poll(() => isOpen).toBe(false);
+});
+
 test("[D-07] a holder that is busy is asked again", async () => {
   const { id, handle } = await chunk();
   let asked = 0;
