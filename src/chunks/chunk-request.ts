@@ -20,6 +20,8 @@ export interface ChunkRequest {
   readonly token: string;
   readonly signal: AbortSignal;
   readonly limits?: TransferLimits;
+  /** One that says to have another does not have it. */
+  readonly expected?: Omit<ChunkHandle, "kind">;
 }
 
 /** How slow a holder may be, so that another one is asked instead. */
@@ -51,16 +53,19 @@ export async function requestChunk(asked: ChunkRequest): Promise<ComingChunk> {
   });
   const { statusCode, headers } = response;
   const kind = String(headers["x-orrery-kind"]);
-  if (statusCode !== 200 || !KINDS.includes(kind)) {
-    // Not read to its end: it may have none.
-    response.destroy();
-    throw new NotGiven(statusCode === 503 ? "busy" : "gone", `it answers ${statusCode}`);
-  }
   const handle = {
     kind: kind as ChunkKind,
     bytes: Number(headers["content-length"]),
     sha256: String(headers["x-orrery-sha256"]),
   };
+  const { bytes, sha256 } = asked.expected ?? handle;
+  const isOther = asked.expected && (handle.bytes !== bytes || handle.sha256 !== sha256);
+  if (statusCode !== 200 || !KINDS.includes(kind) || isOther) {
+    // Not read to its end: it may have none.
+    response.destroy();
+    const what = statusCode === 200 ? "another chunk, or none" : String(statusCode);
+    throw new NotGiven(statusCode === 503 ? "busy" : "gone", `it answers ${what}`);
+  }
   return { handle, body: bodyOf(response, asked.limits ?? LIMITS) };
 }
 

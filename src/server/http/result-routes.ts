@@ -114,11 +114,34 @@ async function sendHeld(
   const { kind, bytes, sha256 } = found.handle;
   const body = await firstToAnswer(found, signal);
   if (!body)
-    throw new Problem("unavailable", `the worker that has the result of ${node} does not answer; try again`);
+    throw new Problem("unavailable", `no worker gives the result of ${node} as it was recorded; try again`);
   return reply
     .type("application/octet-stream")
     .headers({ "content-length": String(bytes), "x-orrery-kind": kind, "x-orrery-sha256": sha256 })
-    .send(Readable.from(exactly(bytes, body)));
+    .send(Readable.from(body));
+}
+
+/** From a holder that has sent what it begins with: until then the next one can be asked in its place. */
+async function firstToAnswer(
+  { chunk: id, from, token, handle: expected }: Extract<NodeResult, { is: "held" }>,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Buffer> | undefined> {
+  for (const url of from) {
+    try {
+      const { body } = await requestChunk({ url, id, token, signal, expected });
+      const pieces = exactly(expected.bytes, body);
+      const first = await pieces.next();
+      return first.done ? pieces : followedBy(first.value, pieces);
+    } catch {
+      // The next holder may answer.
+    }
+  }
+  return undefined;
+}
+
+async function* followedBy(first: Buffer, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* pieces;
 }
 
 /**
@@ -134,18 +157,4 @@ async function* exactly(length: number, body: AsyncIterable<Buffer>): AsyncGener
   }
   if (rest !== 0)
     throw new Error("the worker that has the result sent another length of it than it had said");
-}
-
-async function firstToAnswer(
-  { chunk: id, from, token }: Extract<NodeResult, { is: "held" }>,
-  signal: AbortSignal,
-): Promise<AsyncIterable<Buffer> | undefined> {
-  for (const url of from) {
-    try {
-      return (await requestChunk({ url, id, token, signal })).body;
-    } catch {
-      // The next holder may answer.
-    }
-  }
-  return undefined;
 }
