@@ -223,6 +223,23 @@ test("[D-11] a directory that cannot be written fails what does not fit, and is 
   rmSync(place, { recursive: true });
 });
 
+test("[D-11] what is large stays in memory up to the limit where the disk takes nothing", async () => {
+  const none = new ChunkStore({ limitBytes: 1_000, directory: "/proc/orrery" });
+  await none.put(owner("small"), encode(bytesOf("s", 200), 0));
+  await none.put(owner("large"), encode(bytesOf("l", 400), 0));
+  const pieces = (...lengths: number[]) => Readable.from(lengths.map((length) => bytesOf("p", length)));
+  await none.spool(owner("stream"), "bytes", pieces(100, 250));
+  expect(none.counters).toMatchObject({ held: 950, spilled: 0 });
+  expect(await none.read("stream")).toMatchObject({ bytes: bytesOf("p", 350) });
+  const refusal = { code: "spill-failed" };
+  await expect(none.put(owner("more"), encode(bytesOf("m", 400), 0))).rejects.toMatchObject(refusal);
+  none.free(["large"]);
+  await expect(none.spool(owner("more"), "bytes", pieces(300, 100, 100))).rejects.toMatchObject(refusal);
+  // What was granted to it is given back.
+  await none.put(owner("large"), encode(bytesOf("l", 450), 0));
+  await none.close();
+});
+
 const STORE = new URL("../../dist/chunks/index.js", import.meta.url).href;
 const SPILLING = `
   const { ChunkStore, encode } = await import("${STORE}");

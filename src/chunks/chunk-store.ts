@@ -88,8 +88,13 @@ export class ChunkStore {
         throw problem;
       }
     } else {
-      const path = await this.#write(encoded.bytes);
-      this.#keep(owner, { ...handle, path }, handle.kind);
+      try {
+        const path = await this.#write(encoded.bytes);
+        this.#keep(owner, { ...handle, path }, handle.kind);
+      } catch (error) {
+        if (this.#held + this.#granted + handle.bytes > this.#limitBytes) throw error;
+        this.#keep(owner, { ...handle, memory: encoded.bytes }, handle.kind);
+      }
     }
     return handle;
   }
@@ -185,8 +190,8 @@ export class ChunkStore {
   }
 
   readonly #allowance: Allowance = {
-    grant: (more, before) => {
-      if (before + more > this.#largestBytes) return false;
+    grant: (more, before, hasDisk) => {
+      if (hasDisk && before + more > this.#largestBytes) return false;
       if (this.#held + this.#granted + more > this.#limitBytes) return false;
       this.#granted += more;
       return true;

@@ -13,8 +13,8 @@ export interface Stowed {
 
 /** The memory that all spools of a store share with it. */
 export interface Allowance {
-  /** Whether so much more, for one chunk that has so much already, may be kept in memory. */
-  grant(more: number, before: number): boolean;
+  /** Whether so much more, for one chunk that has so much already, may be kept in memory; of one without a disk, up to the limit. */
+  grant(more: number, before: number, hasDisk: boolean): boolean;
   giveBack(bytes: number): void;
 }
 
@@ -29,11 +29,13 @@ export async function spool(
   length?: number,
 ): Promise<Stowed> {
   const hash = createHash("sha256");
-  const whole = length !== undefined && allowance.grant(length, 0) ? allocate(length) : undefined;
+  const whole = length !== undefined && allowance.grant(length, 0, true) ? allocate(length) : undefined;
   const pieces: Buffer[] = [];
   let granted = whole?.length ?? 0;
   let bytes = 0;
   let file: SpillFile | undefined;
+  /** The disk took nothing of it. */
+  let refused: Error | undefined;
   try {
     for await (const piece of source) {
       hash.update(piece);
@@ -44,19 +46,29 @@ export async function spool(
         if (before < whole.length) whole.set(piece.subarray(0, whole.length - before), before);
         continue;
       }
-      if (!file && allowance.grant(piece.length, granted)) {
+      if (!file && allowance.grant(piece.length, granted, !refused)) {
         granted += piece.length;
         // Whoever gives it may use its memory again.
         pieces.push(Buffer.from(piece));
         continue;
       }
-      if (!file) {
-        file = await directory.create();
-        for (const earlier of pieces.splice(0)) await file.write(earlier);
-        allowance.giveBack(granted);
-        granted = 0;
+      if (file) {
+        await file.write(piece);
+        continue;
       }
-      await file.write(piece);
+      if (refused) throw refused;
+      try {
+        file = await writtenTo(directory, [...pieces, piece]);
+      } catch (error) {
+        if (!allowance.grant(piece.length, granted, false)) throw error;
+        refused = error as Error;
+        granted += piece.length;
+        pieces.push(Buffer.from(piece));
+        continue;
+      }
+      pieces.length = 0;
+      allowance.giveBack(granted);
+      granted = 0;
     }
     await file?.close();
   } catch (error) {
@@ -67,6 +79,17 @@ export async function spool(
   const sha256 = hash.digest("hex");
   if (file) return { bytes, sha256, path: file.path };
   return { bytes, sha256, memory: whole ?? joined(pieces, bytes) };
+}
+
+async function writtenTo(directory: SpillDirectory, pieces: readonly Uint8Array[]): Promise<SpillFile> {
+  const file = await directory.create();
+  try {
+    for (const piece of pieces) await file.write(piece);
+  } catch (error) {
+    await file.discard();
+    throw error;
+  }
+  return file;
 }
 
 function joined(pieces: readonly Buffer[], bytes: number): Buffer {
