@@ -293,6 +293,24 @@ describe("commands", () => {
     expect(await orrery("release", "nothing", "--json")).toMatchObject({ code: 3, stdout: "" });
   });
 
+  test("a worker that dies is told as why its node is run again, and does not count among its attempts", async () => {
+    const dying = await directoryWith({
+      "graph.yaml":
+        "nodes:\n  bad: {task: boom}\n  last: {task: good, args: [{node: first}]}\n  first: {task: good}\n",
+      "plain.yaml": "nodes:\n  bad: {task: boom}\n",
+      "tasks.mjs": "export const boom = () => process.exit(3);\nexport const good = () => 1;\n",
+    });
+    const run = (file: string) =>
+      startOrrery(dying, ["run", file, "--tasks", "tasks.mjs", "--workers", "1"]).finished;
+    const { code, stderr } = await run("graph.yaml");
+    expect(code).toBe(1);
+    expect(stderr.match(/retrying bad .*/g)).toEqual(
+      Array(2).fill(expect.stringMatching(/\(its worker was lost, which does not count as an attempt\)$/)),
+    );
+    expect(stderr).toMatch(/failed bad three workers were lost while they ran it/);
+    expect((await run("plain.yaml")).stderr).toMatch(/failed bad its worker was lost/);
+  });
+
   test("it runs on this machine with its tasks, and says so where these are missing", async () => {
     const ran = await orrery("run", "graph.yaml", "--tasks", "tasks.mjs", "--workers", "2");
     expect(ran.code, ran.stderr).toBe(0);

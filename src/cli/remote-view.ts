@@ -25,6 +25,10 @@ interface NodeState {
   missing: number;
   readonly dependents: NodeState[];
   attempt: number;
+  /** The last attempt whose end was told; that of one that was lost with its worker is not. */
+  endedAttempt: number;
+  /** How many were lost that do not count as tries. */
+  excused: number;
   worker: string;
   /** On the server's clock. */
   startedAt: number;
@@ -36,6 +40,8 @@ interface NodeState {
 }
 
 const TIMED_OUT = "timed out";
+const LOST = "its worker was lost";
+const POISON = "three workers were lost while they ran it: it is the likely cause";
 const ENDED: ReadonlySet<NodeStatus> = new Set(["completed", "failed", "skipped", "cancelled"]);
 
 /**
@@ -46,6 +52,8 @@ export class RemoteView {
   readonly #progress: Progress;
   readonly #name: string;
   readonly #nodes: readonly NodeState[];
+  /** Nodes hand results to each other: then a lost worker does not count as a try of what it ran. */
+  readonly #hasData: boolean;
   readonly #byTask: ReadonlyMap<string, NodeState>;
   readonly #running = new Set<NodeState>();
   readonly #counts: Record<NodeStatus, number>;
@@ -56,6 +64,9 @@ export class RemoteView {
   constructor(runId: string, graph: GraphFile, { quiet }: { readonly quiet: boolean }) {
     this.#name = graph.name;
     this.#nodes = nodesOf(runId, graph);
+    this.#hasData = graph.nodes.some(
+      ({ spec: { inputs, keep, task } }) => inputs || keep || task.cache || task.mayAdd,
+    );
     this.#byTask = new Map(this.#nodes.map((node) => [node.taskId, node]));
     const ready = this.#nodes.filter(({ status }) => status === "ready").length;
     const waiting = this.#nodes.length - ready;
@@ -135,26 +146,28 @@ export class RemoteView {
         this.#start(node, 0, "", at, describeSpeculated(data));
         break;
       case "VoteTaken":
-        if (data["winner"] === null) node.error = describeNoWinner([...node.failures.values()]);
+        if (data["winner"] === null) this.#attemptEnded(node, describeNoWinner([...node.failures.values()]));
         else this.#complete(node, `with the result of ${data["winner"]}, by ${data["decided_by"]}`);
         break;
       case "AttemptFailed":
-        node.error = String(data["message"]);
+        this.#attemptEnded(node, String(data["message"]));
         break;
       case "AttemptTimedOut":
-        node.error = TIMED_OUT;
+        this.#attemptEnded(node, TIMED_OUT);
         break;
       case "AttemptLost":
-        node.error = "its worker was lost";
+        this.#attemptLost(node);
         break;
       case "TaskRetried":
+        if (node.status === "running" && node.endedAttempt < node.attempt) this.#attemptLost(node);
         if (this.#move(node, "ready")) {
           const inMs = Math.max(0, Number(data["due_at"]) - at);
-          const why = `attempt ${node.attempt} of ${node.maxAttempts}: ${node.error}`;
-          this.#say("retrying", node, `in ${formatSpan(inMs)} (${why})`);
+          this.#say("retrying", node, `in ${formatSpan(inMs)} (${whyAgain(node)})`);
         }
         break;
       case "TaskFailed":
+        if (node.status === "running" && node.endedAttempt < node.attempt) this.#attemptLost(node);
+        if (data["code"] === "poison") node.error = POISON;
         this.#fail(node);
         break;
       case "TaskCancelled":
@@ -165,6 +178,16 @@ export class RemoteView {
         break;
       default:
     }
+  }
+
+  #attemptEnded(node: NodeState, error: string): void {
+    node.endedAttempt = node.attempt;
+    node.error = error;
+  }
+
+  #attemptLost(node: NodeState): void {
+    this.#attemptEnded(node, LOST);
+    if (this.#hasData) node.excused++;
   }
 
   #follow(node: NodeState, task: TaskSummary): void {
@@ -307,6 +330,11 @@ function lastTime({ completed_at, started_at }: TaskSummary): string {
   return completed_at ?? started_at ?? "~";
 }
 
+function whyAgain({ attempt, excused, maxAttempts, error }: NodeState): string {
+  if (error === LOST && excused > 0) return `${LOST}, which does not count as an attempt`;
+  return `attempt ${attempt - excused} of ${maxAttempts}: ${error}`;
+}
+
 function tookText(ms: number): string {
   return Number.isNaN(ms) ? "" : `in ${formatSpan(Math.max(0, ms))}`;
 }
@@ -328,6 +356,8 @@ function nodesOf(runId: string, graph: GraphFile): NodeState[] {
       missing: spec.needs.length,
       dependents: [],
       attempt: 0,
+      endedAttempt: 0,
+      excused: 0,
       worker: "",
       startedAt: Date.now(),
       startedAtMs: 0,
