@@ -80,6 +80,11 @@ test("[D-08] a function goes before a built-in task of its name that nothing rel
   expect(loaded).toEqual({ types: ["echo"], result: 42 });
 });
 
+test("a file that exports then is refused: to import it would never end", async () => {
+  const text = "export const then = () => 1;\nexport const one = () => 1;\n";
+  expect(await load({ "tasks.mjs": text })).toEqual(fault("export", "tasks.mjs exports then"));
+});
+
 const fault = (code: string, ...words: string[]): unknown => ({
   code,
   message: expect.stringMatching(new RegExp(words.join("[^]*"))),

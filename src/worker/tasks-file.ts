@@ -56,13 +56,26 @@ type Exports = Readonly<Record<string, unknown>>;
 async function importFile(path: string): Promise<Exports> {
   const file = resolve(path);
   try {
-    return (await import(pathToFileURL(file).href)) as Exports;
+    const { exported } = await wrapped(pathToFileURL(file).href);
+    if (!("then" in exported)) return exported;
   } catch (error) {
     if (error instanceof SyntaxError) {
       throw new TasksFileError("syntax", await locate(error, file), { cause: error });
     }
     throw new TasksFileError("broken", `${path} cannot be loaded: ${whatAndWhere(error)}`, { cause: error });
   }
+  throw new TasksFileError(
+    "export",
+    `${path} exports then, which is called when a module is imported; call it something else`,
+  );
+}
+
+/** In a module around it: whoever resolves to one that exports `then` waits for what that does, maybe for ever. */
+async function wrapped(url: string): Promise<{ readonly exported: Exports }> {
+  const around = `import * as exported from ${JSON.stringify(url)}; export { exported };`;
+  return (await import(`data:text/javascript,${encodeURIComponent(around)}`)) as {
+    readonly exported: Exports;
+  };
 }
 
 /** For JavaScript, Node keeps the line of a syntax error to itself, so the file is parsed once more. */
