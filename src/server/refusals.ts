@@ -6,13 +6,16 @@ type Refused = Extract<Answer, { readonly accepted: false }>;
 /** Refused submissions may be tried again after this long. */
 const RETRY_AFTER_MS = 1000;
 
+/** The same whoever has it: what runs other zones have is not told. */
+export const ID_TAKEN = "its id cannot be used for another run; leave it out, or take another one";
+
 const REFUSALS: Readonly<Partial<Record<RefusalCode, string>>> = {
   backlog: "too many tasks wait already",
   backpressure: "the workers are too busy",
   "fair-share": "the agent runs as many tasks as it may",
   "rate-limit": "the agent submits faster than it may",
   credits: "the agent's credits do not cover the boost",
-  "duplicate-run": "there is a run with this id",
+  "duplicate-run": ID_TAKEN,
   "too-many-nodes": "the graph has too many nodes",
 };
 

@@ -30,7 +30,7 @@ import { NodeResults } from "./node-results.ts";
 import { Reader } from "./reader.ts";
 import type { RecentActivity } from "./recent-activity.ts";
 import type { RecentAttempts } from "./recent-attempts.ts";
-import { refusal, refusalOf } from "./refusals.ts";
+import { ID_TAKEN, refusal, refusalOf } from "./refusals.ts";
 import { RunEvents } from "./run-events.ts";
 import { agentConfigured, requeueOf, runStimulus } from "./stimuli.ts";
 import { Submissions } from "./submissions.ts";
@@ -144,7 +144,7 @@ export class Service extends Reader implements Api {
 
   async submitRun(caller: Caller, submission: RunSubmission): Promise<RunView | Refusal> {
     const { id: runId = newId(), trace } = submission;
-    if (await this.#store.run(runId)) return refusal("duplicate-run", `there is a run with the id ${runId}`);
+    if (await this.#store.run(runId)) return refusal("duplicate-run", ID_TAKEN);
     if (trace) this.#traces.keep(runId, trace);
     const { stimulus, attached } = runStimulus(caller, runId, submission);
     const answer = await this.#driver.submit(stimulus, attached);

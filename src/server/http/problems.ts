@@ -15,7 +15,7 @@ const PROBLEMS = {
   "not-found": [404, "There is no such thing"],
   "method-not-allowed": [405, "The method is not allowed here"],
   "request-timeout": [408, "The request took too long to arrive"],
-  "duplicate-run": [409, "A run with this id exists"],
+  "duplicate-run": [409, "The id cannot be used for another run"],
   "not-ended": [409, "The task's status does not allow it"],
   "part-of-a-run": [409, "The task belongs to a run"],
   "no-budget": [409, "The task has no budget"],

@@ -102,6 +102,19 @@ describe("[Q-15] a key of one zone", () => {
   });
 });
 
+test("an id that a run of another zone has is refused in the words for a run of one's own", async () => {
+  const graph = { nodes: { a: { run: "true" } } };
+  const own = await served.call("POST", `${API}/runs`, { graph }, here);
+  const refused = async (id: string) => {
+    const { status, body } = await served.call("POST", `${API}/runs`, { graph, id }, here);
+    const { request_id: _, ...said } = body;
+    return [status, said];
+  };
+  const { runs } = await called("GET", `${API}/runs`);
+  expect(await refused(runs[0].id)).toEqual(await refused(own.body.id));
+  expect((await refused(runs[0].id))[1]).toMatchObject({ detail: expect.not.stringContaining("there is") });
+});
+
 /** All that the other zone has, as its own admin sees it. */
 async function told(): Promise<unknown> {
   const paths = ["tasks", "runs", "workers", "agents", "limits", "schedules", "webhooks", "queues"];
