@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { formatBytes } from "../../words/index.ts";
 import { documentOf, Problem, problemOf } from "./problems.ts";
 
 export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
@@ -25,7 +26,7 @@ export function useProblems(app: FastifyInstance): void {
 }
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const problem = problemOf(error);
+  const problem = tooLarge(error, request) ?? problemOf(error);
   if (problem.code === "bug") request.log.error({ err: problem.cause }, "a request ran into a bug");
   else if (problem.code === "unavailable" && problem.cause)
     request.log.warn({ err: problem.cause }, "the store failed");
@@ -35,6 +36,16 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     .type(PROBLEM_TYPE)
     .serializer(JSON.stringify)
     .send(documentOf(problem, request.id));
+}
+
+/** Only its route knows how much it takes. */
+function tooLarge(error: unknown, { routeOptions }: FastifyRequest): Problem | undefined {
+  if ((error as { code?: unknown }).code !== "FST_ERR_CTP_BODY_TOO_LARGE") return undefined;
+  const most = formatBytes(routeOptions.bodyLimit ?? 0);
+  return new Problem(
+    "too-large",
+    `the body has more than the ${most} that are taken here; send less at once, or name in it where what is large can be read`,
+  );
 }
 
 /** Answers a request that no route has seen. */

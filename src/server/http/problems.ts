@@ -144,7 +144,6 @@ function problemOfPast({ code, message, progress }: PastError): Problem {
 /** What the framework itself refuses, by its codes. */
 const FRAMEWORK: ReadonlyMap<string, readonly [ProblemCode, string]> = new Map([
   ["FST_ERR_CTP_INVALID_MEDIA_TYPE", ["unsupported-media-type", "send application/json"]],
-  ["FST_ERR_CTP_BODY_TOO_LARGE", ["too-large", "the body is larger than this route takes"]],
   ["FST_ERR_CTP_INVALID_CONTENT_LENGTH", ["malformed", "the body is not as long as Content-Length says"]],
   ["FST_ERR_BAD_URL", ["malformed", "the path is not valid percent-encoded UTF-8"]],
   ["FST_ERR_MAX_PARAM_LENGTH", ["not-found", "there is nothing here"]],

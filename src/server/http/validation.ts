@@ -81,7 +81,7 @@ export function checkOf(schema: TSchema, part: ErrorItem["in"]): (value: unknown
 /**
  * The schema with each union replaced by the one of its forms that was meant, so that what is told is what is wrong
  * with that form and not with all others: objects say by `type` which they are, and nothing but an object can be
- * meant by an object.
+ * meant by an object, nor but a text by a text.
  */
 function narrowed(node: Node, value: unknown): Node {
   const members = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
@@ -102,6 +102,7 @@ function narrowed(node: Node, value: unknown): Node {
 }
 
 function formMeant(forms: readonly Node[], value: unknown, type: unknown): Node | undefined {
+  if (typeof value === "string") return only(forms.filter((form) => form.type === "string"));
   if (typeof value !== "object" || value === null) return undefined;
   const kind = Array.isArray(value) ? "array" : "object";
   const fitting = forms.filter((form) => form.type === kind);
@@ -109,6 +110,10 @@ function formMeant(forms: readonly Node[], value: unknown, type: unknown): Node 
   const types = fitting.map((form) => form.properties?.["type"]?.const);
   const named = fitting[types.indexOf(type)];
   return named ?? { type: "object", required: ["type"], properties: { type: { enum: types } } };
+}
+
+function only(forms: readonly Node[]): Node | undefined {
+  return forms.length === 1 ? forms[0] : undefined;
 }
 
 /** The names of lists, and how many items each may have. */
