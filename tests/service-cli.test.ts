@@ -165,6 +165,31 @@ describe("submit", () => {
     await writeFile(join(cwd, "broken.jsonl"), '{"task_type": "a"}\nnonsense\n');
     const broken = await orrery("submit", "--batch", "broken.jsonl");
     expect(broken).toMatchObject({ code: 2, stderr: expect.stringContaining("broken.jsonl:2: is no JSON") });
+    for (const args of [
+      ["submit", "--batch", cwd],
+      ["ledger", cwd],
+    ]) {
+      const given = await orrery(...args);
+      expect(given).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("is a directory; name a file"),
+      });
+    }
+  });
+
+  test("takes how much of a limit a task counts, as the API does", async () => {
+    expect((await orrery("submit", "noop", "--limit", "gpu=2", "api")).code).toBe(0);
+    for (const limit of ["gpu=-1", "gpu=0.5", "gpu=", "=2"]) {
+      const refused = await orrery("submit", "noop", "--limit", limit);
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`gpu=2; got ${limit}`) });
+    }
+  });
+
+  test("a worker without cores says what it will not get", async () => {
+    const none = start(["worker", "--cpu", "0", "--executor", "none"]);
+    await said(none, "stderr", /--cpu 0 .* no task that asks for cores/);
+    none.child.kill("SIGTERM");
+    await none.finished;
   });
 
   test("makes one task though answers get lost", async () => {

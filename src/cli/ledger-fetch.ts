@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
 import { get as getSecurely } from "node:https";
 import { text } from "node:stream/consumers";
@@ -10,6 +10,9 @@ import type { LedgerOptions } from "./ledger.ts";
 /** Writes the whole ledger or nothing: a file that is there under its name is complete. */
 export async function fetchLedger(file: string, { server, key }: LedgerOptions): Promise<void> {
   if (!key) throw new UsageError("there is no API key; set ORRERY_API_KEY, or use --key");
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory())
+    throw new UsageError(`${file} is a directory; name a file to write the ledger to`);
   const response = await ask(new URL("/api/v2/scheduler/ledger", server), key).catch(() => {
     throw new CheckFailed(`no server answers at ${server}; start one with: orrery serve`);
   });

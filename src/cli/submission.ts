@@ -128,10 +128,22 @@ export async function taskOf(type: string, options: TaskFlags): Promise<NewSched
     ...(boost !== undefined && { boost }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(capability !== undefined && { capabilities: [...capability] }),
-    ...(limit !== undefined && { limits: [...limit] }),
+    ...(limit !== undefined && { limits: limitsOf(limit) }),
     ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
     ...(timeout !== undefined && { timeout: durationMs("--timeout", timeout) / 1000 }),
   };
+}
+
+/** Names, of which each may say how much of it counts: gpu=2. */
+function limitsOf(given: readonly string[]): NonNullable<NewSchedule["task"]["limits"]> {
+  if (!given.some((one) => one.includes("="))) return [...given];
+  return Object.fromEntries(
+    given.map((one) => {
+      const [, name = one, amount = "1"] = /^(.*)=(.*)$/s.exec(one) ?? [];
+      if (name !== "" && /^\d{1,15}$/.test(amount)) return [name, Number(amount)];
+      throw new UsageError(`--limit takes a name, or a name and a whole number such as gpu=2; got ${one}`);
+    }),
+  );
 }
 
 async function readPayload(given: string): Promise<Record<string, unknown>> {
@@ -159,6 +171,7 @@ async function readText(option: string, file: string): Promise<string> {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") throw new NotFoundError(`${option}: ${file}: no such file`);
+    if (code === "EISDIR") throw new UsageError(`${option}: ${file} is a directory; name a file`);
     throw new UsageError(`${option}: ${message}`);
   }
 }

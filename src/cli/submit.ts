@@ -63,7 +63,7 @@ export function withTask(command: Command): Command {
     .addOption(new Option("--priority <name>", "how urgent it is (default: normal)").choices(PRIORITIES))
     .option("--estimate <duration>", "how long it should run, such as 30s or 1h30m (default: 30s)")
     .option("--boost <amount>", "credits for a higher tier")
-    .option("--limit <name...>", "the limits that it counts for")
+    .option("--limit <name...>", "the limits that it counts for; gpu=2 counts two")
     .option("--capability <name...>", "what its worker must have")
     .option("--cpu <cores>", "such as 2, 0.5 or 500m (default: none)")
     .option("--memory <size>", "such as 512MiB (default: none)")

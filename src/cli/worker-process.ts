@@ -63,6 +63,7 @@ function transportOf({ url, key, transport }: WorkerSettings): Transport {
 }
 
 function registrationOf(id: string | undefined, settings: WorkerSettings): WorkerOptions["registration"] {
+  if (settings.cpuMillicores === 0) warn("with --cpu 0 this worker gets no task that asks for cores");
   const cores = availableParallelism();
   const { zone, executors, capabilities, cpuMillicores, memoryBytes, slots } = settings;
   return {
