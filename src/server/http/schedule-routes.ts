@@ -37,7 +37,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
       },
     },
     async (request, reply) => {
-      const made = await schedules.create(callerOf(request), settingOf(request.body));
+      const made = await schedules.create(callerOf(request), settingOf(request.body, schedules.now()));
       if ("accepted" in made) throw problemOfRefusal(made);
       return reply
         .code(201)
@@ -127,7 +127,7 @@ function found(view: ScheduleView | undefined): ScheduleAnswer {
   return scheduleAnswer(view);
 }
 
-function settingOf(body: ScheduleBody): ScheduleSetting {
+function settingOf(body: ScheduleBody, now: number): ScheduleSetting {
   const reading = readSubmission(body.task as SubmitBody, "/task");
   if (!reading.ok) throw invalid(reading.errors);
   const timing = {
@@ -136,7 +136,7 @@ function settingOf(body: ScheduleBody): ScheduleSetting {
     startAt: instantOf("start_at", body.start_at),
     endAt: instantOf("end_at", body.end_at),
   };
-  const problem = timingProblem(timing);
+  const problem = timingProblem(timing, now);
   if (problem) throw invalid([{ in: "body", pointer: `/${problem.field}`, detail: problem.detail }]);
   return {
     ...timing,

@@ -139,8 +139,10 @@ describe("the times of an expression", () => {
   });
 });
 
+const NOW = Date.parse("2026-03-01T00:00:00Z");
+
 test("what is wrong with an expression or a zone is said, with the field", () => {
-  const problem = (cron: string, timeZone = "UTC") => timingProblem(timing(cron, timeZone));
+  const problem = (cron: string, timeZone = "UTC") => timingProblem(timing(cron, timeZone), NOW);
   expect(problem("30 6 * * 1-5", "Europe/Berlin")).toBeUndefined();
   expect(problem("@daily")).toBeUndefined();
   expect(problem("* * * *")).toMatchObject({ field: "cron", detail: expect.stringContaining("five fields") });
@@ -164,7 +166,20 @@ test("what is wrong with an expression or a zone is said, with the field", () =>
     field: "time_zone",
     detail: 'must be an IANA time zone such as "Europe/Berlin" or "UTC"; got "Mars/Olympus"',
   });
-  expect(timingProblem({ ...timing("* * * * *"), startAt: 2, endAt: 1 })).toMatchObject({ field: "end_at" });
+  const bounded = (startAt: number, endAt: number, cron = "0 0 1 1 *") =>
+    timingProblem({ ...timing(cron), startAt, endAt }, NOW);
+  expect(bounded(2, 1)).toMatchObject({ field: "end_at" });
+  for (const never of ["0 0 30 2 *", "0 0 31 4,6,9,11 *"])
+    expect(bounded(-1, NOW + 1, never)).toMatchObject({
+      field: "cron",
+      detail: expect.stringContaining("never comes"),
+    });
+  expect(problem("0 0 29 2 1")).toBeUndefined();
+  expect(bounded(-1, NOW + 1)).toEqual({
+    field: "end_at",
+    detail: "must not be before its first time, which is 2027-01-01T00:00:00.000Z",
+  });
+  expect(bounded(-1, Date.parse("2027-01-01T00:00:00Z"))).toBeUndefined();
 });
 
 describe("what is due after a while without anybody", () => {

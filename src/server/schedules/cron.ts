@@ -7,13 +7,12 @@ export type Timing = Pick<ScheduleRow, "cron" | "timeZone" | "startAt" | "endAt"
 const NICKNAME = /^@(yearly|annually|monthly|weekly|daily|hourly)$/;
 const SECOND_MS = 1000;
 
-/** What is wrong with an expression or a zone, with the field it is in; undefined: nothing. */
-export function timingProblem({
-  cron,
-  timeZone,
-  startAt,
-  endAt,
-}: Timing): { readonly field: "cron" | "time_zone" | "end_at"; readonly detail: string } | undefined {
+/** What is wrong with when something shall come from now on, with the field it is in; undefined: nothing. */
+export function timingProblem(
+  timing: Timing,
+  now: number,
+): { readonly field: "cron" | "time_zone" | "end_at"; readonly detail: string } | undefined {
+  const { cron, timeZone, startAt, endAt } = timing;
   const fields = cron.trim().split(/\s+/).length;
   if (fields !== 5 && fields !== 6 && !NICKNAME.test(cron.trim())) {
     const detail = `must have five fields such as "30 6 * * 1-5", or six with seconds before them; got ${fields}`;
@@ -31,7 +30,14 @@ export function timingProblem({
     return { field: "cron", detail: fieldProblem(cron) ?? `cannot be read: ${plainMessage(error as Error)}` };
   }
   if (endAt !== -1 && endAt < startAt) return { field: "end_at", detail: "must not be before start_at" };
-  return undefined;
+  if (cronOf(timing).nextRuns(1, new Date(0)).length === 0) {
+    const detail = `says a time that never comes, such as the 30th of February; got ${JSON.stringify(cron)}`;
+    return { field: "cron", detail };
+  }
+  const [first] = nextTimes({ ...timing, endAt: -1 }, now, 1);
+  if (endAt === -1 || first === undefined || first <= endAt) return undefined;
+  const when = new Date(first).toISOString();
+  return { field: "end_at", detail: `must not be before its first time, which is ${when}` };
 }
 
 /** The next times after one, as many as there are. */

@@ -87,7 +87,7 @@ export class Schedules implements AsyncDisposable {
     const inZone = [...this.#entries.values()].filter(({ row }) => row.zone === zone);
     if (inZone.length >= MAX_PER_ZONE)
       return refusal("too-many-schedules", `the zone has ${MAX_PER_ZONE} schedules; delete some first`);
-    const now = this.#now();
+    const now = this.now();
     const fired = { seenTo: now, lastFiredAt: -1, lastTaskId: "", lastError: "" };
     return await this.#save({ id: newId(), zone, agent, ...setting, createdAt: now, ...fired });
   }
@@ -108,7 +108,7 @@ export class Schedules implements AsyncDisposable {
     return this.#inTurn(async () => {
       const row = this.#visible(caller, id)?.row;
       if (!row || row.paused === paused) return row && this.#view(row);
-      return await this.#save({ ...row, paused, seenTo: Math.max(row.seenTo, this.#now()) });
+      return await this.#save({ ...row, paused, seenTo: Math.max(row.seenTo, this.now()) });
     });
   }
 
@@ -158,7 +158,8 @@ export class Schedules implements AsyncDisposable {
     }
   }
 
-  #now(): number {
+  /** On the ledger's time. */
+  now(): number {
     return this.#options.driver.now();
   }
 
@@ -175,7 +176,7 @@ export class Schedules implements AsyncDisposable {
   }
 
   #view(row: ScheduleRow): ScheduleView {
-    return { ...row, nextTimes: row.paused ? [] : nextTimes(row, this.#now(), SHOWN_TIMES) };
+    return { ...row, nextTimes: row.paused ? [] : nextTimes(row, this.now(), SHOWN_TIMES) };
   }
 
   #keep(row: ScheduleRow): void {
@@ -188,7 +189,7 @@ export class Schedules implements AsyncDisposable {
   #wake(): void {
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
-    const now = this.#now();
+    const now = this.now();
     let sleepMs = MAX_SLEEP_MS;
     for (const entry of this.#entries.values()) {
       if (entry.wakeAt === undefined || entry.isFiring) continue;
@@ -207,7 +208,7 @@ export class Schedules implements AsyncDisposable {
           this.#options.warn(
             `schedule ${entry.row.id} could not fire: ${(error as Error).message}; trying again`,
           );
-        entry.wakeAt = this.#now() + AGAIN_AFTER_MS;
+        entry.wakeAt = this.now() + AGAIN_AFTER_MS;
       })
       .finally(() => {
         entry.isFiring = false;
@@ -218,13 +219,13 @@ export class Schedules implements AsyncDisposable {
   }
 
   async #fireDue(entry: Entry): Promise<void> {
-    const now = this.#now();
+    const now = this.now();
     for (const time of dueTimes(entry.row, now)) {
       if (this.#isClosed || this.#entries.get(entry.row.id) !== entry) return;
       const fired = await this.#fireAt(entry.row, time);
       if ("retryAfterMs" in fired) {
         await this.#noteRefusal(entry, time, fired.message);
-        entry.wakeAt = this.#now() + Math.min(fired.retryAfterMs, MAX_WAIT_MS);
+        entry.wakeAt = this.now() + Math.min(fired.retryAfterMs, MAX_WAIT_MS);
         return;
       }
       await this.#note(entry, fired);
