@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Settings } from "../config/index.ts";
+import { DEFAULT_DATA_DIR, type Settings } from "../config/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import {
   type Log,
@@ -71,6 +71,7 @@ async function start(
       strictPort,
       store,
       dataDir: resolve(server.dataDir),
+      isDataDirGiven: server.dataDir !== DEFAULT_DATA_DIR,
       advertise: advertise && new URL(advertise).origin,
       takeOverMs,
       apiKey,

@@ -5,6 +5,7 @@ import { choice, duration, list, optional, orNull, SIZE, TRUE_OR_FALSE, text, wh
 
 const readers = ["serve"] as const;
 const DAY_MS = 86_400_000;
+export const DEFAULT_DATA_DIR = ".orrery/server";
 
 /** Several hosts may be named, and none where a socket is meant. */
 function isStoreAddress(url: string): boolean {
@@ -62,7 +63,7 @@ export const SERVER = {
   dataDir: setting({
     key: "data",
     type: text("a directory"),
-    default: ".orrery/server",
+    default: DEFAULT_DATA_DIR,
     about: "Where the private PostgreSQL keeps its data",
     readers,
     option: "--data",

@@ -23,6 +23,8 @@ export interface StartOptions extends Address {
   /** `memory`, a URL of PostgreSQL, or undefined for a private PostgreSQL in the data directory. */
   readonly store: string | undefined;
   readonly dataDir: string;
+  /** Then nothing is kept elsewhere, or not at all, where that cannot be used. */
+  readonly isDataDirGiven?: boolean;
   /** Where other servers on the same store find this one; by default its host and port. */
   readonly advertise?: string | undefined;
   /** After how much silence of the leader another server takes over. */
@@ -69,10 +71,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const door = new Door();
     const port = await door.listen(options);
     closers.push(() => door.close());
-    const { store, dataDir, log } = options;
+    const { store, dataDir, isDataDirGiven = false, log } = options;
     const opened = await openServiceStore({
       store,
       dataDir,
+      isDataDirGiven,
       log: (message) => log.info(message),
       warn: (message) => log.warn(message),
     });

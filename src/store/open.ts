@@ -6,6 +6,8 @@ export interface OpenOptions {
   /** `memory`, or the URL of a PostgreSQL; undefined: a private PostgreSQL in the data directory. */
   readonly store?: string | undefined;
   readonly dataDir: string;
+  /** Somebody wants what they submit to be there: nothing else will do. */
+  readonly isDataDirGiven?: boolean;
   readonly log?: (message: string) => void;
   /** Told what the operator should know: nothing is kept, or the database cannot be reached. */
   readonly warn?: (message: string) => void;
@@ -31,6 +33,8 @@ export async function openServiceStore(options: OpenOptions): Promise<OpenedStor
     return await inEmbedded(options);
   } catch (cause) {
     if (!(cause instanceof StoreError) || cause.code === "locked" || (await hasCluster(dataDir))) throw cause;
+    if (options.isDataDirGiven && cause.code !== "missing")
+      throw new StoreError("foreign", cause.message, cause);
     warn(`NOTHING WILL BE KEPT: there is no database, all is in memory only. ${cause.message}`);
     return inMemory("memory, because no PostgreSQL could be started: nothing is kept when it stops");
   }

@@ -175,6 +175,15 @@ test("a data directory that cannot be made is named instead of tried for ever", 
   });
 });
 
+test("a data directory that was asked for is never taken for memory where it cannot be used", async () => {
+  for (const dataDir of ["/etc/passwd", "/proc", "/proc/orrery"]) {
+    const refusal = { code: "foreign", message: expect.stringMatching(`^${dataDir}.*--data$`) };
+    await expect(openServiceStore({ dataDir, isDataDirGiven: true })).rejects.toMatchObject(refusal);
+    await using opened = await openServiceStore({ dataDir });
+    expect(opened.description).toContain("memory");
+  }
+});
+
 test("what keeps PostgreSQL's user out of the data directory is named", async () => {
   if (process.getuid?.() !== 0) return;
   const closed = join(await testDataDir(), "closed");

@@ -178,7 +178,9 @@ async function createCluster(
   log(`creating a database with PostgreSQL ${major}…`);
   const unfinished = `${clusterDir}.new`;
   await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished, { mode: 0o700 });
+  await mkdir(unfinished, { mode: 0o700 }).catch((cause: Error) => {
+    throw new StoreError("unwritable", `${clusterDir}: ${cause.message}; choose another with --data`, cause);
+  });
   await giveTo(unfinished, owner);
   const access = ["--auth-local=trust", "--auth-host=reject"];
   const form = ["--encoding=UTF8", "--locale=C", "--data-checksums", "--no-instructions"];
