@@ -177,6 +177,14 @@ describe("submit", () => {
     }
   });
 
+  test("refuses a payload whose numbers would come back as others", async () => {
+    const refused = await orrery("submit", "noop", "--payload", '{"id": 9007199254740993}');
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("has 9007199254740993, which"),
+    });
+  });
+
   test("takes how much of a limit a task counts, as the API does", async () => {
     expect((await orrery("submit", "noop", "--limit", "gpu=2", "api")).code).toBe(0);
     for (const limit of ["gpu=-1", "gpu=0.5", "gpu=", "=2"]) {

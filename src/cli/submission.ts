@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import type { BatchResult, NewSchedule, OrreryClient, Submission, TaskAnswer } from "../client/index.ts";
-import { parseDurationMs } from "../protocol/index.ts";
+import { parseDurationMs, roundedInteger } from "../protocol/index.ts";
 import { CheckFailed, NotFoundError, UsageError } from "./errors.ts";
 import { printLines } from "./output.ts";
 import { atService } from "./service.ts";
@@ -159,6 +159,11 @@ function parseObject(where: string, text: string): Record<string, unknown> {
   } catch (error) {
     throw new UsageError(`${where}: is no JSON: ${(error as Error).message}`);
   }
+  const rounded = roundedInteger(text);
+  if (rounded !== undefined)
+    throw new UsageError(
+      `${where}: has ${rounded}, which has more digits than a number can; write it as a text`,
+    );
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
   throw new UsageError(`${where}: must be a JSON object such as {"a": 1}`);

@@ -23,6 +23,7 @@ export { findJsonError } from "./json-syntax.ts";
 export * from "./json-tokens.ts";
 export type { CallManner } from "./node-data.ts";
 export { isMapping, parseName, refuseUnknownKeys } from "./node-settings.ts";
+export { roundedInteger } from "./rounded-integer.ts";
 export { closest } from "./suggestion.ts";
 export {
   parseCpuMillicores,

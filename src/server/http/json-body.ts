@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ErrorItem } from "../../protocol/api-schemas.ts";
-import { findJsonError, shown } from "../../protocol/index.ts";
+import { findJsonError, roundedInteger, shortened, shown } from "../../protocol/index.ts";
 import { invalid, Problem } from "./problems.ts";
 import { escaped } from "./validation.ts";
 
@@ -16,9 +16,16 @@ const MAX_EXPLAINED = 1024 * 1024;
 /** `refuse` may throw at what is not worth a closer look. */
 export type ReadJson = (request: FastifyRequest, text: string, refuse?: (value: unknown) => void) => unknown;
 
+interface Seen {
+  values: number;
+  /** There is a whole number that may have lost digits. */
+  isLarge: boolean;
+}
+
 /**
- * Reads JSON from outside: no `__proto__`, nothing too deep, and no number that is too large to be one (1e999 is
- * infinite, which JSON cannot say again). An empty text is undefined.
+ * Reads JSON from outside: no `__proto__`, nothing too deep, no number that is too large to be one (1e999 is
+ * infinite, which JSON cannot say again), and no whole number that would lose digits; but what a worker has made is worth more
+ * than its last digits. An empty text is undefined.
  */
 export function jsonReader(app: FastifyInstance): ReadJson {
   const parse = app.getDefaultJsonParser("error", "error");
@@ -31,22 +38,34 @@ export function jsonReader(app: FastifyInstance): ReadJson {
       value = parsed;
     });
     refuse?.(value);
-    const unfit = findUnfit(value, 0, { values: 0 });
+    const seen: Seen = { values: 0, isLarge: false };
+    const unfit = findUnfit(value, 0, seen);
     if (unfit) throw invalid([unfit]);
+    const mayRound = request.routeOptions.config.scopes?.includes("work");
+    if (seen.isLarge && !mayRound) refuseRounded(text);
     return value;
   };
 }
 
+function refuseRounded(text: string): void {
+  const rounded = roundedInteger(text);
+  if (rounded === undefined) return;
+  const detail = `has ${shortened(rounded)}, which has more digits than a number can; send it as a text`;
+  throw invalid([{ in: "body", pointer: "", detail }]);
+}
+
 /** The same for a text that did not come as a request's body. */
-export function readJsonText(text: string): unknown {
+export function readJsonText(text: string, mayRound: boolean = false): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw explained(text);
   }
-  const unfit = findUnfit(value, 0, { values: 0 });
+  const seen: Seen = { values: 0, isLarge: false };
+  const unfit = findUnfit(value, 0, seen);
   if (unfit) throw invalid([unfit]);
+  if (seen.isLarge && !mayRound) refuseRounded(text);
   return value;
 }
 
@@ -71,13 +90,14 @@ function explained(text: string): Problem {
   ]);
 }
 
-function findUnfit(value: unknown, depth: number, seen: { values: number }): ErrorItem | undefined {
+function findUnfit(value: unknown, depth: number, seen: Seen): ErrorItem | undefined {
   seen.values += 1;
   if (seen.values > MAX_VALUES)
     return { in: "body", pointer: "", detail: `makes it more than ${MAX_VALUES} values in all; send fewer` };
   if (typeof value === "number" && !Number.isFinite(value)) {
     return { in: "body", pointer: "", detail: "is too large for a number; send it as a text" };
   }
+  if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) seen.isLarge = true;
   if (typeof value !== "object" || value === null) return undefined;
   if (depth >= MAX_DEPTH)
     return { in: "body", pointer: "", detail: `is nested more than ${MAX_DEPTH} deep; flatten it` };

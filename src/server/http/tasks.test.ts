@@ -118,6 +118,12 @@ describe("a submission is refused with a pointer:", () => {
     ["key broken", { ...task, idempotency_key: "k\ud800" }, "/idempotency_key", /broken Unicode/],
     ["key with a NUL", { ...task, idempotency_key: "k\0" }, "/idempotency_key", /control characters/],
     [
+      "a whole number that would lose digits",
+      `{"executor":"a","task_type":"b","payload":{"x":[9007199254740993]}}`,
+      "",
+      /9007199254740993, .*send it as a text/,
+    ],
+    [
       "an infinite number",
       `{"executor":"a","task_type":"b","payload":{"x":[1e999]}}`,
       "/payload/x/0",

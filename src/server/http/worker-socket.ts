@@ -283,7 +283,7 @@ class Connection {
 
 function readMessage(text: string, isBinary: boolean): WorkerMessage {
   if (isBinary) throw new Problem("malformed", "a message is a text of JSON");
-  const message = readJsonText(text);
+  const message = readJsonText(text, true);
   const errors = checkMessage(message);
   if (errors.length > 0) throw invalid(errors);
   return message as WorkerMessage;

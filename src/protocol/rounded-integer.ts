@@ -1,0 +1,29 @@
+import {
+  CLOSE_LIST,
+  CLOSE_MAP,
+  endOfString,
+  endOfWord,
+  OPEN_LIST,
+  OPEN_MAP,
+  QUOTE,
+  skipBetween,
+} from "./json-tokens.ts";
+
+const BRACKETS: readonly number[] = [OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP];
+
+/** The first whole number of a JSON text that comes back as another one once it was read; undefined: there is none. */
+export function roundedInteger(text: string): string | undefined {
+  let at = skipBetween(text, 0);
+  while (at < text.length) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) at = endOfString(text, at);
+    else if (BRACKETS.includes(unit)) at += 1;
+    else {
+      const word = text.slice(at, endOfWord(text, at));
+      if (/^-?\d{16,}$/.test(word) && String(Number(word)) !== word) return word;
+      at += word.length;
+    }
+    at = skipBetween(text, at);
+  }
+  return undefined;
+}
