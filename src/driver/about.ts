@@ -26,7 +26,8 @@ export function aboutOf(state: State, event: LedgerEvent): About | undefined {
   if (event.kind === "ChunksFreed") return aboutFreed(state, event);
   if (event.kind === "TasksWithdrawn") return aboutWithdrawn(state, event);
   const about = aboutTask(state, event.run, "node" in event ? event.node : -1);
-  if (event.kind === "ChunkLost" && about) return { ...about, lost: state.run(event.run).chunkIdOf(event.node) };
+  if (event.kind === "ChunkLost" && about)
+    return { ...about, lost: state.run(event.run).chunkIdOf(event.node) };
   return event.kind === "TaskAssigned" ? withInputs(state, event, about) : about;
 }
 
