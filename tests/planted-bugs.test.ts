@@ -18,7 +18,18 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 /** Inside the checkout, where packages are found. */
 const COPIES = join(ROOT, ".cache", "planted-bugs");
-const PARTS = ["core", "driver", "graph", "ledger", "placement", "queue", "scheduler", "simulator", "store"];
+const PARTS = [
+  "core",
+  "driver",
+  "files",
+  "graph",
+  "ledger",
+  "placement",
+  "queue",
+  "scheduler",
+  "simulator",
+  "store",
+];
 const AT_ONCE = 2;
 const TIMEOUT_MS = 170_000;
 

@@ -7,7 +7,7 @@ import { NodeFailed, OrreryError } from "./errors.ts";
 import type { TaskGraph } from "./graph.ts";
 import { type GraphNode, listOf, type ResultOf, type Wanted } from "./graph-node.ts";
 import { inOrder, nodeResult } from "./node-result.ts";
-import { cancelRun, firstFailure, type RunOptions, releaseRun, submitRun } from "./runs.ts";
+import { cancelRun, firstCancelled, firstFailure, type RunOptions, releaseRun, submitRun } from "./runs.ts";
 import { waitForRun, waitForTask } from "./waiting.ts";
 
 export type ComputeOptions = Pick<RunOptions, "name"> & CallOptions;
@@ -181,9 +181,13 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
     const failed = await firstFailure(this.#connection, this.run, options);
     if (failed) return failed;
     const { status } = await this.#connection.send<RunAnswer>(get(path`runs/${this.run}`, options));
-    return status === "cancelled"
-      ? undefined
-      : await firstFailure(this.#connection, this.run, options, "cancelled");
+    if (status === "cancelled") return undefined;
+    const wayOf = this.#graph.waysTo(this.#wanted);
+    // Nearest to what was wanted is the one that somebody cancelled.
+    const byWay = (await firstCancelled(this.#connection, this.run, options)).map(
+      (task) => [wayOf(task.node ?? "").length, task] as const,
+    );
+    return byWay.sort(([a], [b]) => a - b)[0]?.[1];
   }
 
   /** Where it began to go wrong, and how that came to the node. */
@@ -197,7 +201,7 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
           .slice(0, 1)
           .map(({ id }) => id),
       );
-    const way = this.#graph.wayFrom(first.node ?? "", this.#wanted);
+    const way = this.#graph.waysTo(this.#wanted)(first.node ?? "");
     // What it returned was a graph, in which a node failed, and so on.
     let cause = first;
     while (cause.error_code === "expansion") {

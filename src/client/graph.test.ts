@@ -54,7 +54,7 @@ test("[D-01] nodes are arguments wherever a value may be, and stand in the file 
     },
   });
   expect(Object.keys(g.toGraphFile(b)["nodes"] as object)).toEqual(["load-1", "b"]);
-  expect(g.wayFrom("load-1", [c])).toEqual(["load-1", "b", "sum-1"]);
+  expect(g.waysTo([c])("load-1")).toEqual(["load-1", "b", "sum-1"]);
 });
 
 test("types follow from the functions", () => {

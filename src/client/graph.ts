@@ -157,15 +157,17 @@ export class TaskGraph implements NodeMaker {
     return { [Symbol.for("orrery.expansion")]: expansion } as Result;
   }
 
-  /** A shortest way from a node to one of the wanted, each needing the one before. */
-  wayFrom(id: string, wanted: Wanted): string[] {
+  /** Says a shortest way from a node to one of the wanted, each needing the one before. */
+  waysTo(wanted: Wanted): (id: string) => string[] {
     // Backwards from the wanted: towards which node each was met.
     const towards = new Map<string, string | undefined>(listOf(wanted).map((node) => [node.id, undefined]));
     for (const met of towards.keys())
       for (const need of this.#entries.get(met)?.needs ?? []) if (!towards.has(need)) towards.set(need, met);
-    const way = [id];
-    for (let next = towards.get(id); next !== undefined; next = towards.get(next)) way.push(next);
-    return way;
+    return (id) => {
+      const way = [id];
+      for (let next = towards.get(id); next !== undefined; next = towards.get(next)) way.push(next);
+      return way;
+    };
   }
 
   #maker(options: NodeOptions): NodeMaker["task"] {

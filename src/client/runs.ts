@@ -36,26 +36,51 @@ export function releaseRun(
   return connection.send(repeatablePost(path`runs/${id}/release`, undefined, options));
 }
 
-/** Of all nodes that failed (or were cancelled), or were not run because others did, the first by time that did so itself. */
+/** Of all nodes that failed, or were not run because others did, the first by time that did so itself. */
 export async function firstFailure(
   connection: Connection,
   run: string,
   options: CallOptions,
-  status: "failed" | "cancelled" = "failed",
 ): Promise<TaskSummary | undefined> {
   let first: TaskSummary | undefined;
+  for await (const task of endedThemselves(connection, run, "failed", options))
+    if (!first || endOf(task) < endOf(first)) first = task;
+  return first;
+}
+
+/** Of all nodes that were cancelled, those that were so first: with one go, at the same time, those that nobody else needs. */
+export async function firstCancelled(
+  connection: Connection,
+  run: string,
+  options: CallOptions,
+): Promise<readonly TaskSummary[]> {
+  let first: TaskSummary[] = [];
+  for await (const task of endedThemselves(connection, run, "cancelled", options)) {
+    const at = first[0] ? endOf(first[0]) : undefined;
+    if (at === undefined || endOf(task) < at) first = [task];
+    else if (endOf(task) === at) first.push(task);
+  }
+  return first;
+}
+
+function endOf({ completed_at: at }: TaskSummary): string {
+  return at ?? "";
+}
+
+async function* endedThemselves(
+  connection: Connection,
+  run: string,
+  status: "failed" | "cancelled",
+  options: CallOptions,
+): AsyncGenerator<TaskSummary> {
   let cursor: string | null | undefined;
   do {
     const query = { run, status, limit: 1000, cursor };
     const page = await connection.send<TaskPage>(get("tasks", options, query));
-    for (const task of page.tasks) {
-      // Alternatives of a node belong to no place in the graph.
-      if (task.error_code === "skipped" || task.node === null) continue;
-      if (!first || (task.completed_at ?? "") < (first.completed_at ?? "")) first = task;
-    }
+    // Alternatives of a node belong to no place in the graph.
+    for (const task of page.tasks) if (task.error_code !== "skipped" && task.node !== null) yield task;
     cursor = page.next;
   } while (cursor !== null);
-  return first;
 }
 
 /** A text is sent as it is, so that the server tells what is wrong with it by its lines. */
