@@ -53,23 +53,39 @@ function reuseOf({ state, emit }: DataTurn, run: Run, nodes: readonly number[]):
 /** What was to be made for these alone, which were cancelled and will never get it, and what for that alone. */
 export function cancelUnneeded(turn: DataTurn, run: Run, ended: readonly number[]): void {
   const next = [...ended];
+  const open = new OpenDependents(run);
   for (let node = next.pop(); node !== undefined; node = next.pop()) {
     for (const input of run.graph.inputsOf(node)) {
-      if (!isUnneeded(run, input)) continue;
+      if (!mayBeUnneeded(run, input) || open.hasAny(input)) continue;
       turn.cancelTask(run, input);
       if (isEnded(run.statusOf(input))) next.push(input);
     }
   }
 }
 
-function isUnneeded(run: Run, node: number): boolean {
+function mayBeUnneeded(run: Run, node: number): boolean {
   const status = run.statusOf(node);
-  if (isEnded(status) || isSettling(status) || status === Status.cancelling || run.data?.isNeeded(node))
-    return false;
-  const { start, targets } = run.graph.dependents;
-  return targets
-    .subarray(start[node], start[node + 1])
-    .every((dependent) => isEnded(run.statusOf(dependent)));
+  return !isEnded(status) && !isSettling(status) && status !== Status.cancelling && !run.data?.isNeeded(node);
+}
+
+/** Asked of the same node for each of its dependents that ends, it looks at each of them once. */
+class OpenDependents {
+  readonly #run: Run;
+  /** By node: those before this one have ended, and stay so. */
+  readonly #from = new Map<number, number>();
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  hasAny(node: number): boolean {
+    const { start, targets } = this.#run.graph.dependents;
+    const end = start[node + 1] as number;
+    let at = this.#from.get(node) ?? (start[node] as number);
+    while (at < end && isEnded(this.#run.statusOf(targets[at] as number))) at++;
+    this.#from.set(node, at);
+    return at < end;
+  }
 }
 
 /** Results that nobody needs any more. */

@@ -57,3 +57,16 @@ test("[P-17] completing a node costs what hangs on it, not all edges", () => {
   // 800,000 edges more: looking at them all each time would take hundreds of times as long.
   expect(beside).toBeLessThan(20 * alone + 200);
 });
+
+test("[P-17] [D-12] what a cancelled node leaves without a reader is found by looking at each edge once", () => {
+  const size = 20_000;
+  const readers = Array.from({ length: size }, (_, at) => aNode(`r${at}`, { inputs: ["shared", "wanted"] }));
+  // It comes last among the dependents of what is shared, does not read it, and keeps it.
+  const last = aNode("z", { needs: ["shared"] });
+  const loop = new Loop();
+  loop.turn(1, submits("r", [aNode("shared"), aNode("wanted"), ...readers, last]));
+  const { cpuMs } = cpuTimed(() => loop.turn(2, { kind: "CancelRequested", run: 0, node: 1 }));
+  expect(loop.status("r", "shared")).toBe("ready");
+  // Looking at all of them for each of them took fourteen seconds.
+  expect(cpuMs).toBeLessThan(1_000);
+});
