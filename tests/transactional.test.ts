@@ -263,6 +263,42 @@ test("all that can be asked for arrives, and null is as if it were not there", a
   });
 });
 
+test("a number that would come back as another one is refused before anything is committed, and no other is", async () => {
+  const user = await connected();
+  const submitted = async (payload: string) =>
+    (await user.query("select orrery.submit('numbers', $1::jsonb)", [payload])).rows[0].submit as string;
+  for (const [payload, message] of [
+    ['{"a": [{"id": 9223372036854775807}]}', "payload has 9223372036854775807, which has more digits than"],
+    ['{"id": -9007199254740993}', "payload has -9007199254740993, which has more digits than"],
+    ['{"id": 1e400}', "payload has 1000000000.* which is too large for a number"],
+  ] as const)
+    await expect(submitted(payload)).rejects.toThrow(new RegExp(`orrery.submit: ${message}`));
+  await user.query("set extra_float_digits = -5");
+  const kept = { a: [1e21, 1e300, 2 ** 63, -(2 ** 53)], b: 0.1234567890123456, c: "9007199254740993" };
+  const { id } = await client.submit(
+    { task_type: "numbers", executor: "nobody", payload: kept },
+    { client: user },
+  );
+  const last = await submitted('{"id": 9007199254740992}');
+  for (const [one, payload] of [
+    [id, kept],
+    [last, { id: 2 ** 53 }],
+  ] as const) {
+    await appears(one);
+    expect((await service.get(`task/${one}`)).body.payload).toEqual(payload);
+  }
+});
+
+test("what was committed before numbers were looked at is taken in", async () => {
+  const user = await connected();
+  const id = "0195a6c2-6f0e-7c3a-9d1b-2f4e5a6b7c8e";
+  await user.query(
+    `insert into orrery.inbox (task_id, zone, agent, bytes, body) values ($1, 'default', 'ada', 9, $2)`,
+    [id, '{"task_type": "old", "executor": "nobody", "payload": {"id": 9007199254740993}}'],
+  );
+  await appears(id);
+});
+
 test("what can never be taken in is kept with its error and counted, and holds up nothing behind it", async () => {
   const user = await connected();
   // As nobody can write it but an owner: the function refuses it.

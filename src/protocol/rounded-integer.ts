@@ -13,17 +13,25 @@ const BRACKETS: readonly number[] = [OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP]
 
 /** The first whole number of a JSON text that comes back as another one once it was read; undefined: there is none. */
 export function roundedInteger(text: string): string | undefined {
-  let at = skipBetween(text, 0);
+  let at = skipBetween(text, text.startsWith("\uFEFF") ? 1 : 0);
   while (at < text.length) {
     const unit = text.charCodeAt(at);
     if (unit === QUOTE) at = endOfString(text, at);
     else if (BRACKETS.includes(unit)) at += 1;
     else {
       const word = text.slice(at, endOfWord(text, at));
-      if (/^-?\d{16,}$/.test(word) && String(Number(word)) !== word) return word;
+      if (/^-?\d{16,}$/.test(word) && inDigits(Number(word)) !== word) return word;
       at += word.length;
     }
     at = skipBetween(text, at);
   }
   return undefined;
+}
+
+/** A whole number as JSON would say it, but with all zeros: 1e+21 is what becomes of a one with 21 of them. */
+function inDigits(value: number): string {
+  const [mantissa = "", exponent] = String(value).split("e+");
+  if (exponent === undefined) return mantissa;
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  return whole + fraction.padEnd(Number(exponent), "0");
 }

@@ -7,13 +7,16 @@ import { checkOf } from "./validation.ts";
 
 let check: ReturnType<typeof checkOf> | undefined;
 
-/** A submission from the inbox: what would be answered to it by HTTP is what is wrong with it. */
+/**
+ * A submission from the inbox: what would be answered to it by HTTP is what is wrong with it; but what was committed is worth more
+ * than the last digits of a number, which are looked at before.
+ */
 export function readInboxBody(
   text: string,
 ): { readonly submission: TaskSubmission } | { readonly error: string } {
   try {
     check ??= checkOf(SubmitBody, "body");
-    const body = readJsonText(text);
+    const body = readJsonText(text, true);
     const errors = check(body);
     if (errors.length > 0) throw invalid(errors);
     const reading = readSubmission(body as SubmitBody);

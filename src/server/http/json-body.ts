@@ -41,8 +41,7 @@ export function jsonReader(app: FastifyInstance): ReadJson {
     const seen: Seen = { values: 0, isLarge: false };
     const unfit = findUnfit(value, 0, seen);
     if (unfit) throw invalid([unfit]);
-    const mayRound = request.routeOptions.config.scopes?.includes("work");
-    if (seen.isLarge && !mayRound) refuseRounded(text);
+    if (seen.isLarge && !request.routeOptions.config.scopes?.includes("work")) refuseRounded(text);
     return value;
   };
 }

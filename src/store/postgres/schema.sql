@@ -180,6 +180,25 @@ AS $function$
     end
   $function$;
 
+CREATE OR REPLACE FUNCTION payload_problem(payload jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET extra_float_digits TO '1'
+AS $function$
+    select case when abs(n) > 1.7976931348623158e308
+                then format('payload has %s, which is too large for a number; send it as a text', left(n::text, 60))
+                else format('payload has %s, which has more digits than a number can; send it as a text', left(n::text, 60))
+           end
+      from (select (value #>> '{}')::numeric as n
+              from jsonb_path_query(payload, 'strict $.** ? (@.type() == "number"
+                                              && (@ > 9007199254740991 || @ < -9007199254740991))') value) large
+     where case when abs(n) > 1.7976931348623158e308 then true
+                when n = trunc(n) then n <> n::float8::text::numeric
+                else false end
+     limit 1
+  $function$;
+
 CREATE OR REPLACE FUNCTION submission_problem(type text, payload jsonb, options jsonb)
  RETURNS text
  LANGUAGE sql
@@ -191,6 +210,7 @@ AS $function$
       when jsonb_typeof(payload) <> 'object' then 'payload must be a JSON object such as {"a": 1}'
       when octet_length(payload::text) > 1048576
         then 'payload must fit into 1 MiB of JSON; keep large data elsewhere and pass its name'
+      when payload_problem(payload) is not null then payload_problem(payload)
       when jsonb_typeof(options) <> 'object' then 'options must be a JSON object such as {"priority": "high"}'
       else (select format('options.%s %s; got %s', left(field, 100), given_problem(field, value),
                           left(value::text, 60))
