@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { expansionIdOf, taskIdOf } from "../core/index.ts";
 import type { RunAnswer, TaskSummary } from "../protocol/api-schemas.ts";
 import { pause } from "./back-off.ts";
@@ -24,6 +25,12 @@ const MAX_RUNS = 3;
 /** What is found lost within this time is made again together. */
 const TOGETHER_MS = 50;
 
+const NOT_AGAIN = {
+  code: "result-lost",
+  status: 410,
+  detail: "the result was lost, and is not made again, since the computation was cancelled or released",
+} as const;
+
 /** Nodes that another computation makes. */
 interface Remade {
   readonly nodes: GraphNode[];
@@ -47,8 +54,10 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
   readonly #again = new Map<GraphNode, Promise<Computation>>();
   /** Those that are about to be, together. */
   #next: Remade | undefined;
-  /** Nobody wants its results any more. */
-  #isOver = false;
+  /** Those that began. */
+  readonly #others: Computation[] = [];
+  /** Aborted when nobody wants its results any more. */
+  readonly #over = new AbortController();
 
   constructor(
     connection: Connection,
@@ -64,6 +73,7 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
     this.#wanted = wanted;
     this.#name = name;
     this.#number = number;
+    setMaxListeners(0, this.#over.signal);
   }
 
   /** The result of a wanted node as soon as it has completed, whatever else still runs. Throws `NodeFailed`. */
@@ -99,20 +109,18 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
 
   /** False: it has ended. */
   async cancel(options: CallOptions = {}): Promise<boolean> {
-    this.#isOver = true;
-    const { cancelled } = await cancelRun(this.#connection, this.run, options);
-    const others = await this.#others();
-    const all = await Promise.all(others.map((other) => other.cancel(options)));
-    return all.includes(true) || cancelled;
+    return await this.#end(
+      async () => (await cancelRun(this.#connection, this.run, options)).cancelled,
+      (other) => other.cancel(options),
+    );
   }
 
   /** Lets workers forget its results. False: they have. */
   async release(options: CallOptions = {}): Promise<boolean> {
-    this.#isOver = true;
-    const { released } = await releaseRun(this.#connection, this.run, options);
-    const others = await this.#others();
-    const all = await Promise.all(others.map((other) => other.release(options)));
-    return all.includes(true) || released;
+    return await this.#end(
+      async () => (await releaseRun(this.#connection, this.run, options)).released,
+      (other) => other.release(options),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -121,26 +129,43 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
     await this.release({ signal });
   }
 
+  /** All of them, whatever comes of the first; and no other begins. */
+  async #end(
+    first: () => Promise<boolean>,
+    further: (other: Computation) => Promise<boolean>,
+  ): Promise<boolean> {
+    this.#over.abort(new OrreryError(NOT_AGAIN));
+    const all = await Promise.allSettled([first(), ...this.#others.map(further)]);
+    for (const one of all) if (one.status === "rejected") throw one.reason;
+    return all.some((one) => one.status === "fulfilled" && one.value);
+  }
+
   async #result(node: GraphNode, options: CallOptions): Promise<unknown> {
     const found = await this.#fetched(node, options);
     if (found) return found.value;
-    return await (await this.#remake(node, options)).result(node, options);
+    const again = await unlessAborted(this.#remake(node, options), options.signal);
+    return await again.result(node, options);
   }
 
   /** Undefined: it was lost, and is to be made again by another run, since this one has ended. */
   async #fetched(node: GraphNode, options: CallOptions): Promise<{ readonly value: unknown } | undefined> {
-    const again = await this.#again.get(node);
-    if (again) return { value: await again.result(node, options) };
+    const start = this.#again.get(node);
+    if (start) {
+      const again = await unlessAborted(start, options.signal);
+      return { value: await again.result(node, options) };
+    }
     try {
       return { value: await nodeResult(this.#connection, this.run, node.id, options) };
     } catch (error) {
-      if (!hasCode(error, "result-lost") || this.#isOver || this.#number === MAX_RUNS) throw error;
+      if (!hasCode(error, "result-lost") || this.#over.signal.aborted || this.#number === MAX_RUNS)
+        throw error;
       return undefined;
     }
   }
 
   #remake(node: GraphNode, { signal }: CallOptions): Promise<Computation> {
     signal?.throwIfAborted();
+    this.#over.signal.throwIfAborted();
     const before = this.#again.get(node);
     if (before) return before;
     this.#next ??= this.#gather();
@@ -153,27 +178,25 @@ export class Computation<Nodes extends Wanted = Wanted> implements AsyncDisposab
   #gather(): Remade {
     const nodes: GraphNode[] = [];
     const begin = async (): Promise<Computation> => {
-      await pause(TOGETHER_MS, undefined);
-      this.#next = undefined;
       try {
-        const options = { ...(this.#name !== undefined && { name: this.#name }) };
-        return await startComputation(this.#connection, this.#graph, nodes, options, this.#number + 1);
+        const { signal } = this.#over;
+        await pause(TOGETHER_MS, signal);
+        this.#next = undefined;
+        const options = { signal, ...(this.#name !== undefined && { name: this.#name }) };
+        const other = await startComputation(this.#connection, this.#graph, nodes, options, this.#number + 1);
+        this.#others.push(other);
+        if (signal.aborted) await other[Symbol.asyncDispose]();
+        return other;
       } catch (error) {
         // Whoever asks next may have more luck.
         for (const node of nodes) this.#again.delete(node);
         throw error;
       }
     };
-    const start = begin();
+    const start = unlessAborted(begin(), this.#over.signal);
     // Those who wait hear of it.
     start.catch(() => {});
     return { nodes, start };
-  }
-
-  /** Those that were begun for what was lost. */
-  async #others(): Promise<Computation[]> {
-    const begun = await Promise.allSettled(new Set(this.#again.values()));
-    return begun.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   }
 
   /** The node that failed; or, where none did, the one that somebody cancelled without the rest. */
@@ -237,6 +260,17 @@ export async function startComputation<Nodes extends Wanted>(
     patience.end();
   }
   throw signal.reason;
+}
+
+/** What comes of it, or the reason of the signal where that is first. */
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 function hasCode(error: unknown, code: string): boolean {

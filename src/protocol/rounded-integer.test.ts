@@ -20,9 +20,10 @@ test("what comes back as it was sent loses none, and digits in a text are none",
   );
   fc.assert(
     fc.property(sent, (text) => {
-      for (const power of [21, 22, 23, 300]) expect(roundedInteger(`[-1${"0".repeat(power)}]`)).toBeUndefined();
-  expect(roundedInteger(`15${"0".repeat(25)}`)).toBeUndefined();
-  expect(roundedInteger(JSON.stringify(JSON.parse(text)))).toBeUndefined();
+      for (const power of [21, 22, 23, 300])
+        expect(roundedInteger(`[-1${"0".repeat(power)}]`)).toBeUndefined();
+      expect(roundedInteger(`15${"0".repeat(25)}`)).toBeUndefined();
+      expect(roundedInteger(JSON.stringify(JSON.parse(text)))).toBeUndefined();
     }),
   );
   for (const power of [21, 22, 23, 300]) expect(roundedInteger(`[-1${"0".repeat(power)}]`)).toBeUndefined();

@@ -148,6 +148,8 @@ export type NodeResult =
   | { readonly is: "not-completed"; readonly status: RowStatus; readonly error: string }
   /** Nobody needed it any more. */
   | { readonly is: "gone" }
+  /** Those who have it may come back, or it is made again. */
+  | { readonly is: "away" }
   /** It was kept, and its workers went after its run had ended. */
   | { readonly is: "lost" };
 

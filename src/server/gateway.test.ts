@@ -40,8 +40,10 @@ afterEach(async () => {
   for (const service of open.splice(0)) await service[Symbol.asyncDispose]();
 });
 
-async function started(settings: Partial<ServiceSettings> = {}): Promise<OpenService & { store: HeldStore }> {
-  const store = new HeldStore();
+async function started(
+  settings: Partial<ServiceSettings> = {},
+  store: HeldStore = new HeldStore(),
+): Promise<OpenService & { store: HeldStore }> {
   const failed = (error: Error) => {
     throw error;
   };
@@ -115,6 +117,31 @@ test("[Q-15] [Q-19] nobody reports an attempt that has not gone out to them, eve
     { accepted: true },
   ]);
   expect((await service.api.task(callerIn("a"), task))?.result).toBe('"true"');
+});
+
+test("[D-08] where a result is, a server that has just begun to lead hears from its worker: until then it is not lost", async () => {
+  const before = await started();
+  const maker = aRegistration("maker", { types: ["make"], data_url: "http://127.0.0.1:9" });
+  const session = await joined(before, "a", maker);
+  const nodes = { one: { task: "make", executor: "e", resources: { cpu: 0 }, keep: true } };
+  const read = readGraphValue({ nodes }, "graph.json", {});
+  if (!read.ok) throw new Error(JSON.stringify(read.problems));
+  await before.api.submitRun(callerIn("a"), { id: "r", graph: read.graph, failFast: false });
+  const { assignments } = await session.poll(NOTHING, 2000, never);
+  const chunk = { bytes: 100_000, sha256: "0".repeat(64), kind: "bytes" } as const;
+  for (const { task, attempt } of assignments)
+    await session.report([{ type: "finished", task, attempt, started_at: 1, chunk }]);
+  const resultAt = async (service: OpenService) =>
+    (await service.api.nodeResult(callerIn("a"), "r", "one"))?.is;
+  expect(await resultAt(before)).toBe("held");
+
+  for (const service of open.splice(0)) await service[Symbol.asyncDispose]();
+  const after = await started({}, before.store);
+  expect(await resultAt(after)).toBe("away");
+  const again = await joined(after, "a", maker);
+  expect(await resultAt(after)).toBe("held");
+  await again.leave();
+  expect(await resultAt(after)).toBe("lost");
 });
 
 test("[Q-15] what a worker holds is shown to its own zone, and to no other that it serves", async () => {

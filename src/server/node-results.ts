@@ -20,12 +20,13 @@ export class NodeResults {
   }
 
   async of(caller: Caller, runId: string, nodeId: string): Promise<NodeResult | undefined> {
-    const { row, held, isKept } = await this.#look(taskIdOf(runId, nodeId), runId, nodeId);
+    const { row, held, ...kept } = await this.#look(taskIdOf(runId, nodeId), runId, nodeId);
     if (!row || !isVisible(caller, row)) return undefined;
     if (row.status !== "completed") return notThere(row.status, row.errorMessage);
     const handle = row.result === undefined ? undefined : handleIn(row.result);
     if (!handle) return { is: "stored", result: row.result ?? "null" };
-    return this.#held(handle, held) ?? { is: isKept ? "lost" : "gone" };
+    if (held.length > 0) return this.#held(handle, held);
+    return { is: !kept.isKept ? "gone" : kept.isOver ? "lost" : "away" };
   }
 
   /** False: there is no such run, or nothing to release. */
@@ -37,22 +38,23 @@ export class NodeResults {
     return run !== undefined && (await this.#driver.submit({ kind: "RunReleased", run })).accepted;
   }
 
-  /** The row, who has the result by the state that goes with it, and whether somebody should. */
+  /** The row, who had the result a moment before it was read, whether somebody should, and whether the run makes nothing again. */
   async #look(taskId: string, runId: string, nodeId: string) {
     const found = await this.#driver.read((state) => {
       const run = state.runById(runId);
       const node = run?.graph.indexOf(nodeId);
-      if (!run || node === undefined) return { held: [], isKept: false };
+      if (!run || node === undefined) return { held: [], isKept: false, isOver: true };
       const isKept = run.graph.kept.includes(node) && run.data?.isReleased === false;
-      return { held: holdersOf(run, node), isKept };
+      return { held: holdersOf(run, node), isKept, isOver: run.outcome !== undefined };
     });
     return { row: await this.#store.task(taskId), ...found };
   }
 
-  #held(handle: ChunkHandle, held: readonly Holder[]): NodeResult | undefined {
+  #held(handle: ChunkHandle, held: readonly Holder[]): NodeResult {
     const from = held.flatMap(({ worker }) => this.#data.urlOf(worker) ?? []);
     const [first] = held;
-    if (!first || from.length === 0) return undefined;
+    // Where its holders are, a server that has just begun to lead hears when they come back.
+    if (!first || from.length === 0) return { is: "away" };
     return { is: "held", handle, chunk: first.chunk, from, token: this.#data.tokenOf(first.rootId) };
   }
 }

@@ -111,6 +111,8 @@ async function sendHeld(
     const because = found.error === "" ? "" : `: ${found.error}`;
     throw new Problem("not-completed", `${node} has no result, it is ${found.status}${because}`);
   }
+  if (found.is === "away")
+    throw new Problem("unavailable", `no worker that has the result of ${node} is there now; try again`);
   const { kind, bytes, sha256 } = found.handle;
   const body = await firstToAnswer(found, signal);
   if (!body)

@@ -74,6 +74,21 @@ describe("the times of an expression", () => {
     ]);
   });
 
+  test("a nickname is what it stands for, also where clocks change at midnight", () => {
+    for (const [zone, day] of [
+      ["America/Havana", "2026-11-01"],
+      ["America/Havana", "2026-03-08"],
+      ["Africa/Cairo", "2026-04-24"],
+    ] as const) {
+      const from = at(`${day}T00:00:00Z`) - 36 * 3_600_000;
+      const times = nextTimes(timing("@daily", zone), from, 4);
+      expect(times, `${zone} ${day}`).toEqual(nextTimes(timing("0 0 * * *", zone), from, 4));
+      expect(
+        times.slice(1).map((time, index) => Math.round((time - (times[index] ?? 0)) / 86_400_000)),
+      ).toEqual([1, 1, 1]);
+    }
+  });
+
   test("every time of the day that an expression says comes on every day of the year, once", () => {
     const minutes = fc.uniqueArray(fc.integer({ min: 0, max: 59 }), { minLength: 1, maxLength: 3 });
     const hours = fc.uniqueArray(fc.integer({ min: 0, max: 23 }), { minLength: 1, maxLength: 3 });

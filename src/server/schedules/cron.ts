@@ -76,7 +76,7 @@ function cronOf({ cron, timeZone }: Pick<Timing, "cron" | "timeZone">): Cron {
   if (!read) {
     read = new Cron(cron.trim(), { timezone: timeZone, mode: "5-or-6-parts", paused: true });
     const { pattern } = read["_states"] as { readonly pattern: { isFixedTime: boolean } };
-    pattern.isFixedTime = saysTimesOfDay(cron);
+    pattern.isFixedTime ||= saysTimesOfDay(cron);
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, read);
   }
