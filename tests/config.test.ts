@@ -71,6 +71,23 @@ test("an option of a command beats the file, by which it is not the default", as
   expect(said()).toBe("");
 });
 
+test("a data directory that cannot be used ends a server that was told of it, also by the name that it has by itself", async () => {
+  const cwd = await directoryWith({
+    ".orrery": "a file",
+    "told.yaml": "server: {data: .orrery/server}",
+  });
+  const env = { DATABASE_URL: undefined };
+  for (const args of [
+    ["--data", ".orrery/server"],
+    ["--config", "told.yaml"],
+  ]) {
+    const ended = await startOrrery(cwd, ["serve", "--port", "0", ...args], env).finished;
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("--data") });
+  }
+  const { said } = await server(cwd);
+  expect(said()).toContain("memory");
+});
+
 test("[G-10] everything wrong ends a command before it begins, and says where", async () => {
   const cwd = await directoryWith({
     "orrery.yaml": "server: {store: mysql://me:hunter2@db/x, prot: 1}\nfairShare: 3\nageEveryMs: 90000\n",

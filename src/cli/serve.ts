@@ -61,9 +61,9 @@ export function serveCommand(): Command {
   return withSettings(command)
     .addHelpText("after", EXAMPLES)
     .action(async (options: ServeOptions) => {
-      const { settingsOf } = await import("./settings.ts");
+      const { configOf } = await import("./settings.ts");
       const { runServer } = await import("./server-process.ts");
-      await runServer(options, settingsOf(command, "serve"));
+      await runServer(options, configOf(command, "serve"));
     });
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { DEFAULT_DATA_DIR, type Settings } from "../config/index.ts";
+import type { Config, Settings } from "../config/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import {
   type Log,
@@ -22,7 +22,8 @@ const NOT_WRITTEN =
   "its store could not be reached: what was under way is not written, and whoever asked for it was told so";
 
 /** Serves until it is told to stop: the first signal closes in order, the second ends at once. */
-export async function runServer(options: ServeOptions, settings: Settings): Promise<void> {
+export async function runServer(options: ServeOptions, config: Config): Promise<void> {
+  const { settings } = config;
   const log = makeLog({
     level: settings.server.logLevel,
     isHuman: process.stderr.isTTY,
@@ -36,7 +37,7 @@ export async function runServer(options: ServeOptions, settings: Settings): Prom
   });
   const stopped = untilSignal(log);
   await using _telemetry = await telemetryFor(settings.telemetry, "orrery-server");
-  const server = await start(settings, log, fail);
+  const server = await start(config, log, fail);
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
@@ -55,10 +56,11 @@ export async function runServer(options: ServeOptions, settings: Settings): Prom
 }
 
 async function start(
-  { scheduling, resources, speculation, queue, placement, server, webhooks }: Settings,
+  { settings, origins }: Config,
   log: Log,
   onFailed: (error: Error) => void,
 ): Promise<RunningServer> {
+  const { scheduling, resources, speculation, queue, placement, server, webhooks } = settings;
   const { host, port, strictPort, store, advertise, takeOverMs, apiKey } = server;
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, endedTasksMs, logsMs, idempotencyMs } = server;
   const { waitsMs, ...otherWebhooks } = webhooks;
@@ -71,7 +73,7 @@ async function start(
       strictPort,
       store,
       dataDir: resolve(server.dataDir),
-      isDataDirGiven: server.dataDir !== DEFAULT_DATA_DIR,
+      isDataDirGiven: origins.get("server.data")?.kind !== "default",
       advertise: advertise && new URL(advertise).origin,
       takeOverMs,
       apiKey,

@@ -14,9 +14,14 @@ import type { SettingsOptions } from "./settings-options.ts";
 
 /** The settings in effect for a command: its options go before the environment, that before the file. */
 export function settingsOf(command: Command, reader: Reader, also: readonly GivenOption[] = []): Settings {
+  return configOf(command, reader, also).settings;
+}
+
+/** The same with where each comes from. */
+export function configOf(command: Command, reader: Reader, also: readonly GivenOption[] = []): Config {
   const { config, set = [] } = command.opts<SettingsOptions>();
   const options = [...givenOptions(command, reader), ...also, ...set.map(assignment)];
-  return used(readConfig(config, process.env, { options, reader })).settings;
+  return used(readConfig(config, process.env, { options, reader }));
 }
 
 /** How much may run at once, when a node that waits is raised, and what is tried in several ways. */

@@ -5,7 +5,6 @@ import { choice, duration, list, optional, orNull, SIZE, TRUE_OR_FALSE, text, wh
 
 const readers = ["serve"] as const;
 const DAY_MS = 86_400_000;
-export const DEFAULT_DATA_DIR = ".orrery/server";
 
 /** Several hosts may be named, and none where a socket is meant. */
 function isStoreAddress(url: string): boolean {
@@ -63,7 +62,7 @@ export const SERVER = {
   dataDir: setting({
     key: "data",
     type: text("a directory"),
-    default: DEFAULT_DATA_DIR,
+    default: ".orrery/server",
     about: "Where the private PostgreSQL keeps its data",
     readers,
     option: "--data",

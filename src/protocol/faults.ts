@@ -96,6 +96,11 @@ export class Faults {
       );
   }
 
+  roundedNumber(path: Path, offset: number, word: string): void {
+    const problem = `${shortened(word)} has more digits than a number can; put it in quotes`;
+    this.atOffset(offset, path, problem);
+  }
+
   tooDeep(offset: number): void {
     this.atOffset(offset, [], `maps and lists are nested more than ${MAX_DEPTH} deep; flatten them`);
   }

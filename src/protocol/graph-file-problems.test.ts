@@ -55,6 +55,23 @@ describe("a graph that cannot run", () => {
     );
   });
 
+  test("[P-19] has a number that would be read as another one", () => {
+    const wrong = (at: string, path: string, digits: string) =>
+      `${at} ${path}: ${digits} has more digits than a number can; put it in quotes`;
+    expect(
+      problemsOf("nodes:\n  a: {task: t, payload: {id: 9007199254740993, b: [+9223372036854775807]}}"),
+    ).toEqual([
+      wrong("2:30", "nodes.a.payload.id", "9007199254740993"),
+      wrong("2:52", "nodes.a.payload.b[0]", "+9223372036854775807"),
+    ]);
+    expect(
+      problemsOf('{"nodes": {"a": {"task": "t", "payload": {"id": [-9007199254740993]}}}}', "g.json"),
+    ).toEqual([wrong("1:50", "nodes.a.payload.id[0]", "-9007199254740993")]);
+    const fine =
+      "id: 9007199254740992, b: '9007199254740993', c: 1000000000000000000000, d: 0.12345678901234567";
+    expect(() => read(`nodes:\n  90071992547409931: {task: t, payload: {${fine}}}`)).not.toThrow();
+  });
+
   test("[P-19] has more nodes than allowed", () => {
     expect(problemsOf("nodes: {a: {run: x}, b: {run: x}, c: {run: x}}", "g.yaml", 2)).toEqual([
       "1:1 nodes: nodes has 3 entries and the limit is 2; split the graph",

@@ -9,6 +9,7 @@ import {
   QUOTE,
   skipBetween,
 } from "./json-tokens.ts";
+import { losesDigits } from "./rounded-integer.ts";
 import type { Lines } from "./source-text.ts";
 
 /** The value of a text that is JSON. One that begins with a brace may still be YAML in flow style. */
@@ -36,6 +37,7 @@ export function parsedJson(
   walkJson(text, {
     entry,
     again: (path, offset, first) => faults.duplicateKey([...path], offset, lines.at(first).line),
+    rounded: (path, offset, word) => faults.roundedNumber([...path], offset, word),
     tooDeep: (offset) => {
       deepAt = offset;
     },
@@ -49,6 +51,8 @@ interface Visitor {
   readonly entry: Visit;
   /** A key that its map has already. */
   readonly again?: (path: Path, offset: number, first: number) => void;
+  /** A number that is read as another one. */
+  readonly rounded?: (path: Path, offset: number, word: string) => void;
   /** The walk ends there. */
   readonly tooDeep?: (offset: number) => void;
 }
@@ -93,7 +97,12 @@ function walkJson(text: string, visitor: Visitor): void {
       }
       at += 1;
     } else {
-      at = first === QUOTE ? endOfString(text, at) : endOfWord(text, at);
+      const end = first === QUOTE ? endOfString(text, at) : endOfWord(text, at);
+      if (visitor.rounded && first !== QUOTE) {
+        const word = text.slice(at, end);
+        if (losesDigits(word)) visitor.rounded(path, at, word);
+      }
+      at = end;
       path.pop();
     }
     at = skipBetween(text, at);

@@ -9,6 +9,8 @@ import {
   skipBetween,
 } from "./json-tokens.ts";
 
+/** Fewer are never too many. */
+const SAFE_DIGITS = 16;
 const BRACKETS: readonly number[] = [OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP];
 
 /** The first whole number of a JSON text that comes back as another one once it was read; undefined: there is none. */
@@ -20,12 +22,19 @@ export function roundedInteger(text: string): string | undefined {
     else if (BRACKETS.includes(unit)) at += 1;
     else {
       const word = text.slice(at, endOfWord(text, at));
-      if (/^-?\d{16,}$/.test(word) && inDigits(Number(word)) !== word) return word;
+      if (losesDigits(word)) return word;
       at += word.length;
     }
     at = skipBetween(text, at);
   }
   return undefined;
+}
+
+/** Whether a word is a whole number that is read as another one. */
+export function losesDigits(word: string): boolean {
+  return (
+    word.length >= SAFE_DIGITS && /^[-+]?\d+$/.test(word) && inDigits(Number(word)) !== word.replace("+", "")
+  );
 }
 
 /** A whole number as JSON would say it, but with all zeros: 1e+21 is what becomes of a one with 21 of them. */

@@ -15,6 +15,7 @@ import {
   type YAMLParseError,
 } from "yaml";
 import { type Faults, MAX_DEPTH, type ParsedText, type Path, type Visit } from "./faults.ts";
+import { losesDigits } from "./rounded-integer.ts";
 import type { Lines } from "./source-text.ts";
 import { shown } from "./units.ts";
 
@@ -234,10 +235,13 @@ class Reading {
   }
 
   #scalar(node: Scalar): unknown {
-    const isWord = typeof node.value === "number" || typeof node.value === "boolean";
-    return isWord && node.source !== undefined && this.#options.keepsText(this.#path)
-      ? node.source
-      : node.value;
+    const { value, source } = node;
+    const isWord = typeof value === "number" || typeof value === "boolean";
+    if (!isWord || source === undefined) return value;
+    if (this.#options.keepsText(this.#path)) return source;
+    if (losesDigits(source))
+      this.#options.faults?.roundedNumber([...this.#path], node.range?.[0] ?? 0, source);
+    return value;
   }
 
   #list(items: readonly ParsedNode[]): unknown[] {
