@@ -118,15 +118,15 @@ export class Committer {
     try {
       const result = await work(line);
       if (!line.isUnsafe) {
-        this.#outage.passed("commits");
+        this.#outage.passed(this);
         return result;
       }
-      this.#outage.failed("commits", "it stopped waiting for its standbys");
+      this.#outage.failed(this, "it stopped waiting for its standbys", true);
     } catch (cause) {
       // Its transaction may still be open.
       this.#drop(line);
       if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
-      this.#outage.failed("commits", messageOf(cause));
+      this.#outage.failed(this, messageOf(cause), true);
     }
     this.#drop(line);
     return undefined;
@@ -146,7 +146,7 @@ export class Committer {
         this.#line = line;
         return line;
       } catch (cause) {
-        this.#outage.failed("commits", messageOf(cause));
+        this.#outage.failed(this, messageOf(cause), true);
         await backOff.wait();
       }
     }

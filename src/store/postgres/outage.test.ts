@@ -302,15 +302,15 @@ test("an outage is told of once, then at growing distances, and when all can go 
   const told: string[] = [];
   const tell = (message: string) => void told.push(message);
   const outage = new Outage({ onTrouble: tell, onRecovery: tell, closed: new AbortController().signal });
-  outage.failed("reads", "refused");
+  outage.failed("reads", "refused", false);
   vi.advanceTimersByTime(500);
   outage.passed("reads");
   expect(told).toEqual([]);
   for (let second = 0; second < 600; second++) {
-    outage.failed("reads", "refused");
+    outage.failed("reads", "refused", false);
     vi.advanceTimersByTime(1_000);
   }
-  outage.failed("commits", "refused");
+  outage.failed("commits", "refused", true);
   outage.passed("reads");
   outage.passed("commits");
   vi.useRealTimers();

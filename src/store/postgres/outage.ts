@@ -52,7 +52,7 @@ export interface OutageOptions {
 /** One outage is one, however many wait for its end. What passes within a moment is none that anybody must know of. */
 export class Outage {
   readonly #options: OutageOptions;
-  readonly #failing = new Set<"reads" | "commits">();
+  readonly #failing = new Set<unknown>();
   #sinceMs = 0;
   #nextMs = 0;
   #told = 0;
@@ -61,15 +61,15 @@ export class Outage {
     this.#options = options;
   }
 
-  /** Something failed that will be tried again; `isUrgent`: somebody has waited in vain, or waits for a commit. */
-  failed(what: "reads" | "commits", message: string, isUrgent: boolean = what === "commits"): void {
+  /** A part failed that will try again; `isUrgent`: somebody has waited in vain, or waits for a commit. */
+  failed(part: unknown, message: string, isUrgent: boolean): void {
     const now = performance.now();
     if (this.#failing.size === 0) {
       this.#sinceMs = now;
       this.#nextMs = now + NOTICED_AFTER_MS;
       this.#told = 0;
     }
-    this.#failing.add(what);
+    this.#failing.add(part);
     const isDue = now >= this.#nextMs || (isUrgent && this.#told === 0);
     if (!isDue || this.#options.closed.aborted) return;
     const rest = this.#told === 0 ? "trying again until it is there" : `not there for ${this.#lasted()}`;
@@ -77,8 +77,8 @@ export class Outage {
     this.#options.onTrouble(`PostgreSQL: ${message}; ${rest}`);
   }
 
-  passed(what: "reads" | "commits"): void {
-    if (!this.#failing.delete(what) || this.#failing.size > 0 || this.#told === 0) return;
+  passed(part: unknown): void {
+    if (!this.#failing.delete(part) || this.#failing.size > 0 || this.#told === 0) return;
     this.#options.onRecovery(`PostgreSQL is there again, after ${this.#lasted()}`);
   }
 

@@ -82,14 +82,14 @@ export class Reader {
       throwIfClosed(this.#closed);
       try {
         const result = await work();
-        this.#outage.passed("reads");
+        this.#outage.passed(this);
         return result;
       } catch (cause) {
         throwIfClosed(this.#closed);
         if (cause instanceof StoreError) throw cause;
         if (!isOutage(cause)) throw new StoreError("unreadable", `PostgreSQL: ${messageOf(cause)}`, cause);
         const isEnough = performance.now() - startedMs > PATIENCE_MS;
-        this.#outage.failed("reads", messageOf(cause), isEnough);
+        this.#outage.failed(this, messageOf(cause), isEnough);
         if (isEnough)
           throw new StoreError("unavailable", `PostgreSQL cannot be reached: ${messageOf(cause)}`, cause);
         await backOff.wait();
