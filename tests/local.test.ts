@@ -98,6 +98,27 @@ test("[D-08] what is closed says so at once", async () => {
   expect(performance.now() - begunMs).toBeLessThan(1_000);
 });
 
+test("[D-08] what is closed in the middle ends what is computed, and whoever waits for it", async () => {
+  const inside = await local({ tasks: { forever: () => new Promise(() => {}) } });
+  const g = graph();
+  const node = g.task("forever");
+  const begun = await inside.start(g, node);
+  const waiting = [
+    inside.compute(g, node),
+    begun.result(node),
+    begun.results(),
+    inside.client.waitForRun(begun.run),
+  ];
+  const ends = Promise.allSettled(waiting);
+  await sleep(200);
+  await inside.close();
+  for (const end of await ends)
+    expect(end).toMatchObject({ reason: { message: expect.stringContaining("was closed before") } });
+  const disposedMs = performance.now();
+  await expect(begun[Symbol.asyncDispose]()).rejects.toThrow("was closed before");
+  expect(performance.now() - disposedMs).toBeLessThan(1_000);
+});
+
 test("who is killed leaves no process behind", async () => {
   const program = `
     import { graph, local } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};

@@ -20,8 +20,13 @@ export interface LocalWorkerOptions {
   readonly observe?: (event: WorkerEvent) => void;
 }
 
-/** A worker in the same process as its scheduler. Closing it lets what runs end first. */
-export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOptions): AsyncDisposable {
+export interface LocalWorker extends AsyncDisposable {
+  /** Tells what runs to stop, and does not wait for it. */
+  stop(): Promise<void>;
+}
+
+/** A worker in the same process as its scheduler. Disposing of it lets what runs end first. */
+export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOptions): LocalWorker {
   const { handlers, executors, capabilities = [], zone, data, observe } = options;
   const cores = availableParallelism();
   const worker = new Worker({
@@ -41,6 +46,10 @@ export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOpt
   });
   const ended = worker.run().catch((error: Error) => observe?.({ type: "warning", message: error.message }));
   return {
+    async stop() {
+      worker.stop();
+      await ended;
+    },
     async [Symbol.asyncDispose]() {
       worker.drain();
       await ended;

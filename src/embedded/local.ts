@@ -84,12 +84,19 @@ export async function local(options: LocalOptions): Promise<LocalOrrery> {
     await server[Symbol.asyncDispose]();
     throw error;
   });
-  const client = new OrreryClient({ url: server.url, key });
+  let closed: Promise<void> | undefined;
+  const client = new OrreryClient({
+    url: server.url,
+    key,
+    // Its server does not come back: what waits for it ends.
+    onRetry: () => {
+      if (closed) throw new Error("this local Orrery was closed before it had computed that");
+    },
+  });
   const end = async (): Promise<void> => {
     await workers[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
   };
-  let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= end();
     return closed;
@@ -197,7 +204,7 @@ function startHere(
   });
   return {
     tasks: Object.keys({ ...BUILT_IN_HANDLERS, ...handlers }),
-    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => worker.stop(),
   };
 }
 
