@@ -30,6 +30,13 @@ const TASKS = `
     return { n, args, taskId: context.taskId, node: context.node, isMainThread };
   }));
   export const fails = onThread(() => { throw Object.assign(new Error("no paper"), { code: "no-paper", retry: false }); });
+  const thrower = (name, value) => Object.defineProperty(new Error("m"), name, value);
+  export const failsOddly = onThread((way) => {
+    if (way === "getter") throw thrower("message", { get() { throw 1; } });
+    if (way === "stack") throw thrower("stack", { value: () => 5 });
+    throw new Proxy({}, { get() { throw 1; } });
+  });
+  export const noGraph = onThread(() => ({ [Symbol.for("orrery.expansion")]: { graph: 1, result: 2 } }));
   export const exits = onThread(() => process.exit(1));
   export const throwsLate = onThread(() => new Promise(() => setTimeout(() => { throw new Error("too late"); })));
   export const spins = onThread(() => { for (;;); });
@@ -147,6 +154,12 @@ test("[D-06] a handler on a thread has its context, and fails as on the main one
     message: "no paper",
     retry: false,
   });
+  for (const way of ["getter", "stack", "proxy"])
+    expect(await resultOf(server, node("failsOddly", [way])), way).toMatchObject({
+      type: "failed",
+      code: "error",
+    });
+  expect(await resultOf(server, node("noGraph"))).toMatchObject({ code: "bad-expansion", retry: false });
   expect(await resultOf(server, node("functions"))).toMatchObject({
     code: "result-not-serializable",
     message: "result.list[0] cannot be sent: it is a function",

@@ -255,7 +255,7 @@ export class TaskAttempt {
   #failed(error: unknown): Report {
     const failure = failureOf(error);
     // Where it happened is of use to whoever reads the log, unless the handler itself decided to fail.
-    if (error instanceof Error && error.stack && failure.retry !== false && !("code" in error)) {
+    if (error instanceof Error && isText(error.stack) && failure.retry !== false && !("code" in error)) {
       this.write("log", error.stack);
     }
     return this.#report(failure);
@@ -334,8 +334,12 @@ class Context implements AttemptContext {
 function progressOf(fraction: number, message: string | undefined): Omit<Progress, "task" | "attempt"> {
   return {
     ...(Number.isFinite(fraction) ? { fraction: Math.min(Math.max(fraction, 0), 1) } : {}),
-    ...given("message", message?.slice(0, 1000)),
+    ...given("message", message === undefined ? undefined : String(message).slice(0, 1000)),
   };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 /** With `exactOptionalPropertyTypes`, what is not there must not be undefined either. */

@@ -77,17 +77,25 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, Way) => {
         throw Object.assign(new Error("no file"), { code: "ENOENT" });
       }),
       odd: task(() => Promise.reject(Object.create(null) as Error)),
+      stackless: task(() => {
+        throw Object.assign(new Error("m"), { stack: 5 });
+      }),
+      told: task((_, { progress }) => progress(0.5, {} as string)),
     });
-    const ends = ["throws", "forbids", "system", "odd", "unheard-of", "constructor"].map((type) => {
-      const assignment = anAssignment(type);
-      server.assign(assignment);
-      return server.report(assignment.task);
-    });
+    const ends = ["throws", "forbids", "system", "odd", "stackless", "told", "unheard-of", "constructor"].map(
+      (type) => {
+        const assignment = anAssignment(type);
+        server.assign(assignment);
+        return server.report(assignment.task);
+      },
+    );
     expect(await Promise.all(ends)).toMatchObject([
       { type: "failed", code: "error", message: "out of paper" },
       { type: "failed", code: "no-image", message: "no such image", retry: false },
       { type: "failed", code: "ENOENT", message: "no file" },
       { type: "failed", code: "error", message: "it threw something that has no text" },
+      { type: "failed", code: "error", message: "m" },
+      { type: "finished" },
       { type: "failed", code: "unknown-type", retry: false, started_at: -1 },
       { type: "failed", code: "unknown-type", retry: false, started_at: -1 },
     ]);

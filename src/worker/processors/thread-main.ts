@@ -101,18 +101,22 @@ function say(message: FromThread, moved: TransferListItem[] = []): void {
 
 /** Errors lose their members on the way to another thread. */
 function copied(error: unknown): CopiedError {
-  const { message, stack, code, retry } = (error ?? {}) as Record<string, unknown>;
-  return {
-    message: typeof message === "string" && message !== "" ? message : textOf(error),
-    stack: typeof stack === "string" ? stack : undefined,
-    code: typeof code === "string" ? code : undefined,
-    retry: typeof retry === "boolean" ? retry : undefined,
-  };
+  try {
+    const { message, stack, code, retry } = (error ?? {}) as Record<string, unknown>;
+    return {
+      message: typeof message === "string" && message !== "" ? message : textOf(error),
+      stack: typeof stack === "string" ? stack : undefined,
+      code: typeof code === "string" ? code : undefined,
+      retry: typeof retry === "boolean" ? retry : undefined,
+    };
+  } catch {
+    return { message: textOf(error), stack: undefined, code: undefined, retry: undefined };
+  }
 }
 
 function textOf(error: unknown): string {
   try {
-    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return String(error instanceof Error ? (error.stack ?? error.message) : error);
   } catch {
     return "it threw something that has no text";
   }
