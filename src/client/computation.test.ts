@@ -33,10 +33,11 @@ beforeEach(async () => {
     if (path.endsWith("/result")) return [200, { kind: "json", value: 1 }];
     return [200, { status: "completed", stuck: [] }];
   };
-  server = createServer(async (request, response) => {
+  server = createServer((request, response) => {
     request.resume();
-    const [status, body] = await answer(request);
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    void answer(request).then(([status, body]) => {
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
   }).listen(0, "127.0.0.1");
   await new Promise((listening) => server.once("listening", listening));
   client = new OrreryClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: "sk" });

@@ -245,6 +245,8 @@ export async function startComputation<Nodes extends Wanted>(
   { name, signal }: ComputeOptions,
   number: number = 1,
 ): Promise<Computation<Nodes>> {
+  if (typeof graph?.toGraphFile !== "function")
+    throw new TypeError("name a graph as graph() returned it, then the nodes that you want the results of");
   if (listOf(wanted).length === 0) throw new TypeError("name at least one node that you want the result of");
   signal?.throwIfAborted();
   const options = { fail_fast: true, ...(name !== undefined && { name }) };

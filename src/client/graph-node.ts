@@ -25,5 +25,9 @@ export type ResultsOf<Nodes> = {
 export type Wanted = GraphNode | readonly GraphNode[];
 
 export function listOf(wanted: Wanted): readonly GraphNode[] {
-  return wanted instanceof GraphNode ? [wanted] : wanted;
+  if (wanted instanceof GraphNode) return [wanted];
+  if (Array.isArray(wanted) && wanted.every((one) => one instanceof GraphNode)) return wanted;
+  throw new TypeError(
+    "what is named must be a node as task(…) and value(…) return them, not its id, or a list of such nodes",
+  );
 }

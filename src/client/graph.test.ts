@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { readGraphFile } from "../protocol/index.ts";
-import { type GraphNode, graph, type OrreryClient } from "./index.ts";
+import { type GraphNode, graph, OrreryClient } from "./index.ts";
 
 const load = async (file: string): Promise<Buffer> => Buffer.from(file);
 const parse = (text: Uint8Array, _options: { readonly separator?: string } = {}): number[] => [...text];
@@ -55,6 +55,22 @@ test("[D-01] nodes are arguments wherever a value may be, and stand in the file 
   });
   expect(Object.keys(g.toGraphFile(b)["nodes"] as object)).toEqual(["load-1", "b"]);
   expect(g.waysTo([c])("load-1")).toEqual(["load-1", "b", "sum-1"]);
+});
+
+test("[D-01] what is no node, no graph and no options is refused in words", async () => {
+  const g = graph();
+  const node = g.task(load, "a");
+  const client = new OrreryClient({ url: "http://127.0.0.1:9", key: "sk" });
+  const noNode = "must be a node as task(…) and value(…) return them, not its id";
+  for (const wanted of [node.id, undefined, [node.id], {}, null]) {
+    await expect(client.compute(g, wanted as never)).rejects.toThrow(noNode);
+    if (wanted !== undefined)
+      expect(() => g.with({ needs: wanted as never }).task(load, "b")).toThrow(noNode);
+  }
+  for (const other of [undefined, {}, { nodes: {} }])
+    await expect(client.compute(other as never, node)).rejects.toThrow("name a graph as graph() returned it");
+  for (const options of [undefined, null, 5])
+    expect(() => g.with(options as never)).toThrow("options of a node");
 });
 
 test("types follow from the functions", () => {

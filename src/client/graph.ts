@@ -253,6 +253,8 @@ function checkedName(name: string, what: string): string {
 }
 
 function checkOptions(options: NodeOptions): void {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError("with takes the options of a node, such as { retries: 2 }");
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(OPTIONS, key));
   if (unknown === undefined) return;
   throw new TypeError(

@@ -20,7 +20,13 @@ export async function nodeResult(
   node: string,
   options: CallOptions,
 ): Promise<unknown> {
-  return decode(await rawResult(connection, run, node, options));
+  const raw = await rawResult(connection, run, node, options);
+  try {
+    return decode(raw);
+  } catch (cause) {
+    const detail = `the result of ${node} in run ${run} cannot be read: ${(cause as Error).message}`;
+    throw new OrreryError({ code: "bad-result", status: 0, detail, cause });
+  }
 }
 
 export function nodeResults(

@@ -90,6 +90,7 @@ test("[D-04] a meta node is for the executor beside the scheduler, and has a tim
 test.for<[node: object, message: string]>([
   [{ args: { node: "a" } }, "args must be a list such as [1, {node: fetch}]"],
   [{ inputs: [1] }, "inputs must be a map such as {x: {node: fetch}}"],
+  [{ inputs: { x: 1, args: { node: "a" } } }, "an input cannot be called args"],
   [{ args: [{ node: 7.5 }] }, "node must be"],
   [{ args: [{ nodes: "a" }] }, "nodes must be a list of ids"],
   [{ args: [[{ value: [1, { node: "a" }, { nodes: ["a", ""] }] }]] }, "node must not be empty"],

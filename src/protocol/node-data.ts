@@ -62,6 +62,11 @@ export class CallReader {
         [...path, "inputs"],
         `inputs must be a map such as {x: {node: fetch}}; got ${shown(inputs)}`,
       );
+    else if (Object.hasOwn(inputs, "args"))
+      this.#faults.atKey(
+        [...path, "inputs", "args"],
+        "an input cannot be called args, which is where the others are handed over; rename it",
+      );
     this.#node = path;
     this.#steps[0] = "args";
     const readArgs = Array.isArray(args) ? this.#list(args, 0) : NO_ARGS;
