@@ -244,8 +244,9 @@ test("doctor looks at the store that the file names, and at the file", async () 
     "orrery.yaml": "server: {store: memory}",
     "bad.yaml": "server: {store: 7}",
   });
+  let url: string | undefined = "http://127.0.0.1:1";
   const checks = async (...args: readonly string[]) => {
-    const env = { DATABASE_URL: undefined, ORRERY_URL: "http://127.0.0.1:1" };
+    const env = { DATABASE_URL: undefined, ORRERY_URL: url };
     const { stdout } = await startOrrery(cwd, ["doctor", "--json", ...args], env).finished;
     return (JSON.parse(stdout) as { checks: { name: string; result: string; found: string }[] }).checks;
   };
@@ -255,4 +256,6 @@ test("doctor looks at the store that the file names, and at the file", async () 
   expect(await checks("--config", "bad.yaml")).toContainEqual(
     expect.objectContaining({ name: "settings", result: "fail" }),
   );
+  url = undefined;
+  expect(JSON.stringify(await checks("--set", "server.port=1"))).toContain("http://127.0.0.1:1");
 });

@@ -11,19 +11,21 @@ import { printLines, stdoutPalette } from "./output.ts";
 import { printSafeJson, shown } from "./service-text.ts";
 import { assignment } from "./settings.ts";
 
-const USUAL_SERVER = "http://127.0.0.1:2026";
+const USUAL_PORT = 2026;
 
 /** All checks, whatever becomes of each; those that failed decide how the command ends. */
 export async function diagnose(options: DoctorOptions): Promise<void> {
-  // A variable that is set to nothing says nothing.
-  const server = options.server || USUAL_SERVER;
-  if (!/^https?:$/.test(URL.canParse(server) ? new URL(server).protocol : ""))
-    throw new UsageError(`${server} is no URL of a server; one looks like ${USUAL_SERVER}`);
-  const address = { url: server, key: options.key, isNamed: Boolean(options.server) };
   const config = readConfig(options.config, process.env, {
     options: (options.set ?? []).map(assignment),
     reader: "serve",
   });
+  // With port 0 it may be anywhere.
+  const usual = `http://127.0.0.1:${config.settings.server.port || USUAL_PORT}`;
+  // A variable that is set to nothing says nothing.
+  const server = options.server || usual;
+  if (!/^https?:$/.test(URL.canParse(server) ? new URL(server).protocol : ""))
+    throw new UsageError(`${server} is no URL of a server; one looks like ${usual}`);
+  const address = { url: server, key: options.key, isNamed: Boolean(options.server) };
   const dataDir = resolve(options.data ?? config.settings.server.dataDir);
   const store = options.store || config.settings.server.store;
   const parts = [

@@ -34,6 +34,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   timezone: "UTC",
   log_timezone: "UTC",
   jit: "off",
+  // A statement that is refused may hold a payload.
+  log_min_error_statement: "panic",
 };
 
 export interface StartOptions {
