@@ -174,7 +174,7 @@ function memoryRows({ plan, isJudged }, { name, first, last, most }) {
   const seconds = plan.windowMs / 1000;
   const growth = last - first;
   return [
-    { case: name, metric: `RSS, first ${seconds} s after warm-up`, unit: "MiB", value: first },
+    { case: name, metric: `RSS, the ${seconds} s after warm-up`, unit: "MiB", value: first },
     { case: name, metric: `RSS, last ${seconds} s`, unit: "MiB", value: last },
     { case: name, metric: "RSS, most", unit: "MiB", value: most },
     {
