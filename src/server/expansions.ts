@@ -7,6 +7,9 @@ import { linkRefusal, nodeAbove, type State } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import { runStimulus } from "./stimuli.ts";
 
+/** How far below the run that was submitted: their ends and cancellations go from one to the next, in one turn. */
+const MAX_DEPTH = 1_000;
+
 interface ExpansionStimulus {
   readonly stimulus: RunSubmitted | AttemptFailed;
   readonly attached?: Attachment;
@@ -64,6 +67,11 @@ function readExpansion(state: State, task: PlacedTask, { graph, result }: Given)
       code: "not-dynamic",
       message: "it returned nodes for its run, and was not submitted as dynamic",
     };
+  if (isDeep(state, task.run))
+    return {
+      code: "expansion-too-deep",
+      message: `it is ${MAX_DEPTH} expansions below the run that was submitted, which is the most; do more in each of them`,
+    };
   const read = readGraphFile(JSON.stringify(graph), "expansion.json", LIMITS);
   if (!read.ok) return bad(read.problems[0]?.message ?? "");
   const { nodes } = read.graph;
@@ -79,6 +87,13 @@ function readExpansion(state: State, task: PlacedTask, { graph, result }: Given)
     return { code: "bad-expansion", message: `the nodes that it returned have none called ${result}` };
   const kept = nodes.map((node, at) => (at === tail ? keeping(node) : node));
   return { nodes: [...kept, ...linked.nodes], tail, links: linked.links };
+}
+
+function isDeep(state: State, run: number): boolean {
+  let depth = 0;
+  for (let at = state.runs.get(run)?.parent; at && depth < MAX_DEPTH; depth++)
+    at = state.runs.get(at.run)?.parent;
+  return depth === MAX_DEPTH;
 }
 
 function keeping(node: FileNode): FileNode {
