@@ -1,7 +1,7 @@
 // A graph whose results are on workers, and workers that are killed: the result is right, and no more is made again than was
 // lost. `DATA_KILLS=long` has more nodes and more kills.
 
-import { readFile } from "node:fs/promises";
+import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -112,6 +112,43 @@ test("[D-10] [D-03] what was lost with its worker after its run had ended is mad
     for await (const { id } of client.runs()) expect(await client.releaseRun(id), id).toBe(false);
   } finally {
     for (const { child, finished } of [holder, server]) {
+      child.kill("SIGTERM");
+      await finished;
+    }
+  }
+});
+
+test("[D-10] what its worker has lost by itself is made again", async () => {
+  const cwd = await directoryWith({
+    "tasks.mjs": "export const big = (fill) => Buffer.alloc(900_000, fill);",
+  });
+  const server = await startServerProcess(cwd, ["--store", "memory"]);
+  const options = ["--data-memory", "1MiB", "--spill-dir", "spill"];
+  const worker = startOrrery(
+    cwd,
+    ["worker", "--server", server.url, "--tasks", "tasks.mjs", "--quiet", ...options],
+    {
+      ORRERY_API_KEY: SERVER_KEY,
+    },
+  );
+  try {
+    const client = new OrreryClient({ url: server.url, key: SERVER_KEY });
+    const g = graph();
+    const fills = ["a", "b", "c", "d"];
+    const computation = await client.start(
+      g,
+      fills.map((fill) => g.task("big", fill)),
+    );
+    expect(await client.waitForRun(computation.run)).toMatchObject({ status: "completed" });
+    const spilled = await readdir(join(cwd, "spill"), { recursive: true, withFileTypes: true });
+    const files = spilled.filter((one) => one.isFile());
+    expect(files.length).toBeGreaterThanOrEqual(2);
+    for (const { parentPath, name } of files) await unlink(join(parentPath, name));
+    const results = await computation.results();
+    expect(results.map((result) => (result as Buffer).toString("latin1", 0, 1))).toEqual(fills);
+    await computation.release();
+  } finally {
+    for (const { child, finished } of [worker, server]) {
       child.kill("SIGTERM");
       await finished;
     }

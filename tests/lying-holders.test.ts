@@ -82,21 +82,33 @@ test("[D-07] who waits for a result that its holder cuts short is not left waiti
 });
 
 test("[D-07] a holder that has another chunk than was recorded, or cannot begin, gives none, and that is no bug", async () => {
-  const lies: (typeof lie)[] = [
-    (response) => void response.setHeader("content-length", 2 * LENGTH).end(Buffer.alloc(2 * LENGTH, "x")),
-    (response) => void response.setHeader("x-orrery-sha256", "0".repeat(64)).end(Buffer.alloc(LENGTH, "y")),
-    (response) => {
-      response.flushHeaders();
-      response.destroy();
-    },
+  const lies: [lie: typeof lie, status: number, code: string][] = [
+    [
+      (response) => void response.setHeader("content-length", 2 * LENGTH).end(Buffer.alloc(2 * LENGTH, "x")),
+      410,
+      "result-lost",
+    ],
+    [
+      (response) => void response.setHeader("x-orrery-sha256", "0".repeat(64)).end(Buffer.alloc(LENGTH, "y")),
+      410,
+      "result-lost",
+    ],
+    [
+      (response) => {
+        response.flushHeaders();
+        response.destroy();
+      },
+      503,
+      "unavailable",
+    ],
   ];
-  for (const one of lies) {
+  for (const [one, status, code] of lies) {
     lie = one;
     const answer = await fetch(`${server.url}${path}`, {
       headers: { authorization: `Bearer ${SERVER_KEY}` },
     });
-    expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ code: "unavailable" });
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ code });
   }
 });
 
@@ -140,7 +152,7 @@ test("[D-07] a holder cannot send the server elsewhere", async () => {
   const location = `http://127.0.0.1:${(inside.address() as AddressInfo).port}/`;
   lie = (response) => void response.writeHead(302, { location }).end();
   const answer = await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${SERVER_KEY}` } });
-  expect(answer.status).toBe(503);
+  expect(answer.status).toBe(410);
   expect(isAsked).toBe(false);
   inside.close();
 });

@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ChunkStore } from "./chunk-store.ts";
 import { sha256Of } from "./encoding.ts";
@@ -106,6 +107,9 @@ export class ChunkServer {
     const chunk = this.#store.open(id);
     if (!chunk) return;
     const { kind, bytes, sha256 } = chunk.handle;
+    const body = chunk.body();
+    if (!Buffer.isBuffer(body) && !(await isOpen(body)))
+      return refuse(response, 404, "the chunk is here no more");
     response.setTimeout(STALL_MS, () => response.destroy());
     response.writeHead(200, {
       "content-type": "application/octet-stream",
@@ -113,7 +117,6 @@ export class ChunkServer {
       "x-orrery-kind": kind,
       "x-orrery-sha256": sha256,
     });
-    const body = chunk.body();
     if (!Buffer.isBuffer(body)) return pipeline(body, response);
     response.end(body);
     if (!response.closed) await once(response, "close");
@@ -145,4 +148,14 @@ function isSame(given: string, right: string): boolean {
 function refuse(response: ServerResponse, status: number, detail: string): void {
   response.writeHead(status, { "content-type": "application/problem+json" });
   response.end(JSON.stringify({ status, detail }));
+}
+
+/** False: somebody removed its file. */
+async function isOpen(file: Readable): Promise<boolean> {
+  try {
+    await once(file, "open");
+    return true;
+  } catch {
+    return false;
+  }
 }

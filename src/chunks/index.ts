@@ -1,4 +1,4 @@
-export { requestChunk } from "./chunk-request.ts";
+export { NotGiven, requestChunk } from "./chunk-request.ts";
 export { ChunkServer, type ChunkServerOptions } from "./chunk-server.ts";
 export { type ChunkOwner, ChunkStore, type ChunkStoreOptions } from "./chunk-store.ts";
 export {

@@ -144,6 +144,8 @@ export type NodeResult =
       readonly chunk: string;
       readonly from: readonly string[];
       readonly token: string;
+      /** Whether nobody else could come back with it, or make it again. */
+      readonly isLast: boolean;
     }
   | { readonly is: "not-completed"; readonly status: RowStatus; readonly error: string }
   /** Nobody needed it any more. */

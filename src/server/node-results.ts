@@ -25,7 +25,7 @@ export class NodeResults {
     if (row.status !== "completed") return notThere(row.status, row.errorMessage);
     const handle = row.result === undefined ? undefined : handleIn(row.result);
     if (!handle) return { is: "stored", result: row.result ?? "null" };
-    if (held.length > 0) return this.#held(handle, held);
+    if (held.length > 0) return this.#held(handle, held, kept.isOver);
     return { is: !kept.isKept ? "gone" : kept.isOver ? "lost" : "away" };
   }
 
@@ -50,12 +50,14 @@ export class NodeResults {
     return { row: await this.#store.task(taskId), ...found };
   }
 
-  #held(handle: ChunkHandle, held: readonly Holder[]): NodeResult {
+  #held(handle: ChunkHandle, held: readonly Holder[], isOver: boolean): NodeResult {
     const from = held.flatMap(({ worker }) => this.#data.urlOf(worker) ?? []);
     const [first] = held;
     // Where its holders are, a server that has just begun to lead hears when they come back.
     if (!first || from.length === 0) return { is: "away" };
-    return { is: "held", handle, chunk: first.chunk, from, token: this.#data.tokenOf(first.rootId) };
+    const token = this.#data.tokenOf(first.rootId);
+    const isLast = isOver && from.length === held.length;
+    return { is: "held", handle, chunk: first.chunk, from, token, isLast };
   }
 }
 

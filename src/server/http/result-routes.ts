@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
-import { requestChunk } from "../../chunks/index.ts";
+import { NotGiven, requestChunk } from "../../chunks/index.ts";
 import { taskIdOf } from "../../core/index.ts";
 import { TaskAnswer } from "../../protocol/api-schemas.ts";
 import type { NodeResult } from "../api.ts";
@@ -115,6 +115,11 @@ async function sendHeld(
     throw new Problem("unavailable", `no worker that has the result of ${node} is there now; try again`);
   const { kind, bytes, sha256 } = found.handle;
   const body = await firstToAnswer(found, signal);
+  if (body === "nobody")
+    throw new Problem(
+      "result-lost",
+      `no worker has the result of ${node} as it was recorded any more, and its run has ended; submit it again`,
+    );
   if (!body)
     throw new Problem("unavailable", `no worker gives the result of ${node} as it was recorded; try again`);
   return reply
@@ -123,22 +128,27 @@ async function sendHeld(
     .send(Readable.from(body));
 }
 
-/** From a holder that has sent what it begins with: until then the next one can be asked in its place. */
+/**
+ * From a holder that has sent what it begins with: until then the next one can be asked in its place. Nobody: all who had it say
+ * that they do not, and trying again would not help.
+ */
 async function firstToAnswer(
-  { chunk: id, from, token, handle: expected }: Extract<NodeResult, { is: "held" }>,
+  { chunk: id, from, token, handle: expected, isLast }: Extract<NodeResult, { is: "held" }>,
   signal: AbortSignal,
-): Promise<AsyncIterable<Buffer> | undefined> {
+): Promise<AsyncIterable<Buffer> | "nobody" | undefined> {
+  let isSure = isLast;
   for (const url of from) {
     try {
       const { body } = await requestChunk({ url, id, token, signal, expected });
       const pieces = exactly(expected.bytes, body);
       const first = await pieces.next();
       return first.done ? pieces : followedBy(first.value, pieces);
-    } catch {
+    } catch (error) {
       // The next holder may answer.
+      isSure &&= error instanceof NotGiven && error.why === "gone";
     }
   }
-  return undefined;
+  return isSure ? "nobody" : undefined;
 }
 
 async function* followedBy(first: Buffer, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
