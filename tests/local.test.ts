@@ -119,6 +119,29 @@ test("[D-08] what is closed in the middle ends what is computed, and whoever wai
   expect(performance.now() - disposedMs).toBeLessThan(1_000);
 });
 
+test("[D-12] a function that expands into itself without end fails, and harms nobody else", async () => {
+  const step = (left: number): number => {
+    if (left === 0) return 42;
+    const g = graph();
+    return g.expand(g.with({ dynamic: 1 }).task(step, left - 1));
+  };
+  await using here = await local({ tasks: { step } });
+  const compute = (left: number) => {
+    const g = graph();
+    return here.compute(g, g.with({ dynamic: 1 }).task(step, left));
+  };
+  expect(await compute(1_000)).toBe(42);
+  await expect(compute(1_001)).rejects.toMatchObject({
+    code: "expansion-too-deep",
+    message: expect.stringContaining("it is 1000 expansions below the run that was submitted"),
+  });
+  const endless = graph();
+  const node = endless.with({ dynamic: 1 }).task(step, Number.MAX_SAFE_INTEGER);
+  const signal = AbortSignal.timeout(300);
+  await expect(here.compute(endless, node, { signal })).rejects.toMatchObject({ name: "TimeoutError" });
+  expect(await compute(2)).toBe(42);
+});
+
 test("who is killed leaves no process behind", async () => {
   const program = `
     import { graph, local } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
@@ -162,5 +185,11 @@ describe("what cannot work is refused at once:", () => {
     );
     const elsewhere = g.with({ executor: "gpu" }).task(load, 1);
     await expect(here.start(g, elsewhere)).rejects.toThrow(/load-1: no worker here serves "gpu"/);
+    const large = g.with({ memory: "999TiB" }).task(load, 1);
+    await expect(here.start(g, large)).rejects.toThrow(
+      /load-2: it needs \d+ bytes of memory, and this machine/,
+    );
+    const wide = g.with({ cpu: 1000 }).task(load, 1);
+    await expect(here.start(g, wide)).rejects.toThrow(/load-3: it needs 1000 cores, and this machine has/);
   });
 });

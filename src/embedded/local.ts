@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -10,7 +10,7 @@ import {
   type TaskGraph,
   type Wanted,
 } from "../client/index.ts";
-import { META_EXECUTOR, parseMemoryBytes } from "../protocol/index.ts";
+import { META_EXECUTOR, parseCpuMillicores, parseMemoryBytes } from "../protocol/index.ts";
 import { makeLog, type RunningServer, startServer } from "../server/index.ts";
 import { BUILT_IN_HANDLERS, shellCommand, tasksIn } from "../worker/index.ts";
 import { startLocalWorker } from "./local-worker.ts";
@@ -217,7 +217,8 @@ function refuseUnknown(
 ): void {
   const { nodes } = graph.toGraphFile(wanted) as { readonly nodes: Readonly<Record<string, LocalNode>> };
   const names = new Set(known);
-  for (const [id, { task, executor = "default", capabilities: needed = [] }] of Object.entries(nodes)) {
+  for (const [id, node] of Object.entries(nodes)) {
+    const { task, executor = "default", capabilities: needed = [] } = node;
     const missing = needed.find((name) => !capabilities.includes(name));
     if (!names.has(task))
       throw new TypeError(`${id}: there is no task ${JSON.stringify(task)}; there are ${known.join(", ")}`);
@@ -225,11 +226,25 @@ function refuseUnknown(
       throw new TypeError(
         `${id}: no worker here serves ${JSON.stringify(missing ?? executor)}; give local its executors and capabilities`,
       );
+    const lacking = lackingHere(node);
+    if (lacking !== undefined) throw new TypeError(`${id}: it needs ${lacking}`);
   }
+}
+
+/** Each worker has all that the machine has. */
+function lackingHere({ resources = {} }: LocalNode): string | undefined {
+  const [cpu, memory] = [parseCpuMillicores(resources.cpu ?? 0), parseMemoryBytes(resources.memory ?? 0)];
+  const cores = availableParallelism();
+  if (typeof cpu === "number" && cpu > 1000 * cores)
+    return `${cpu / 1000} cores, and this machine has ${cores}`;
+  if (typeof memory === "number" && memory > totalmem())
+    return `${memory} bytes of memory, and this machine has ${totalmem()}`;
+  return undefined;
 }
 
 interface LocalNode {
   readonly task: string;
+  readonly resources?: { readonly cpu?: unknown; readonly memory?: unknown };
   readonly executor?: string;
   readonly capabilities?: readonly string[];
 }
