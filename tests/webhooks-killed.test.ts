@@ -120,6 +120,14 @@ test("the commands make, show, test, change and remove a webhook", { timeout: 12
   expect(rotated.stdout).toMatch(/^whsec_\S+\n$/);
   const updated = await server.orrery("webhooks", "update", id, "--type", "a", "b", "--disable");
   expect(updated.stdout).toMatch(/types +a, b\n[\s\S]*disabled: an admin disabled it/);
+  const resultsOf = async (...options: string[]) => {
+    const { stdout } = await server.orrery("webhooks", "update", id, "--json", ...options);
+    return (JSON.parse(stdout) as { include_result: boolean }).include_result;
+  };
+  expect(await resultsOf("--description", "x")).toBe(false);
+  expect(await resultsOf("--include-result")).toBe(true);
+  expect(await resultsOf("--description", "y")).toBe(true);
+  expect(await resultsOf("--no-include-result")).toBe(false);
   const [delivery] = receiver.received;
   const [refused, listed, deliveries, inside] = await Promise.all([
     server.orrery("webhooks", "test", id),

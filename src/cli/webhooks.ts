@@ -93,11 +93,13 @@ function updateCommand(): Command {
   const command = new Command("update")
     .summary("change, disable or enable a webhook")
     .argument("<id>", "the id of a webhook")
-    .option("--url <url>", "where to")
+    .option("--url <url>", "where to");
+  // The other option has to be there first, or this one has a default.
+  withFilter(command)
     .option("--no-include-result", "send of results the hash and size alone")
     .addOption(new Option("--disable", "send nothing"))
     .addOption(new Option("--enable", "send again what ends from now on").conflicts("disable"));
-  return withZone(withFilter(command)).action(async (id: string, options: UpdateWebhookOptions) => {
+  return withZone(command).action(async (id: string, options: UpdateWebhookOptions) => {
     const { updateWebhook } = await import("./webhook-commands.ts");
     await updateWebhook(id, options);
   });
