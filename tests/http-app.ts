@@ -94,6 +94,7 @@ export function aloneOn(store: ServiceStore): AppOptions["cluster"] {
     status: async () => ({
       name: "test",
       leadership: await store.leadership(),
+      leaseMs: 3_000,
       members: await store.members(),
     }),
     stepDown: async () => undefined,

@@ -78,11 +78,11 @@ export class Terms implements ClusterControl, AsyncDisposable {
   }
 
   async status(): Promise<ClusterStatus> {
-    const { store, name, url } = this.#options;
+    const { store, name, url, leaseMs } = this.#options;
     const [leadership, others] = await Promise.all([store.leadership(), store.members()]);
     const me = { name, url, role: this.#role, seq: this.#seqNow(leadership), seenMsAgo: 0 };
     const members = [...others.filter((member) => member.name !== name), me];
-    return { name, leadership, members: members.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    return { name, leadership, leaseMs, members: members.sort((a, b) => (a.name < b.name ? -1 : 1)) };
   }
 
   async stepDown(): Promise<SteppingDown | undefined> {

@@ -53,22 +53,34 @@ export function clusterStatusRoute(app: App, { cluster }: Pick<Edge, "cluster">)
   );
 }
 
-function clusterAnswer({ name, leadership, members }: ClusterStatus): ClusterAnswer {
+function clusterAnswer({ name, leadership, leaseMs, members }: ClusterStatus): ClusterAnswer {
   const { holder, url, epoch, seq } = leadership;
+  const leader = nameOf(holder);
   return {
     name,
-    leader: holder === "" ? null : { name: nameOf(holder), url: url === "" ? null : url },
+    leader: holder === "" ? null : { name: leader, url: url === "" ? null : url },
     epoch,
     seq,
     members: members.map((member) => ({
       name: member.name,
       url: member.url,
-      role: member.seenMsAgo > LOST_AFTER_MS ? "lost" : member.role,
+      role: roleOf(member, leader, leaseMs),
       seq: member.seq,
       lag: Math.max(0, seq - member.seq),
       seen_seconds_ago: member.seenMsAgo / 1000,
     })),
   };
+}
+
+/** What it says of itself is as old as that. */
+function roleOf(
+  { name, role, seenMsAgo }: ClusterStatus["members"][number],
+  leader: string,
+  leaseMs: number,
+): ClusterAnswer["members"][number]["role"] {
+  if (seenMsAgo > Math.max(LOST_AFTER_MS, leaseMs)) return "lost";
+  if (role !== "leader" || name === leader) return role;
+  return seenMsAgo > leaseMs / 2 ? "lost" : "follower";
 }
 
 /** A holder is a server's name with what tells its lives apart. */

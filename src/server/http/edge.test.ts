@@ -133,6 +133,37 @@ test("a server that is not ready says so, and why", async () => {
   await app.close();
 });
 
+test("[P-16] who was taken over from leads no more, whatever it said last", async () => {
+  const store = new MemoryStore();
+  const app = await serve([], { store });
+  const leadership = await store.leadership();
+  store.leadership = async () => ({ ...leadership, holder: "b/2", url: "http://b" });
+  const said = (name: string, role: "leader" | "follower", seenMsAgo: number) => ({
+    name,
+    url: `http://${name}`,
+    role,
+    seq: 0,
+    seenMsAgo,
+  });
+  store.members = async () => [
+    said("a", "leader", 4_000),
+    said("b", "leader", 900),
+    said("c", "leader", 900),
+    said("d", "follower", 9_000),
+    said("e", "follower", 11_000),
+  ];
+  const { body } = await app.call("GET", `${API}/cluster`);
+  expect(body.members.map(({ name, role }: { name: string; role: string }) => [name, role])).toEqual([
+    ["a", "lost"],
+    ["b", "leader"],
+    // It has stepped down, and not said so yet.
+    ["c", "follower"],
+    ["d", "follower"],
+    ["e", "lost"],
+  ]);
+  await app.close();
+});
+
 test("metrics are for operators, over all zones", async () => {
   const { status, text, headers } = await served.call("GET", "/metrics");
   expect([status, headers["content-type"]]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);

@@ -66,6 +66,8 @@ export interface ClusterStatus {
   /** Who answers. */
   readonly name: string;
   readonly leadership: Leadership;
+  /** Who leads and is silent for so long is taken over from; each server says three times as often that it is there. */
+  readonly leaseMs: number;
   readonly members: readonly (Member & { readonly seenMsAgo: number })[];
 }
 
