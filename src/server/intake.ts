@@ -125,9 +125,12 @@ export class Intake implements AsyncDisposable {
 
   #tell(rows: readonly InboxRow[], refused: readonly RefusedRow[]): void {
     if (refused.length > 0) this.#countAtMs = 0;
-    for (const { number, error } of refused) {
+    // Why names fields of the payload, which are not for the log.
+    for (const { number } of refused) {
       const id = rows.find((row) => row.number === number)?.taskId;
-      this.#warn(`row ${number} of the inbox (task ${id}) cannot be taken in and is kept there: ${error}`);
+      this.#warn(
+        `row ${number} of the inbox (task ${id}) cannot be taken in and is kept there; its column error says why`,
+      );
     }
   }
 

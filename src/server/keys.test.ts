@@ -77,6 +77,15 @@ describe("the first key", () => {
     expect(keys.find("0123456789abcdef")).toMatchObject({ zones: ["*"], agents: ["*"] });
   });
 
+  test("that is another one than before is added, and whoever runs the server is told", async () => {
+    const store = new MemoryStore();
+    const added: number[] = [];
+    const onAdded = (others: number) => added.push(others);
+    for (const firstKey of ["0123456789abcdef", "0123456789abcdef", "another-0123456789"])
+      await keysOf(store, { firstKey, onAdded });
+    expect(added).toEqual([1]);
+  });
+
   test("stays revoked over a restart", async () => {
     const store = new MemoryStore();
     const keys = await keysOf(store, { firstKey: "0123456789abcdef" });

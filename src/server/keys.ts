@@ -21,6 +21,8 @@ export interface NewKey {
 export interface KeysOptions {
   /** The key that an operator gave when the server started; it may do everything. */
   readonly firstKey?: string | undefined;
+  /** It was not known, and is there from now on beside others. */
+  readonly onAdded?: (others: number) => void;
   readonly now?: () => number;
   readonly refreshMs?: number;
   /** The store could not be asked; the keys stay as they were known last. */
@@ -61,7 +63,7 @@ export class Keys {
     const keys = new Keys(store, secret, options);
     try {
       await keys.refresh();
-      if (firstKey !== undefined) await keys.#seed(firstKey);
+      if (firstKey !== undefined) await keys.#seed(firstKey, options.onAdded);
     } catch (error) {
       clearInterval(keys.#timer);
       throw error;
@@ -159,12 +161,14 @@ export class Keys {
   }
 
   /** A first key that was revoked stays so: it is known, and not made again. */
-  async #seed(secret: string): Promise<void> {
+  async #seed(secret: string, onAdded: (others: number) => void = () => {}): Promise<void> {
     if (this.#byHmac.has(this.#hmac(secret))) return;
     const scopes: Scope[] = ["submit", "read", "work", "admin", "operator"];
     // Servers that start together make the same one: a second would stay valid when the first is revoked.
     const id = derivedUuid(`orrery first key\n${this.#hmac(secret)}`);
+    const others = this.all().filter((key) => isValid(key, this.#now())).length;
     await this.#add({ name: "admin", scopes, zones: ["*"], agents: ["*"], expiresAt: -1 }, secret, id);
+    if (others > 0) onAdded(others);
   }
 
   async #add(

@@ -86,6 +86,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     };
     const keys = await Keys.open(opened.store, {
       firstKey: options.apiKey,
+      onAdded: (others) =>
+        log.warn(
+          `ORRERY_API_KEY is a key that was not known here: it was added, with all rights, beside ${others} that stay valid; see: orrery keys list`,
+        ),
       onRefreshError: (error) => {
         if (!isAway(error)) log.warn(`keys could not be read again: ${(error as Error).message}`);
       },
