@@ -214,4 +214,6 @@ test("recurring tasks on the command line", async () => {
       'say when with --cron, such as --cron "*/5 * * * *" for every five minutes',
     );
   }
+  const other = await run("create", "report", "--cron", "* * * * *", "--catch-up", "some");
+  expect([other.code, other.stderr]).toEqual([2, expect.not.stringContaining("say when")]);
 }, 60_000);

@@ -120,6 +120,8 @@ describe("submit", () => {
     );
     expect(failed).toMatchObject({ code: 1, stdout: "" });
     expect(failed.stderr).toContain("exited with code 4 (exit)");
+    const wrong = await orrery("submit", "noop", "--wait", "soon");
+    expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.not.stringContaining("submitted") });
     const late = await orrery("submit", "noop", "--executor", "nobody", "--wait", "0.2");
     expect(late).toMatchObject({
       code: 1,

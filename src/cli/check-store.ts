@@ -136,7 +136,11 @@ function judgeInbox({ waiting, refused }: NonNullable<DatabaseFacts["inbox"]>): 
   const waits = `${countOf(waiting, "submission")} of transactions to be taken in`;
   if (refused === 0) return pass("inbox", waits);
   const fix = "select number, error from orrery.inbox where error is not null (docs/transactions.md)";
-  return warning("inbox", `${countOf(refused, "submission")} cannot be taken in and are kept; ${waits}`, fix);
+  return warning(
+    "inbox",
+    `${countOf(refused, "submission")} cannot be taken in, kept with the reason; ${waits}`,
+    fix,
+  );
 }
 
 /** By what PostgreSQL or the way to it said; never with the URL, which may hold a password. */
@@ -150,6 +154,7 @@ function judgeOutage({ message, cause }: StoreError): Check {
     "42501": "grant the role what it lacks: grant create on database … to …",
     ENOTFOUND: "check the host in the URL",
     ECONNREFUSED: "check the host and port in the URL, and that PostgreSQL runs",
+    ERR_INVALID_URL: "give a URL that begins with postgres:// and has ports from 1 to 65535",
     ENOENT: "check the folder of the socket in the URL, and that PostgreSQL runs",
   };
   return failure(

@@ -84,10 +84,11 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
   ],
 };
 
-/** What those look for who give a command wrong options. */
+/** What those look for who leave out an option, or give one that there is not. */
 const HINTS: Readonly<Record<string, string>> = {
-  "orrery schedules create": 'say when with --cron, such as --cron "*/5 * * * *" for every five minutes; ',
+  "orrery schedules create": 'say when with --cron, such as --cron "*/5 * * * *" for every five minutes',
 };
+const LOOKING = /^error: (?:required|unknown) option /;
 
 function program(): Command {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
@@ -109,12 +110,14 @@ function inherited(command: Command, parents = "orrery"): Command {
   const name = `${parents} ${command.name()}`;
   for (const child of command.commands) inherited(child, name);
   const writeError = (text: string, write: (text: string) => void): void => {
-    write(text.split("\n").map(neutralise).join("\n"));
+    const hint = LOOKING.test(text) ? HINTS[name] : undefined;
+    const hinted = hint === undefined ? text : `${text.trimEnd()}: ${hint}\n`;
+    write(hinted.split("\n").map(neutralise).join("\n"));
   };
   return command
     .exitOverride()
     .configureOutput({ outputError: writeError })
-    .showHelpAfterError(`(${HINTS[name] ?? ""}${name} --help shows how it is used)`);
+    .showHelpAfterError(`(${name} --help shows how it is used)`);
 }
 
 async function main(): Promise<number> {

@@ -13,6 +13,7 @@ import { neutralise } from "./terminal-text.ts";
 export async function submitOne(type: string | undefined, options: SubmitOptions): Promise<void> {
   if (type === undefined) throw new UsageError("name the type of the task, or give many with --batch");
   const task = await submissionOf(type, options);
+  const timeoutMs = options.wait === undefined ? undefined : waitMsOf(options.wait);
   await atService(options, async (client) => {
     const submitted = await client.submit(task);
     if (options.wait === undefined) {
@@ -20,7 +21,6 @@ export async function submitOne(type: string | undefined, options: SubmitOptions
       return;
     }
     if (!options.json) process.stderr.write(`submitted ${submitted.id}\n`);
-    const timeoutMs = waitMsOf(options.wait);
     const impatience = setTimeout(() => void sayWhyWaiting(client, submitted.id), PATIENCE_MS);
     try {
       await printEnd(await client.waitForTask(submitted.id, { timeoutMs }), options.json);
@@ -67,7 +67,11 @@ function durationMs(option: string, text: string): number {
 /** A time as it is given, or one that is so far from now. */
 export function instantOf(option: string, text: string): string {
   if (text.includes("-")) return text;
-  return new Date(Date.now() + durationMs(option, text)).toISOString();
+  const fromNowMs = parseDurationMs(numberOrText(text));
+  if (typeof fromNowMs === "number") return new Date(Date.now() + fromNowMs).toISOString();
+  throw new UsageError(
+    `${option} is a time such as 2030-01-31T12:00:00Z, or so far from now; it ${fromNowMs.refusal}`,
+  );
 }
 
 /** `orrery submit --batch FILE`. What the options say holds for every line that does not say otherwise. */

@@ -128,5 +128,10 @@ async function doToAll(
 function failed(id: string, error: unknown, options: ServiceOptions): Outcome {
   if (!(error instanceof OrreryError) || (error.status !== 404 && error.status !== 409)) throw error;
   const { message, exitCode }: CliError = cliErrorOf(error, options);
-  return { id, done: false, message: error.status === 404 ? "is not known here" : message, exitCode };
+  return {
+    id,
+    done: false,
+    message: error.status === 404 ? "is not known here" : `was not changed: ${message}`,
+    exitCode,
+  };
 }

@@ -97,6 +97,7 @@ describe("a submission is refused with a pointer:", () => {
     ["long type", { ...task, task_type: "x".repeat(257) }, "/task_type", /more than 256/],
     ["control character", { ...task, executor: "a\u0000b" }, "/executor", /control characters/],
     ["broken Unicode", { ...task, executor: "\ud800" }, "/executor", /broken Unicode/],
+    ["a timeout of nothing", { ...task, timeout: 0 }, "/timeout", /must be > 0/],
     ["a number as a name", { ...task, executor: 5 }, "/executor", /must be a text.*got 5/],
     ["a payload that is a list", { ...task, payload: [] }, "/payload", /must be an object.*got a list/],
     ["unknown priority", { ...task, priority: "urgent" }, "/priority", /"critical" or "high".*got "urgent"/],

@@ -103,6 +103,8 @@ function narrowed(node: Node, value: unknown): Node {
 
 function formMeant(forms: readonly Node[], value: unknown, type: unknown): Node | undefined {
   if (typeof value === "string") return only(forms.filter((form) => form.type === "string"));
+  if (typeof value === "number")
+    return only(forms.filter(({ type }) => type === "number" || type === "integer"));
   if (typeof value !== "object" || value === null) return undefined;
   const kind = Array.isArray(value) ? "array" : "object";
   const fitting = forms.filter((form) => form.type === kind);
