@@ -1,7 +1,7 @@
 // Graphs of functions, computed by a real server and two worker processes.
 
 import { createHash, randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -345,6 +345,19 @@ describe("commands", () => {
       code: 2,
       stderr: expect.stringContaining("nowhere.mjs: there is no such file"),
     });
+    const nodes = { a: { task: "bytes", resources: { memory: "999TiB" } }, b: { task: "bites" } };
+    await writeFile(join(cwd, "impossible.json"), JSON.stringify({ nodes }, undefined, 1));
+    const impossible = await orrery("run", "impossible.json", "--tasks", "tasks.mjs");
+    expect([impossible.code, impossible.stderr.split("\n")]).toEqual([
+      2,
+      [
+        expect.stringMatching(
+          /impossible.json:\d+: node "a": it needs 1022976\.0 GiB of memory, and this machine/,
+        ),
+        expect.stringMatching(/impossible.json:\d+: node "b": there is no task "bites"/),
+        "",
+      ],
+    ]);
     expect(await orrery("run", "graph.yaml", "--tasks", "tasks.mjs", "--resume")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--resume does not go with --tasks"),

@@ -1,8 +1,8 @@
 import { dirname, join, resolve } from "node:path";
 import type { OrreryClient } from "../client/index.ts";
-import { local } from "../embedded/index.ts";
+import { lackingHere, local } from "../embedded/index.ts";
 import { makeDirectory } from "../files/index.ts";
-import type { GraphFile } from "../protocol/index.ts";
+import type { FileNode, GraphFile } from "../protocol/index.ts";
 import { UsageError } from "./errors.ts";
 import { readGraphText } from "./graph-text.ts";
 import { type KeptResult, runRemotely } from "./remote-run.ts";
@@ -35,7 +35,7 @@ export async function runFunctions(file: string, options: TasksRunOptions): Prom
     throw new UsageError(error.message);
   });
   try {
-    refuseUnknown(file, graph, here.tasks);
+    refuseImpossible(file, graph, here.tasks);
     const { url: server, key } = here.address;
     return await runRemotely(file, { ...options, server, key }, (client, run, nodes) =>
       keptResults(client, run, nodes, out),
@@ -45,14 +45,23 @@ export async function runFunctions(file: string, options: TasksRunOptions): Prom
   }
 }
 
-function refuseUnknown(file: string, { nodes }: GraphFile, known: readonly string[]): void {
-  const problems = nodes
-    .filter(({ work }) => work.kind === "task" && !known.includes(work.type))
-    .map(({ spec, line }) => {
-      const names = known.filter((name) => name !== "command").join(", ");
-      return `${file}:${line}: node ${JSON.stringify(spec.id)}: there is no task ${JSON.stringify(spec.task.type)}; there are ${names}`;
-    });
+function refuseImpossible(file: string, { nodes }: GraphFile, known: readonly string[]): void {
+  const problems = nodes.flatMap((node) => {
+    const problem = impossibility(node, known);
+    return problem === undefined
+      ? []
+      : [`${file}:${node.line}: node ${JSON.stringify(node.spec.id)}: ${problem}`];
+  });
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
+}
+
+function impossibility({ spec, work }: FileNode, known: readonly string[]): string | undefined {
+  if (work.kind === "task" && !known.includes(work.type)) {
+    const names = known.filter((name) => name !== "command").join(", ");
+    return `there is no task ${JSON.stringify(work.type)}; there are ${names}`;
+  }
+  const lacking = lackingHere(spec.task.cpuMillicores, spec.task.memoryBytes);
+  return lacking && `it needs ${lacking}; lower its resources`;
 }
 
 /** After this the workers are gone, and all that they held. */

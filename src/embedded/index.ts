@@ -1,4 +1,4 @@
-export { type LocalOptions, type LocalOrrery, local } from "./local.ts";
+export { type LocalOptions, type LocalOrrery, lackingHere, local } from "./local.ts";
 export { localCaller, startLocalWorker } from "./local-worker.ts";
 export { startMetaWorker } from "./meta-worker.ts";
 export {

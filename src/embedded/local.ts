@@ -226,20 +226,24 @@ function refuseUnknown(
       throw new TypeError(
         `${id}: no worker here serves ${JSON.stringify(missing ?? executor)}; give local its executors and capabilities`,
       );
-    const lacking = lackingHere(node);
+    const { cpu = 0, memory = 0 } = node.resources ?? {};
+    const lacking = lackingHere(parseCpuMillicores(cpu), parseMemoryBytes(memory));
     if (lacking !== undefined) throw new TypeError(`${id}: it needs ${lacking}`);
   }
 }
 
-/** Each worker has all that the machine has. */
-function lackingHere({ resources = {} }: LocalNode): string | undefined {
-  const [cpu, memory] = [parseCpuMillicores(resources.cpu ?? 0), parseMemoryBytes(resources.memory ?? 0)];
+/** Of what a node needs, what no worker has: each has all that the machine has. Other than numbers, the server refuses. */
+export function lackingHere(millicores: unknown, bytes: unknown): string | undefined {
   const cores = availableParallelism();
-  if (typeof cpu === "number" && cpu > 1000 * cores)
-    return `${cpu / 1000} cores, and this machine has ${cores}`;
-  if (typeof memory === "number" && memory > totalmem())
-    return `${memory} bytes of memory, and this machine has ${totalmem()}`;
+  if (typeof millicores === "number" && millicores > 1000 * cores)
+    return `${millicores / 1000} cores, and this machine has ${cores}`;
+  if (typeof bytes === "number" && bytes > totalmem())
+    return `${gibibytes(bytes)} of memory, and this machine has ${gibibytes(totalmem())}`;
   return undefined;
+}
+
+function gibibytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }
 
 interface LocalNode {
