@@ -45,12 +45,20 @@ const atRest = new URL("at-rest.mjs", import.meta.url).href;
 export async function withFleet(options, signal, work) {
   signal.throwIfAborted();
   const closers = new Closers();
-  const stop = () => void closers.closeAll();
-  signal.addEventListener("abort", stop);
+  // What waits for a process that is gone would never hear of it.
+  const over = new AbortController();
+  /** @type {Promise<never>} */
+  const whenStopped = new Promise((_, reject) => {
+    const stop = () => {
+      void closers.closeAll();
+      reject(/** @type {Error} */ (signal.reason));
+    };
+    signal.addEventListener("abort", stop, { signal: over.signal });
+  });
   try {
-    return await work(await start(options, closers));
+    return await Promise.race([start(options, closers).then(work), whenStopped]);
   } finally {
-    signal.removeEventListener("abort", stop);
+    over.abort();
     await closers.closeAll();
     signal.throwIfAborted();
   }

@@ -105,7 +105,8 @@ export class Apart {
 
   /** @param {import("node:child_process").Serializable} message */
   send(message) {
-    this.#child.send(message);
+    // Where it has ended, whoever waits for its answer hears of that.
+    this.#child.send(message, () => {});
   }
 
   get pid() {
