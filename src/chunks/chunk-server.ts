@@ -155,7 +155,9 @@ async function isOpen(file: Readable): Promise<boolean> {
   try {
     await once(file, "open");
     return true;
-  } catch {
+  } catch (error) {
+    // Anything else may pass.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     return false;
   }
 }
