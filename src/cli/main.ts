@@ -43,6 +43,7 @@ const STORE_EXIT: Readonly<Record<StoreError["code"], number>> = {
   locked: 2,
   unreadable: 2,
   missing: 3,
+  refused: 1,
 };
 
 /** What there is, as the help shows it. */

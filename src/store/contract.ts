@@ -38,6 +38,11 @@ export interface Store extends AsyncDisposable {
    * False: the head is not what the block builds on; nothing was written. Where it cannot be told whether the block
    * was written (the connection broke), it is found out before this resolves, however long that takes. The next one,
    * which builds on it, may be sent before this has resolved: they are taken and resolve in the order of the calls.
+   *
+   * Rejects with a `StoreError` of code "refused" if the store can never take the content of this block or its rows.
+   * Nothing of the block is stored then, and the store stays usable: it takes another block that builds on the same
+   * head. Blocks that were sent after the refused one do not find their head and resolve with false. Any other
+   * rejection means that this process can commit nothing more.
    */
   commit(block: Block, rows?: RowChanges): Promise<boolean>;
   /** All blocks in order, or those after a head. */
@@ -197,12 +202,26 @@ export function isAway(error: unknown): boolean {
   return error instanceof StoreError && error.code === "unavailable";
 }
 
+/**
+ * The causes of a `StoreError`. "refused" is the only one that is about the content of a commit and not about the
+ * state of the store: the same commit would be refused again, and nothing of it was stored.
+ */
+type StoreErrorCode =
+  | "damaged"
+  | "foreign"
+  | "locked"
+  | "missing"
+  | "refused"
+  | "unavailable"
+  | "unreadable"
+  | "unwritable";
+
 /** The world failed, or what is stored is not what was written. `code` is stable. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  readonly code: "damaged" | "foreign" | "locked" | "missing" | "unavailable" | "unreadable" | "unwritable";
+  readonly code: StoreErrorCode;
 
-  constructor(code: StoreError["code"], message: string, cause?: unknown) {
+  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
     super(message, { cause });
     this.code = code;
   }
