@@ -1,10 +1,12 @@
 // npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM] [--set DIR] [--bounds CSV] [--schedules N]
+// npm run bench -- compare REF NAME [--pairs N]
 //
-// Exits with 0 also when a goal is missed, which the results say; with 1 when something is wrong rather than
-// slow; with 2 when it was asked for what there is not.
+// Exit codes: 0 also when a goal is missed, which the results say; 1 when something is wrong rather than slow, or when
+// `compare` finds a case that is worse; 2 when the arguments are wrong.
 
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.mjs";
+import { compare } from "./compare.mjs";
 import { dag } from "./dag.mjs";
 import { decisions } from "./decisions.mjs";
 import { durability } from "./durability.mjs";
@@ -21,6 +23,7 @@ const BENCHES = [decisions, dag, queue, backlog, start, durability, soak, plan, 
 
 const USAGE = [
   "usage: npm run bench -- NAME [--json] [--quick] [--full] [--rounds N] [--only SYSTEM]",
+  "       npm run bench -- compare REF NAME [--pairs N] [--json] [--quick]",
   "",
   ...BENCHES.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`),
   `  ${"all".padEnd(12)}all of them, one after the other`,
@@ -34,6 +37,10 @@ const USAGE = [
   "  --set DIR, --bounds CSV, --schedules N",
   "              for plan: which instances, their best known makespans, and how many schedules instead of 1 s",
   "",
+  "  compare builds the commit REF and runs one round of NAME on both builds in turn. It prints the median ratio of",
+  "  each case with its 95% interval; a case is worse if the upper bound is below 0.97.",
+  "  --pairs N   number of turns, 10 by default; an interval needs at least 6",
+  "",
 ].join("\n");
 
 process.exitCode = await main();
@@ -43,6 +50,10 @@ async function main() {
   if (typeof request === "string") {
     process.stderr.write(`${request}\n\n${USAGE}`);
     return 2;
+  }
+  if ("comparison" in request) {
+    const say = (/** @type {string} */ line) => process.stderr.write(`compare: ${line}\n`);
+    return await compare({ ...request.comparison, say });
   }
   const { help, json, benches, ...setting } = request;
   if (help) {
@@ -71,6 +82,7 @@ function parse() {
         full: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
         rounds: { type: "string" },
+        pairs: { type: "string" },
         only: { type: "string", multiple: true, default: [] },
         set: { type: "string" },
         bounds: { type: "string" },
@@ -78,7 +90,8 @@ function parse() {
       },
     });
     const [name, ...more] = positionals;
-    const { rounds, schedules, only, ...flags } = values;
+    const { rounds, schedules, pairs, only, ...flags } = values;
+    if (name === "compare" && !flags.help) return comparisonOf(more, pairs, flags);
     const benches = BENCHES.filter((bench) => name === "all" || bench.name === name);
     const request = { benches, ...flags, only, ...numbersOf({ rounds, schedules }) };
     if (flags.help) return request;
@@ -88,6 +101,22 @@ function parse() {
   } catch (error) {
     return /** @type {Error} */ (error).message;
   }
+}
+
+/**
+ * @param {readonly string[]} named The commit, and the benchmark.
+ * @param {string | undefined} pairs
+ * @param {{ json: boolean, quick: boolean, full: boolean }} flags
+ */
+function comparisonOf([reference, name, ...more], pairs = "10", { json, quick, full }) {
+  const bench = BENCHES.find((one) => one.name === name);
+  if (reference === undefined || name === undefined || more.length > 0)
+    return "Name a commit and one benchmark: compare REF NAME.";
+  if (!bench) return `There is no benchmark ${name}.`;
+  if (!/^[1-9]\d{0,2}$/.test(pairs)) return "--pairs is a number from 1 to 999.";
+  const flags = ["--rounds", "1", ...(quick ? ["--quick"] : []), ...(full ? ["--full"] : [])];
+  if (bench.systems?.includes("orrery")) flags.push("--only", "orrery");
+  return { comparison: { reference, bench: name, flags, pairs: Number(pairs), json } };
 }
 
 /** @param {Readonly<Record<string, string | undefined>>} given */

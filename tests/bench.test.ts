@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { intervalOf } from "../bench/compare.mjs";
 
 const main = fileURLToPath(new URL("../bench/main.mjs", import.meta.url));
 
@@ -112,6 +113,9 @@ test("systems and rounds that there are not are refused", async () => {
     [["queue", "--only", "nonsense"], "--only nonsense: the benchmark compares no such system."],
     [["queue", "--rounds", "x"], "--rounds is a number from 1 to 100."],
     [["plan", "--schedules", "0"], "--schedules is a whole number from 1 on."],
+    [["compare", "HEAD"], "Name a commit and one benchmark: compare REF NAME."],
+    [["compare", "HEAD", "queue", "--pairs", "0"], "--pairs is a number from 1 to 999."],
+    [["compare", "no-such-commit", "queue"], "There is no commit no-such-commit."],
   ] as const) {
     const { code, stdout, stderr } = await bench(args);
     expect([code, stdout, stderr.split("\n")[0]]).toEqual([2, "", why]);
@@ -254,3 +258,10 @@ function processesIn(folder: string): string[] {
       }
     });
 }
+
+test("[S-26.compare] the interval of a comparison needs six pairs, and excludes the extremes of ten", () => {
+  expect(intervalOf([1, 2, 3, 4, 5])).toEqual([undefined, undefined]);
+  expect(intervalOf([1, 2, 3, 4, 5, 6])).toEqual([1, 6]);
+  expect(intervalOf([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])).toEqual([2, 9]);
+  expect(intervalOf(Array.from({ length: 20 }, (_, at) => at + 1))).toEqual([6, 15]);
+});
