@@ -13,6 +13,7 @@ import { testDataDir } from "./postgres.ts";
 import { runSiege, type Siege, seededRandom } from "./siege.ts";
 
 const KEY = "sk-chaos-0123456789abcdef";
+const SECRET = "the secret that servers of tests share";
 const PORT = 20_261;
 const SERVER = `http://127.0.0.1:${PORT}`;
 const API = `${SERVER}/api/v2/scheduler`;
@@ -238,7 +239,7 @@ class Fire implements Siege<ChaosReport> {
 
   #start(name: string, args: readonly string[]): ChildProcess {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      env: { ...process.env, ORRERY_API_KEY: KEY },
+      env: { ...process.env, ORRERY_API_KEY: KEY, ORRERY_SECRET: SECRET },
       stdio: ["ignore", "ignore", "pipe"],
     });
     let said = "";

@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 
 export const MAIN: string = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
+const SECRET = "the secret that servers of tests share";
+
 export interface Finished {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -23,7 +25,8 @@ export interface Started {
 export function startOrrery(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { ...process.env, NO_COLOR: "1", ...env },
+    // Servers of one test share a store, and mostly no data directory.
+    env: { ...process.env, NO_COLOR: "1", ...(args[0] === "serve" && { ORRERY_SECRET: SECRET }), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

@@ -15,6 +15,7 @@ import { testDataDir } from "./postgres.ts";
 import { runSiege, type Siege, seededRandom } from "./siege.ts";
 
 const KEY = "sk-cluster-0123456789abcdef";
+const SECRET = "the secret that servers of tests share";
 const TASKS = `
 import { task } from "orrery/worker";
 export const work = task(({ n }) => ({ n }));
@@ -291,7 +292,7 @@ class Pair implements Siege<FaultReport> {
 
   #start(args: readonly string[]): ChildProcess {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      env: { ...process.env, ORRERY_API_KEY: KEY },
+      env: { ...process.env, ORRERY_API_KEY: KEY, ORRERY_SECRET: SECRET },
       stdio: ["ignore", "ignore", "pipe"],
     });
     let said = "";

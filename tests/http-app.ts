@@ -7,6 +7,8 @@ import type { App } from "../src/server/http/route.ts";
 import { Keys, type NewKey } from "../src/server/keys.ts";
 import { makeLog } from "../src/server/log.ts";
 import { type OpenService, openService } from "../src/server/open-service.ts";
+import { ServerSecret } from "../src/server/secret.ts";
+import { Tickets } from "../src/server/tickets.ts";
 import { MemoryStore, type ServiceStore } from "../src/store/index.ts";
 
 export const ADMIN_KEY = "an-admin-key-of-tests";
@@ -23,6 +25,9 @@ export interface Answer {
 export interface Served {
   readonly app: App;
   readonly keys: Keys;
+  readonly tickets: Tickets;
+  /** As another server of the store whose clock is wrong. */
+  ticketsAt(now: () => number): Tickets;
   readonly service: OpenService;
   /** What the API does instead, for what a healthy service does not do. */
   readonly instead: Partial<Api>;
@@ -44,14 +49,18 @@ export async function serve(
   { store = new MemoryStore(), answerWithinMs, remembered = 50_000 }: ServeOptions = {},
 ): Promise<Served> {
   const note = (line: string) => void log.push(line);
+  const secret = ServerSecret.random();
   const service = await openService({
     store,
+    secret,
     warn: note,
     onFailed: (error) => note(String(error.stack)),
     // Names lead to this machine, where nobody listens on the ports that they have by themselves.
     settings: { webhooks: { allow: ["127.0.0.0/8"], resolve: async () => ["127.0.0.1"] }, remembered },
   });
   const keys = await Keys.open(store, { firstKey: ADMIN_KEY });
+  const ticketsAt = (now: () => number) =>
+    new Tickets({ keys, store: store.tickets, audit: store.audit, now });
   const instead: Partial<Api> = {};
   const app = buildApp({
     api: replaceable(service.api, instead),
@@ -61,6 +70,8 @@ export async function serve(
     webhooks: service.webhooks,
     past: service.past,
     audit: store.audit,
+    tickets: ticketsAt(Date.now),
+    secret,
     version: "0.0.0",
     health: { notReady: () => undefined, info: () => ({ version: "0.0.0" }) },
     cluster: aloneOn(store),
@@ -71,6 +82,8 @@ export async function serve(
   return {
     app,
     keys,
+    tickets: ticketsAt(Date.now),
+    ticketsAt,
     service,
     instead,
     call: (method, path, body, headers = {}) => call(app, method, path, body, headers),

@@ -14,6 +14,7 @@ const SERVER = `
     store,
     dataDir: "",
     apiKey,
+    secret: "the secret that servers of tests share",
     version: "test",
     settings: { config: { fairShare: null }, remembered: Number(remembered) },
     log: makeLog({ level: "error", write: (line) => process.stderr.write(line) }),

@@ -10,7 +10,7 @@ import { Checkpoints } from "../src/server/past/checkpoints.ts";
 import { PastLedger } from "../src/server/past/past-ledger.ts";
 import { ROW_STATUSES } from "../src/store/index.ts";
 import { GOLDEN } from "./scenarios.mjs";
-import { goldenBlocks, readerUpTo, SECRET, simulatedBlocks } from "./told-ledger.ts";
+import { goldenBlocks, readerUpTo, STREAM_KEY, simulatedBlocks } from "./told-ledger.ts";
 
 /** Of those that tell much. */
 const SEEDS = [2, 6, 10, 12];
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 function pastOf(blocks: readonly Block[]): PastLedger {
-  const past = new PastLedger({ backend: "memory", streamSecret: SECRET }, new Checkpoints(20, MOST_BYTES));
+  const past = new PastLedger({ backend: "memory", streamKey: STREAM_KEY }, new Checkpoints(20, MOST_BYTES));
   for (const block of blocks) past.add(block);
   return past;
 }

@@ -18,6 +18,7 @@ export const BACKENDS = ["memory", "postgresql"] as const;
 export type Backend = (typeof BACKENDS)[number];
 
 export const ADMIN_KEY = "sk-test-admin-0123456789";
+const SECRET = "the secret that servers of tests share";
 
 export interface Answer {
   readonly status: number;
@@ -58,6 +59,7 @@ export class TestService implements AsyncDisposable {
       store: url,
       dataDir: await directoryWith({}),
       apiKey: ADMIN_KEY,
+      secret: SECRET,
       version: "test",
       settings,
       log: makeLog({ level: "error", write: (line) => process.stderr.write(line) }),

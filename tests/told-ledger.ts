@@ -13,7 +13,7 @@ import { StreamIds } from "../src/server/stream-ids.ts";
 import { simulate } from "../src/simulator/index.ts";
 import { MemoryStore } from "../src/store/index.ts";
 
-export const SECRET = "a-secret-of-tests";
+export const STREAM_KEY: Uint8Array = Buffer.alloc(32, 7);
 
 function blocksOf(lines: readonly string[]): Block[] {
   const verifier = new ChainVerifier();
@@ -38,7 +38,7 @@ export async function readerUpTo(blocks: readonly Block[], at: number): Promise<
   const state = new State();
   const store = new MemoryStore();
   const projection = new Projection(store);
-  const stream = new EventStream(new StreamIds(SECRET), 0, state, 1_000_000);
+  const stream = new EventStream(new StreamIds(STREAM_KEY), 0, state, 1_000_000);
   const assignments = new LastAssignments(1_000_000);
   const attempts = new RecentAttempts(state, 1_000_000);
   let head: Head = GENESIS;

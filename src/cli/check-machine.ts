@@ -53,21 +53,22 @@ async function nearest(path: string): Promise<string> {
   return isThere || dirname(path) === path ? path : await nearest(dirname(path));
 }
 
-/** Who may read a file that holds a key may do what the key may. */
-export async function checkKeyFile(dataDir: string): Promise<Check[]> {
-  const file = join(dataDir, "dev-key");
+/** Checks that nobody else can read the files that hold the first key and the secret of the servers. */
+export async function checkSecretFiles(dataDir: string): Promise<Check[]> {
+  const checks = await Promise.all([
+    checkSecretFile("key file", join(dataDir, "dev-key"), "rotate the key"),
+    checkSecretFile("secret file", join(dataDir, "secret"), "replace the secret: orrery serve --new-secret"),
+  ]);
+  return checks.flat();
+}
+
+async function checkSecretFile(name: string, file: string, afterwards: string): Promise<Check[]> {
   const found = await stat(file).catch(() => undefined);
   if (!found) return [];
   const mode = (found.mode & 0o777).toString(8).padStart(3, "0");
   return (found.mode & 0o077) === 0
-    ? [pass("key file", `${file} is for its owner only (${mode})`)]
-    : [
-        failure(
-          "key file",
-          `${file} can be read by others (${mode})`,
-          `chmod 600 ${file}, and rotate the key`,
-        ),
-      ];
+    ? [pass(name, `${file} is for its owner only (${mode})`)]
+    : [failure(name, `${file} can be read by others (${mode})`, `chmod 600 ${file}, and ${afterwards}`)];
 }
 
 export function checkDataDir(dataDir: string, facts: DataDirFacts): Check[] {

@@ -10,11 +10,17 @@ const OLDEST_SUPPORTED = 14;
 const OLDEST_USABLE = 12;
 const MAX_SKEW_MS = 1_000;
 
-export async function checkStore(url: string): Promise<Check[]> {
+/** Why a server would be refused on a store with this fingerprint, if it would be. */
+type SecretProblem = (fingerprint: string) => Promise<string | undefined>;
+
+export async function checkStore(url: string, secretProblem?: SecretProblem): Promise<Check[]> {
   if (!/^postgres(ql)?:\/\//.test(url))
     return [failure("store", "it is no URL of PostgreSQL", "give one that begins with postgres://")];
   try {
-    return judgeDatabase(await inspectDatabase(url));
+    const facts = await inspectDatabase(url);
+    const { secretFingerprint } = facts;
+    if (secretFingerprint === undefined || !secretProblem) return judgeDatabase(facts);
+    return [...judgeDatabase(facts), judgeSecret(await secretProblem(secretFingerprint))];
   } catch (error) {
     return [judgeOutage(error as StoreError)];
   }
@@ -141,6 +147,11 @@ function judgeInbox({ waiting, refused }: NonNullable<DatabaseFacts["inbox"]>): 
     `${countOf(refused, "submission")} cannot be taken in, kept with the reason; ${waits}`,
     fix,
   );
+}
+
+function judgeSecret(problem: string | undefined): Check {
+  if (problem === undefined) return pass("secret", "a server that starts here has the secret of this store");
+  return warning("secret", `a server that starts here is refused: ${problem}`, "set ORRERY_SECRET");
 }
 
 /** By what PostgreSQL or the way to it said; never with the URL, which may hold a password. */

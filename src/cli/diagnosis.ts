@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Config, problemLine, readConfig } from "../config/index.ts";
 import { inspectDataDir } from "../store/index.ts";
 import { type Check, failure, pass } from "./check.ts";
-import { checkDataDir, checkDisk, checkFirstKey, checkKeyFile, checkNode } from "./check-machine.ts";
+import { checkDataDir, checkDisk, checkFirstKey, checkNode, checkSecretFiles } from "./check-machine.ts";
 import { checkServer } from "./check-server.ts";
 import { checkStore } from "./check-store.ts";
 import type { DoctorOptions } from "./doctor.ts";
@@ -34,8 +34,8 @@ export async function diagnose(options: DoctorOptions): Promise<void> {
       ...checkFirstKey(process.env["ORRERY_API_KEY"]),
       ...checkSettings(config),
     ]),
-    guarded("store", () => checkStores(store, dataDir)),
-    guarded("key file", () => checkKeyFile(dataDir)),
+    guarded("store", () => checkStores(store, dataDir, config.settings.server.secret)),
+    guarded("secret files", () => checkSecretFiles(dataDir)),
     guarded("server", () => checkServer(address)),
   ];
   const checks = (await Promise.all(parts)).flat();
@@ -51,11 +51,17 @@ function checkSettings({ file, problems }: Config): Check[] {
   return [failure("settings", wrong.join("; "), "mend the file; orrery config check says the same")];
 }
 
-async function checkStores(store: string | undefined, dataDir: string): Promise<Check[]> {
+async function checkStores(
+  store: string | undefined,
+  dataDir: string,
+  secret: string | undefined,
+): Promise<Check[]> {
   if (store === "memory") return [pass("store", "memory: nothing is kept when the server stops")];
-  if (store !== undefined) return await checkStore(store);
+  const secretProblem = async (fingerprint: string): Promise<string | undefined> =>
+    (await import("../server/index.ts")).secretProblem(secret, dataDir, fingerprint);
+  if (store !== undefined) return await checkStore(store, secretProblem);
   const facts = await inspectDataDir(dataDir);
-  const ofDatabase = facts.url === undefined ? [] : await checkStore(facts.url);
+  const ofDatabase = facts.url === undefined ? [] : await checkStore(facts.url, secretProblem);
   return [await checkDisk(dataDir), ...checkDataDir(dataDir, facts), ...ofDatabase];
 }
 

@@ -5,6 +5,7 @@ import { withSettings } from "./settings-options.ts";
 export interface ServeOptions {
   readonly demo: boolean;
   readonly json: boolean;
+  readonly newSecret: boolean;
 }
 
 export function serveCommand(): Command {
@@ -50,6 +51,11 @@ export function serveCommand(): Command {
     )
     .option("--webhook-waits <durations>", "between tries, with commas (default: nine, from 5s to a day)")
     .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)")
+    .option(
+      "--new-secret",
+      "replace the secret that the servers of the store share, once: by ORRERY_SECRET, or by a new one in --data",
+      false,
+    )
     .option("--demo", "also start a worker here and submit an example run", false)
     .option("--json", "print what is to know as JSON", false)
     .addOption(

@@ -37,7 +37,7 @@ export async function runServer(options: ServeOptions, config: Config): Promise<
   });
   const stopped = untilSignal(log);
   await using _telemetry = await telemetryFor(settings.telemetry, "orrery-server");
-  const server = await start(config, log, fail);
+  const server = await start(config, options.newSecret, log, fail);
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
@@ -57,11 +57,12 @@ export async function runServer(options: ServeOptions, config: Config): Promise<
 
 async function start(
   { settings, origins }: Config,
+  isNewSecret: boolean,
   log: Log,
   onFailed: (error: Error) => void,
 ): Promise<RunningServer> {
   const { scheduling, resources, speculation, queue, placement, server, webhooks } = settings;
-  const { host, port, strictPort, store, advertise, takeOverMs, apiKey } = server;
+  const { host, port, strictPort, store, advertise, takeOverMs, apiKey, secret } = server;
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, endedTasksMs, logsMs, idempotencyMs } = server;
   const { waitsMs, ...otherWebhooks } = webhooks;
   const beside = await metaWorkers(server, log);
@@ -77,6 +78,8 @@ async function start(
       advertise: advertise && new URL(advertise).origin,
       takeOverMs,
       apiKey,
+      secret,
+      isNewSecret,
       version: ownVersion(),
       settings: {
         config: {
@@ -138,7 +141,7 @@ function ownVersion(): string {
 async function announce(server: RunningServer, options: ServeOptions, port: number): Promise<void> {
   const { url, storeDescription, devKey } = server;
   // What is written to a log is read by others; a key that was made here is told there all the same.
-  const link = devKey !== undefined || process.stdout.isTTY ? server.dashboardLink() : undefined;
+  const link = devKey !== undefined || process.stdout.isTTY ? await server.dashboardLink() : undefined;
   const readyMs = Math.round(performance.now());
   if (options.json) {
     await printJson({

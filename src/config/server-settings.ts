@@ -78,6 +78,17 @@ export const SERVER = {
     variable: "ORRERY_API_KEY",
     mask: masked,
   }),
+  secret: setting({
+    key: "secret",
+    type: optional(text("32 characters or more, without line breaks", (secret) => secret.length < 32)),
+    default: undefined,
+    defaultWords: "made, and kept in the file `data`/secret",
+    about:
+      "The secret that all servers of one store share, and that is not in the store; better in the environment",
+    readers,
+    variable: "ORRERY_SECRET",
+    mask: masked,
+  }),
   logLevel: setting({
     key: "log_level",
     type: choice("debug", "info", "warn", "error", "silent"),

@@ -1,1 +1,2 @@
 export { makeDirectory } from "./make-directory.ts";
+export { readSecretFile, writeSecretFile } from "./secret-file.ts";

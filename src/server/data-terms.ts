@@ -27,12 +27,12 @@ const MAX_TOKENS = 1000;
 
 /** What an assignment says of where inputs are. */
 export class DataTerms {
-  readonly #secret: string;
+  readonly #key: Uint8Array;
   readonly #tokens = new RecentMap<string, string>(MAX_TOKENS);
   readonly #urls = new Map<number, { readonly worker: string; readonly url: string }>();
 
-  constructor(secret: string) {
-    this.#secret = secret;
+  constructor(key: Uint8Array) {
+    this.#key = key;
   }
 
   /** Where a worker's results are fetched, if it lets others fetch them. */
@@ -49,7 +49,7 @@ export class DataTerms {
   tokenOf(runId: string): string {
     let token = this.#tokens.get(runId);
     if (token === undefined) {
-      token = createHmac("sha256", this.#secret).update(runId).digest("base64url");
+      token = createHmac("sha256", this.#key).update(runId).digest("base64url");
       this.#tokens.set(runId, token);
     }
     return token;

@@ -7,7 +7,7 @@ import type { Caller, StreamEvent } from "./api.ts";
 import { EventStream } from "./event-stream.ts";
 import { StreamIds } from "./stream-ids.ts";
 
-const ids = new StreamIds("a secret");
+const ids = new StreamIds(Buffer.alloc(32, 7));
 const KEPT = 50_000;
 
 const ann: Caller = { keyId: "k", zone: "z", agent: "ann", scopes: new Set(["read"]), isZoneAdmin: false };
@@ -81,7 +81,7 @@ test("an event is made once for all readers, who let others have their turn", as
       return super.idOf(seq);
     }
   }
-  const stream = new EventStream(new CountedIds("a secret"), 0, new State(), KEPT);
+  const stream = new EventStream(new CountedIds(Buffer.alloc(32, 7)), 0, new State(), KEPT);
   const readers = Array.from({ length: 5 }, () => take(stream.read(ann, { at: "now" }, never), 1000));
   let turns = 0;
   const count = () => {

@@ -12,4 +12,5 @@ export type {
 export { StartError } from "./door.ts";
 export { type Log, makeLog } from "./log.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
+export { secretProblem } from "./secret.ts";
 export { type RunningServer, type StartOptions, startServer } from "./start.ts";

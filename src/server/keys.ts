@@ -35,14 +35,15 @@ class KeyError extends Error {
 }
 
 /**
- * The API keys, held in memory so that a request costs no query. Of a secret only its HMAC is kept: who reads the
- * store learns no key, and cannot try guesses without the server's own secret either.
+ * The API keys, held in memory so that a request costs no query. The store keeps only an HMAC of each key. Its salt is in the
+ * store too: keys have so much entropy that nobody can guess one from its HMAC. So keys do not depend on the secret of the
+ * servers, and stay valid when it is lost or replaced.
  *
  * Another process may revoke a key, so they are read again every few seconds. What changes here counts at once.
  */
 export class Keys {
   readonly #store: KeyStore;
-  readonly #secret: string;
+  readonly #hmacSalt: string;
   readonly #now: () => number;
   readonly #onRefreshError: (error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
@@ -59,8 +60,8 @@ export class Keys {
       const message = `ORRERY_API_KEY must have at least ${MIN_FIRST_KEY} characters; try "${PREFIX}$(openssl rand -hex 32)"`;
       throw new KeyError(message);
     }
-    const secret = await store.setting("key-secret", () => randomBytes(SECRET_BYTES).toString("base64url"));
-    const keys = new Keys(store, secret, options);
+    const hmacSalt = await store.setting("key-secret", () => randomBytes(SECRET_BYTES).toString("base64url"));
+    const keys = new Keys(store, hmacSalt, options);
     try {
       await keys.refresh();
       if (firstKey !== undefined) await keys.#seed(firstKey, options.onAdded);
@@ -71,9 +72,9 @@ export class Keys {
     return keys;
   }
 
-  private constructor(store: KeyStore, secret: string, options: KeysOptions) {
+  private constructor(store: KeyStore, hmacSalt: string, options: KeysOptions) {
     this.#store = store;
-    this.#secret = secret;
+    this.#hmacSalt = hmacSalt;
     this.#now = options.now ?? Date.now;
     this.#onRefreshError = options.onRefreshError ?? (() => {});
     this.#timer = setInterval(() => {
@@ -109,9 +110,9 @@ export class Keys {
   }
 
   /** The secret is told once, here. */
-  async create(key: NewKey): Promise<{ readonly key: ApiKeyRow; readonly secret: string }> {
+  async create(key: NewKey, id?: string): Promise<{ readonly key: ApiKeyRow; readonly secret: string }> {
     const secret = PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
-    return { key: await this.#add(key, secret), secret };
+    return { key: await this.#add(key, secret, id), secret };
   }
 
   async revoke(id: string): Promise<ApiKeyRow | undefined> {
@@ -131,11 +132,6 @@ export class Keys {
     const end = this.#now() + overlapMs;
     await this.#save({ ...old, expiresAt: old.expiresAt === -1 ? end : Math.min(old.expiresAt, end) });
     return made;
-  }
-
-  /** A secret for another purpose, the same in every process of this deployment. */
-  derive(purpose: string): Buffer {
-    return createHmac("sha256", this.#secret).update(`orrery ${purpose}`).digest();
   }
 
   async refresh(): Promise<void> {
@@ -196,7 +192,7 @@ export class Keys {
   }
 
   #hmac(secret: string): string {
-    return createHmac("sha256", this.#secret).update(secret).digest("hex");
+    return createHmac("sha256", this.#hmacSalt).update(secret).digest("hex");
   }
 }
 

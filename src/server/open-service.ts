@@ -20,6 +20,7 @@ import { RecentActivity } from "./recent-activity.ts";
 import { RecentAttempts } from "./recent-attempts.ts";
 import { Results } from "./results.ts";
 import { Schedules } from "./schedules/schedules.ts";
+import { ServerSecret } from "./secret.ts";
 import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
 import { Traces } from "./traces.ts";
@@ -72,6 +73,8 @@ export interface OpenServiceOptions {
   /** What this process leads with; by default a new epoch, of a store that nobody leads. */
   readonly term?: Pick<Term, "epoch" | "follower">;
   readonly settings?: Partial<ServiceSettings>;
+  /** What the servers of the store share; by default one of this process alone. */
+  readonly secret?: ServerSecret;
   readonly instruments?: Instruments;
   readonly warn: (message: string) => void;
   /** Nothing can be committed any more: another process leads, or the store is broken. */
@@ -92,7 +95,7 @@ const AUDIT_KEPT = 100_000;
 
 /** A scheduler on its store: everything but the wire. */
 export async function openService(options: OpenServiceOptions): Promise<OpenService> {
-  const { store, term, warn, onFailed, instruments } = options;
+  const { store, term, warn, onFailed, instruments, secret = ServerSecret.random() } = options;
   const settings = { ...STANDARD_SETTINGS, ...options.settings };
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention, remembered } = settings;
   const recent = new RecentActivity();
@@ -134,11 +137,11 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
       addSpan("commit", ms, { "orrery.commit.events": events });
     },
   });
-  const secret = await store.setting("stream-secret", () => crypto.randomUUID());
-  const stream = new EventStream(new StreamIds(secret), driver.state.seq, driver.state, remembered);
+  const streamKey = secret.derive("stream ids");
+  const stream = new EventStream(new StreamIds(streamKey), driver.state.seq, driver.state, remembered);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
-  const data = new DataTerms(await store.setting("data-secret", () => crypto.randomUUID()));
+  const data = new DataTerms(secret.derive("chunk tokens"));
   const gateway = new Gateway({
     driver,
     store,
@@ -190,7 +193,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   }, PRUNE_EVERY_MS);
   const schedules = await Schedules.open({ store: store.schedules, driver, api: service, warn });
   const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);
-  const past = new Past({ driver, store, streamSecret: secret });
+  const past = new Past({ driver, store, streamKey });
   const intake = store.inbox && new Intake({ inbox: store.inbox, driver, warn, onCounted: onInbox });
   return {
     api: service,

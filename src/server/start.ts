@@ -15,6 +15,7 @@ import { type Levels, levelsOf } from "./levels.ts";
 import type { Log } from "./log.ts";
 import { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 import { PreparedApp } from "./prepared-app.ts";
+import { openSecret } from "./secret.ts";
 import { StoreWatch } from "./store-watch.ts";
 import { Terms } from "./terms.ts";
 import { Tickets } from "./tickets.ts";
@@ -31,6 +32,10 @@ export interface StartOptions extends Address {
   readonly takeOverMs?: number;
   /** The first admin key. */
   readonly apiKey: string | undefined;
+  /** What the servers of the store share; by default it is kept in a file of the data directory. */
+  readonly secret?: string | undefined;
+  /** Makes this server's secret the one of the store. */
+  readonly isNewSecret?: boolean;
   readonly version: string;
   readonly settings: Partial<ServiceSettings>;
   readonly log: Log;
@@ -47,7 +52,7 @@ export interface RunningServer extends AsyncDisposable {
   /** A key that was made because there was none, now or when it was started first. */
   readonly devKey: string | undefined;
   /** A link to the dashboard that lets one browser in, once. */
-  readonly dashboardLink: () => string;
+  readonly dashboardLink: () => Promise<string>;
   /** While this server leads. */
   readonly service: OpenService | undefined;
   /** When it has stopped: whether something still waited for its store, and was let go. */
@@ -96,14 +101,21 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     });
     closers.push(() => keys[Symbol.asyncDispose]());
     const devKey = await makeDevKey(keys, options);
-    const terms = await serve(options, opened, keys, door, port, closers);
+    const secret = await openSecret({
+      given: options.secret,
+      dataDir,
+      store: opened.store,
+      isReplaced: options.isNewSecret ?? false,
+    });
+    const tickets = new Tickets({ keys, store: opened.store.tickets, audit: opened.store.audit });
+    const terms = await serve(options, opened, { keys, secret, tickets }, door, port, closers);
     const url = urlOf(options.host, port);
     return {
       url,
       port,
       storeDescription: opened.description,
       devKey,
-      dashboardLink: () => `${url}/#ticket=${new Tickets(keys).issue()}`,
+      dashboardLink: async () => `${url}/#ticket=${await tickets.issue()}`,
       get service() {
         return terms.service;
       },
@@ -121,12 +133,13 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 async function serve(
   options: StartOptions,
   { store, isShared }: { readonly store: ServiceStore; readonly isShared: boolean },
-  keys: Keys,
+  credentials: Pick<AppOptions, "keys" | "secret" | "tickets">,
   door: Door,
   port: number,
   closers: (() => PromiseLike<unknown>)[],
 ): Promise<Terms> {
   const { version, settings, log, takeOverMs = LEASE_MS } = options;
+  const { secret } = credentials;
   const warn = (message: string) => log.warn(message);
   let failure: Error | undefined;
   let terms: Terms | undefined;
@@ -141,7 +154,7 @@ async function serve(
     stepDown: () => (terms as Terms).stepDown(),
   };
   const common: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks" | "past"> = {
-    keys,
+    ...credentials,
     audit: store.audit,
     instruments,
     version,
@@ -168,7 +181,7 @@ async function serve(
     door,
     local,
     prepare: () => PreparedApp.make(common),
-    open: (term, onFailed) => openService({ store, term, settings, instruments, warn, onFailed }),
+    open: (term, onFailed) => openService({ store, term, settings, secret, instruments, warn, onFailed }),
     beside: options.beside,
     warn,
     onFailed: (error) => {

@@ -1,14 +1,15 @@
-import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
+import { createCipheriv, createDecipheriv } from "node:crypto";
 
 /**
  * Ids of the live stream. They stand for sequences of the ledger, which would tell a zone how much happens in
  * others; so they are encrypted, each alone, under a secret of the service.
  */
 export class StreamIds {
-  readonly #key: Buffer;
+  readonly #key: Uint8Array;
 
-  constructor(secret: string) {
-    this.#key = createHash("sha256").update(`stream ids\n${secret}`).digest();
+  /** 32 bytes. */
+  constructor(key: Uint8Array) {
+    this.#key = key;
   }
 
   idOf(seq: number): string {

@@ -1,59 +1,83 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
+import { sha256Hex } from "../core/index.ts";
+import { type AuditStore, newId, type TicketStore } from "../store/index.ts";
 import { SCOPES } from "./api.ts";
 import type { Keys } from "./keys.ts";
 
 const TICKET_MS = 10 * 60_000;
 const SESSION_MS = 12 * 3_600_000;
-const NONCE_BYTES = 16;
+const TICKET_BYTES = 32;
 
 export interface Session {
   readonly secret: string;
   readonly expiresAt: number;
 }
 
+interface TicketOptions {
+  readonly keys: Keys;
+  readonly store: TicketStore;
+  readonly audit: AuditStore;
+  readonly now?: () => number;
+}
+
 /**
- * Links that let a browser in once, without anybody typing a key. A ticket is signed, so that whichever server of a
- * cluster is shown it knows it; that it was used is known by the key that was made for it.
+ * Links that let a browser in once, without anybody typing a key.
+ *
+ * A ticket is random. The store keeps its hash and the time at which it ends, as a row that is deleted when the ticket is
+ * redeemed, so any server of the store can redeem it, once. Nothing but such a row makes a ticket valid: who can read the
+ * store cannot make one.
  */
 export class Tickets {
-  readonly #keys: Keys;
-  readonly #secret: Buffer;
+  readonly #options: TicketOptions;
   readonly #now: () => number;
-  readonly #taken = new Set<string>();
 
-  constructor(keys: Keys, now: () => number = Date.now) {
-    this.#keys = keys;
-    this.#secret = keys.derive("tickets");
-    this.#now = now;
+  constructor(options: TicketOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
   }
 
-  issue(): string {
-    const claim = `${this.#now() + TICKET_MS}.${randomBytes(NONCE_BYTES).toString("base64url")}`;
-    return `${claim}.${this.#sign(claim).toString("base64url")}`;
+  async issue(): Promise<string> {
+    const { store } = this.#options;
+    const ticket = randomBytes(TICKET_BYTES).toString("base64url");
+    const now = this.#now();
+    await this.#note("ticket.issue", "server", "server", { ends: new Date(now + TICKET_MS).toISOString() });
+    await store.add(hashOf(ticket), now + TICKET_MS, now);
+    return ticket;
   }
 
-  /** A key of its own for whoever shows a ticket first; undefined for all others. */
+  /** Returns a new key for the first caller with this ticket, and undefined for all others. */
   async redeem(ticket: string): Promise<Session | undefined> {
-    const [until = "", nonce = "", signature = ""] = ticket.split(".");
-    const given = Buffer.from(signature, "base64url");
-    const expected = this.#sign(`${until}.${nonce}`);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-    const name = `dashboard ${nonce}`;
-    const isUsed = this.#taken.has(name) || this.#keys.all().some((key) => key.name === name);
-    if (isUsed || Number(until) < this.#now()) return undefined;
-    this.#taken.add(name);
+    const { keys, store } = this.#options;
+    const endsAt = await store.take(hashOf(ticket));
+    const leftMs = (endsAt ?? 0) - this.#now();
+    // A clock that was set back must not make a ticket last longer.
+    if (leftMs <= 0 || leftMs > TICKET_MS) return undefined;
     const expiresAt = this.#now() + SESSION_MS;
-    const { secret } = await this.#keys.create({
-      name,
-      scopes: [...SCOPES],
-      zones: ["*"],
-      agents: ["*"],
-      expiresAt,
-    });
+    const id = newId();
+    const name = `dashboard ${id.slice(-12)}`;
+    await this.#note("session.create", id, name, { expires_at: new Date(expiresAt).toISOString() });
+    const { secret } = await keys.create(
+      { name, scopes: [...SCOPES], zones: ["*"], agents: ["*"], expiresAt },
+      id,
+    );
     return { secret, expiresAt };
   }
 
-  #sign(claim: string): Buffer {
-    return createHmac("sha256", this.#secret).update(claim).digest();
+  /** Comes before what it tells of: nothing happens without an entry. */
+  async #note(action: string, keyId: string, agent: string, detail: object): Promise<void> {
+    await this.#options.audit.add({
+      id: newId(),
+      at: this.#now(),
+      zone: "",
+      keyId,
+      agent,
+      action,
+      target: "dashboard",
+      detail: JSON.stringify(detail),
+    });
   }
+}
+
+function hashOf(ticket: string): string {
+  return sha256Hex(`orrery ticket\n${ticket}`);
 }

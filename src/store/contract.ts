@@ -120,6 +120,7 @@ export interface ServiceStore extends Store, Leading {
   readonly webhooks: WebhookStore;
   readonly schedules: ScheduleStore;
   readonly audit: AuditStore;
+  readonly tickets: TicketStore;
   /** The head as it is stored now: another process may have moved it. `head` stays what this one knows and builds on. */
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */
@@ -159,6 +160,7 @@ export interface ServiceStore extends Store, Leading {
   saveApiKey(key: ApiKeyRow): Promise<void>;
   /** The value under that name; the first to ask decides it. */
   setting(name: string, initial: () => string): Promise<string>;
+  replaceSetting(name: string, value: string): Promise<void>;
 
   /** Drops what is older than the retention at that time; returns how many tasks went. */
   prune(now: number, retention: Retention): Promise<number>;
@@ -171,6 +173,14 @@ export interface AuditStore {
   list(zones: readonly string[], before: string | undefined, limit: number): Promise<readonly AuditRow[]>;
   /** Drops all but the newest. */
   prune(kept: number): Promise<void>;
+}
+
+/** Login tickets that were issued and not yet redeemed, by their hashes. */
+export interface TicketStore {
+  /** Adds a ticket, and drops those that had ended at `now`. */
+  add(hash: string, expiresAt: number, now: number): Promise<void>;
+  /** Deletes the ticket and returns when it ends; undefined if there is none. Of several callers one gets it. */
+  take(hash: string): Promise<number | undefined>;
 }
 
 /** Recurring tasks, beside the ledger. */

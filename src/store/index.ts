@@ -10,6 +10,7 @@ export {
   type Store,
   type StoredPayload,
   StoreError,
+  type TicketStore,
 } from "./contract.ts";
 export { abandonPostmasters } from "./embedded/postmaster.ts";
 export { FileStore } from "./file.ts";

@@ -11,6 +11,7 @@ import type {
 import { MemoryAudit } from "./memory-audit.ts";
 import { MemoryRows } from "./memory-rows.ts";
 import { MemorySchedules } from "./memory-schedules.ts";
+import { MemoryTickets } from "./memory-tickets.ts";
 import { MemoryWebhooks } from "./memory-webhooks.ts";
 import {
   type ApiKeyRow,
@@ -36,6 +37,7 @@ export class MemoryStore implements ServiceStore {
   readonly inbox = undefined;
   readonly schedules: MemorySchedules = new MemorySchedules();
   readonly audit: MemoryAudit = new MemoryAudit();
+  readonly tickets: MemoryTickets = new MemoryTickets();
   #head: Head = GENESIS;
   #leader = { holder: "", url: "", beat: 0 };
   /** What was won by `lead`: this store belongs to one process, but it may lead, be asked, and lead again. */
@@ -199,6 +201,10 @@ export class MemoryStore implements ServiceStore {
     const value = this.#settings.get(name) ?? initial();
     this.#settings.set(name, value);
     return value;
+  }
+
+  async replaceSetting(name: string, value: string): Promise<void> {
+    this.#settings.set(name, value);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

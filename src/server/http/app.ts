@@ -11,6 +11,8 @@ import type { Keys } from "../keys.ts";
 import { type Log, makeLog } from "../log.ts";
 import type { Past } from "../past/past.ts";
 import type { Schedules } from "../schedules/schedules.ts";
+import type { ServerSecret } from "../secret.ts";
+import type { Tickets } from "../tickets.ts";
 import { adminRoutes } from "./admin-routes.ts";
 import { auditRoute, useAudit } from "./audit.ts";
 import { demandScope, identify } from "./auth.ts";
@@ -68,6 +70,8 @@ export interface AppOptions {
   readonly webhooks: Webhooks;
   readonly past: Past;
   readonly audit: AuditStore;
+  readonly tickets: Tickets;
+  readonly secret: ServerSecret;
   readonly health: Health;
   readonly cluster: ClusterControl;
   readonly version: string;
@@ -80,9 +84,9 @@ export interface AppOptions {
 
 /** The service by HTTP. It listens when it is told to, and closes within seconds whoever is connected. */
 export function buildApp(options: AppOptions): App {
-  const { api, gateway, schedules, keys, webhooks, past, audit, health, cluster } = options;
+  const { api, gateway, schedules, keys, webhooks, past, audit, tickets, health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
-  const cursors = new Cursors(keys.derive("cursors"));
+  const cursors = new Cursors(options.secret.derive("cursors"));
   const edge: Edge = {
     api,
     gateway,
@@ -91,6 +95,7 @@ export function buildApp(options: AppOptions): App {
     webhooks,
     past,
     audit,
+    tickets,
     health,
     cluster,
     instruments,
@@ -114,7 +119,10 @@ export function buildApp(options: AppOptions): App {
 
 /** What a server answers by itself, whoever leads: how it is, and how the others are. */
 export function buildLocalApp(
-  options: Omit<AppOptions, "api" | "gateway" | "schedules" | "webhooks" | "past" | "audit">,
+  options: Omit<
+    AppOptions,
+    "api" | "gateway" | "schedules" | "webhooks" | "past" | "audit" | "tickets" | "secret"
+  >,
 ): App {
   const { health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);

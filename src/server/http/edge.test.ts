@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_KEY, API, aloneOn, type Served, serve } from "../../../tests/http-app.ts";
 import { MemoryStore, StoreError } from "../../store/index.ts";
+import { ServerSecret } from "../secret.ts";
 import { buildApp } from "./app.ts";
 
 const log: string[] = [];
@@ -123,6 +124,8 @@ test("a server that is not ready says so, and why", async () => {
     past: served.service.past,
     audit: new MemoryStore().audit,
     keys: served.keys,
+    tickets: served.tickets,
+    secret: ServerSecret.random(),
     version: "0.0.0",
     health: { notReady: () => "migrating", info: () => ({}) },
     cluster: aloneOn(new MemoryStore()),

@@ -9,6 +9,7 @@ import type { Api, WorkerGateway } from "../api.ts";
 import type { Keys } from "../keys.ts";
 import type { Past } from "../past/past.ts";
 import type { Schedules } from "../schedules/schedules.ts";
+import type { Tickets } from "../tickets.ts";
 import type { Cursors } from "./cursor.ts";
 import type { Instruments } from "./metrics.ts";
 import { Problem } from "./problems.ts";
@@ -31,6 +32,7 @@ export interface Edge {
   readonly webhooks: Webhooks;
   readonly past: Past;
   readonly audit: AuditStore;
+  readonly tickets: Tickets;
   readonly cursors: Cursors;
   readonly instruments: Instruments;
   readonly health: Health;

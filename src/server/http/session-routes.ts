@@ -1,6 +1,5 @@
 import { SessionAnswer, TicketBody, WhoAnswer } from "../../protocol/api-schemas.ts";
 import { SCOPES } from "../api.ts";
-import { Tickets } from "../tickets.ts";
 import { identityOf } from "./auth.ts";
 import { instantText } from "./instants.ts";
 import { Problem } from "./problems.ts";
@@ -9,9 +8,7 @@ import { type App, answers, type Edge } from "./route.ts";
 const tags = ["keys"];
 
 /** Who asks, and how a browser becomes somebody. */
-export function sessionRoutes(app: App, { keys, health }: Pick<Edge, "keys" | "health">): void {
-  const tickets = new Tickets(keys);
-
+export function sessionRoutes(app: App, { tickets, health }: Pick<Edge, "tickets" | "health">): void {
   app.post(
     "/session",
     {

@@ -3,7 +3,7 @@ import type { Questions } from "./questions.ts";
 
 export interface ThreadSettings {
   readonly backend: string;
-  readonly streamSecret: string;
+  readonly streamKey: Uint8Array;
 }
 
 /** What the server says to the thread. Blocks come in order; each batch is answered by how far it has come. */

@@ -22,7 +22,7 @@ import { type WhatIfQuery, type WhatIfView, whatIf } from "./what-if.ts";
 interface PastLedgerOptions {
   readonly backend: string;
   /** By which the ids of the event stream are made. */
-  readonly streamSecret: string;
+  readonly streamKey: Uint8Array;
 }
 
 /** The ledger replayed so that everything can be told as it was after any of its events. */
@@ -37,9 +37,9 @@ export class PastLedger implements Questions {
   readonly #projection = new MeteredProjection(NO_STORE, nothing, nothing, undefined, this.#activity);
   #latest: { readonly seq: number; readonly reader: Reader } | undefined;
 
-  constructor({ backend, streamSecret }: PastLedgerOptions, checkpoints: Checkpoints = new Checkpoints()) {
+  constructor({ backend, streamKey }: PastLedgerOptions, checkpoints: Checkpoints = new Checkpoints()) {
     this.#backend = backend;
-    this.#ids = new StreamIds(streamSecret);
+    this.#ids = new StreamIds(streamKey);
     this.#states = new States(this.#chronicle, checkpoints);
     this.#trail = new AttemptTrail(this.#chronicle, checkpoints);
   }

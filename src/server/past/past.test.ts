@@ -28,7 +28,7 @@ const driver = { read: () => Promise.reject(new Error("nobody asks of now")) };
 
 test("a ledger that needs more memory than it may is too long, now and later, and nothing else ends", async () => {
   const store = await filled(60, 2_000);
-  await using past = new Past({ driver, store, streamSecret: "s", heapMb: 24 });
+  await using past = new Past({ driver, store, streamKey: Buffer.alloc(32, 7), heapMb: 24 });
   const ask = () => past.at(store.head.seq).overview(caller);
   await expect.poll(() => ask().catch((error) => error.code)).toBe("too-long");
   await expect(ask()).rejects.toThrow("longer than what is kept of it in memory");
@@ -47,7 +47,7 @@ test("a replay that breaks says so, and the next question begins anew", async ()
         yield isBroken ? { ...block, line: block.line.replace("RunSubmitted", "RunForgotten") } : block;
     },
   };
-  await using past = new Past({ driver, store: broken, streamSecret: "s" });
+  await using past = new Past({ driver, store: broken, streamKey: Buffer.alloc(32, 7) });
   const ask = async () => {
     for (;;) {
       try {

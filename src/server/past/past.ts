@@ -12,7 +12,7 @@ import type { WhatIfQuery, WhatIfView } from "./what-if.ts";
 export interface PastOptions {
   readonly driver: Pick<Driver, "read">;
   readonly store: Pick<ServiceStore, "head" | "blocks" | "backend" | "task" | "logs">;
-  readonly streamSecret: string;
+  readonly streamKey: Uint8Array;
   /** What the replay may take; 2 GiB by default. */
   readonly heapMb?: number;
 }
@@ -140,8 +140,8 @@ export class Past implements AsyncDisposable {
     if (this.#opened && !end) return this.#opened;
     // A ledger that was too long stays so.
     if (end?.code === "too-long") throw end;
-    const { store, streamSecret, heapMb } = this.#options;
-    const thread = new PastThread({ backend: store.backend, streamSecret }, heapMb);
+    const { store, streamKey, heapMb } = this.#options;
+    const thread = new PastThread({ backend: store.backend, streamKey }, heapMb);
     this.#opened = { thread, feeder: new Feeder(store, (blocks) => thread.feed(blocks)) };
     return this.#opened;
   }

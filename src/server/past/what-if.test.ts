@@ -8,7 +8,7 @@ import type { WhatIfView } from "./what-if.ts";
 type Told = Extract<WhatIfView, { readonly unknownWorkers: undefined }>;
 
 function pastOf(blocks: Loop["blocks"]): PastLedger {
-  const past = new PastLedger({ backend: "memory", streamSecret: "a secret of tests" });
+  const past = new PastLedger({ backend: "memory", streamKey: Buffer.alloc(32, 7) });
   for (const block of blocks) past.add(block);
   return past;
 }

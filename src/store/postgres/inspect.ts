@@ -16,6 +16,8 @@ export interface DatabaseFacts {
   readonly chain: ChainFacts | undefined;
   /** Undefined where there is none yet. */
   readonly inbox: { readonly waiting: number; readonly refused: number } | undefined;
+  /** Fingerprint of the secret that the servers of the store share; undefined if no server has started yet. */
+  readonly secretFingerprint: string | undefined;
 }
 
 export interface ServerFacts {
@@ -69,7 +71,8 @@ export async function inspectDatabase(url: string, schema = "orrery"): Promise<D
     const chain = facts.state === "ours" && facts.newer.length === 0 ? await inspectChain(client) : undefined;
     const inbox =
       facts.state === "ours" && facts.missing.length === 0 ? await inspectInbox(client) : undefined;
-    return { server, skewMs, schema: facts, chain, inbox };
+    const secretFingerprint = facts.state === "ours" ? await inspectSecret(client) : undefined;
+    return { server, skewMs, schema: facts, chain, inbox, secretFingerprint };
   } catch (cause) {
     throw new StoreError("unreadable", messageOf(cause), cause);
   } finally {
@@ -123,6 +126,11 @@ async function inspectSchema(client: pg.Client, schema: string): Promise<SchemaF
 async function inspectInbox(client: pg.Client): Promise<DatabaseFacts["inbox"]> {
   const { rows } = await client.query<{ waiting: number; refused: number }>(sql("inbox-levels").text);
   return rows[0];
+}
+
+async function inspectSecret(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ value: string }>(sql("inspect-secret").text);
+  return rows[0]?.value;
 }
 
 /** Hashes the last blocks again and compares the end with the head, both as of one moment. */

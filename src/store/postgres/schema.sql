@@ -468,6 +468,12 @@ create table submissions (
   constraint submissions_pkey PRIMARY KEY (id)
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
 
+create table tickets (
+  hash text collate "C" not null,
+  expires_at bigint not null,
+  constraint tickets_pkey PRIMARY KEY (hash)
+);
+
 create table usages (
   id text collate "C" not null,
   used bigint[] not null,

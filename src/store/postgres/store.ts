@@ -51,6 +51,7 @@ import {
 } from "./records.ts";
 import { PostgresSchedules } from "./schedules.ts";
 import { loadSnapshot, saveSnapshot } from "./snapshots.ts";
+import { PostgresTickets } from "./tickets.ts";
 import { PostgresWebhooks } from "./webhooks.ts";
 
 export interface PostgresOptions {
@@ -88,6 +89,7 @@ export class PostgresStore implements ServiceStore {
   readonly inbox: PostgresInbox;
   readonly schedules: PostgresSchedules;
   readonly audit: PostgresAudit;
+  readonly tickets: PostgresTickets;
   readonly #reader: Reader;
   readonly #headRow: HeadRow;
   readonly #notify: Debounced;
@@ -107,6 +109,7 @@ export class PostgresStore implements ServiceStore {
     this.webhooks = new PostgresWebhooks(this.#reader);
     this.schedules = new PostgresSchedules(this.#reader);
     this.audit = new PostgresAudit(this.#reader);
+    this.tickets = new PostgresTickets(this.#reader);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
   }
 
@@ -312,6 +315,10 @@ export class PostgresStore implements ServiceStore {
       if (found) return found.value;
       await this.#reader.rows("add-setting", [name, initial()]);
     }
+  }
+
+  async replaceSetting(name: string, value: string): Promise<void> {
+    await this.#reader.rows("replace-setting", [name, value]);
   }
 
   async prune(now: number, { endedTasksMs, logsMs, idempotencyMs }: Retention): Promise<number> {
