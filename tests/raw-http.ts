@@ -13,6 +13,8 @@ export interface RawAnswer {
 export interface Exchange {
   /** In the order in which they came; whatever is none makes this throw. */
   answers(): RawAnswer[];
+  /** The statuses of the answers, also of those without a body (HEAD) and of 100 Continue. */
+  readonly statuses: readonly number[];
   readonly isClosed: boolean;
 }
 
@@ -52,7 +54,8 @@ export async function exchange(
     void send(socket, [parts].flat(), ends);
   });
   socket.destroy();
-  return { isClosed, answers: () => [...answersIn(text)] };
+  const statuses = [...text.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status));
+  return { isClosed, statuses, answers: () => [...answersIn(text)] };
 }
 
 async function send(socket: Socket, parts: readonly string[], ends: boolean): Promise<void> {

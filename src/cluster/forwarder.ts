@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { openSpan, readTraceContext, type TraceContext } from "../telemetry/index.ts";
-import { bodyHeaders, endToEnd, statusAndHeaders } from "./hop.ts";
+import { endToEnd, framingOf, statusAndHeaders } from "./hop.ts";
 
 /** Whoever gets it and does not lead either refuses, or two who are mistaken would go on for ever. */
 const FORWARDED = "x-orrery-forwarded";
@@ -49,7 +49,8 @@ export class Forwarder implements Disposable {
       parent: readTraceContext(traceparent, tracestate),
       attributes: { "orrery.leader": this.#leader.holder },
     });
-    const headers = [...tracedBy(endToEnd(incoming), span?.trace), ...bodyHeaders(incoming)];
+    const framing = framingOf(incoming);
+    const headers = [...tracedBy(endToEnd(incoming), span?.trace), ...framing.headers];
     const outgoing = this.#request(incoming, headers, this.#agent);
     const lost = () => {
       incoming.unpipe(outgoing);
@@ -74,7 +75,10 @@ export class Forwarder implements Disposable {
       span?.end(response.writableFinished ? undefined : "cut off");
       if (!response.writableFinished) outgoing.destroy();
     });
-    incoming.pipe(outgoing);
+    // A body that breaks off must not keep the leader waiting for its end.
+    incoming.on("error", () => outgoing.destroy());
+    if (framing.hasBody) incoming.pipe(outgoing);
+    else outgoing.end();
   }
 
   forwardUpgrade(incoming: IncomingMessage, socket: Socket, head: Buffer): void {
@@ -83,7 +87,8 @@ export class Forwarder implements Disposable {
       this.#options.refuseOnSocket(socket, why);
       return;
     }
-    const headers = [...endToEnd(incoming), "Connection", "Upgrade", "Upgrade", "websocket"];
+    const { headers: framing } = framingOf(incoming);
+    const headers = [...endToEnd(incoming), ...framing, "Connection", "Upgrade", "Upgrade", "websocket"];
     const outgoing = this.#request(incoming, headers, false);
     const end = this.#track(() => {
       outgoing.destroy();
@@ -126,16 +131,17 @@ export class Forwarder implements Disposable {
     // The path as it came, which need not be one that URL would leave as it is.
     const { hostname, port } = new URL(this.#leader.url);
     const { method, url: path } = incoming;
-    const outgoing = request({
+    // HTTP/1.0 lets a request have no Host; what is sent here is HTTP/1.1.
+    const host = incoming.headers.host === undefined ? ["Host", new URL(this.#leader.url).host] : [];
+    return request({
       hostname: hostname.replace(/^\[|\]$/g, ""),
       port: port === "" ? 80 : port,
       method,
       path,
       agent,
       setHost: false,
-      headers: [...headers, FORWARDED, this.#options.name],
+      headers: [...headers, ...host, FORWARDED, this.#options.name],
     });
-    return outgoing;
   }
 
   /** The answer ends the tracking, and says whether it had not ended yet. */

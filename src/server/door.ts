@@ -4,11 +4,11 @@ import { newId } from "../store/index.ts";
 import {
   CONNECTION_OPTIONS,
   limitConnections,
-  misaddressed,
   refuseOddRequests,
   refuseOnSocket,
 } from "./http/connections.ts";
 import { refuseWith } from "./http/errors.ts";
+import { misframed } from "./http/framing.ts";
 import { Problem } from "./http/problems.ts";
 import { answerWithoutUpgrade } from "./http/upgrades.ts";
 
@@ -41,13 +41,13 @@ export class Door {
 
   constructor() {
     this.#server = createServer(CONNECTION_OPTIONS, (request, response) => {
-      const problem = misaddressed(request);
+      const problem = misframed(request);
       if (problem) refuseAndClose(request, response, problem);
       else this.keeper.answer(request, response);
     });
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on("error", () => socket.destroy());
-      const problem = misaddressed(request);
+      const problem = misframed(request);
       if (problem) refuseOnSocket(socket, problem, newId());
       else if (request.headers.upgrade?.toLowerCase() === "websocket")
         this.keeper.connect(request, socket, head);

@@ -13,7 +13,7 @@ const MAX_CONNECTIONS = 10_000;
 const LINGER_MS = 2_000;
 
 export const CONNECTION_OPTIONS: ServerOptions = {
-  // Node would answer a request without Host by itself, and say nothing; see `misaddressed`.
+  // Node would answer a request without Host by itself, and say nothing; see `misframed`.
   requireHostHeader: false,
   // By default it looks every 30 s for those that are too slow, whatever the time-outs are.
   connectionsCheckingInterval: 1000,
@@ -25,6 +25,9 @@ export function limitConnections(server: Server): void {
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.maxConnections = MAX_CONNECTIONS;
+  // By default Node drops the headers after the first 2,000, among them perhaps the one that frames the body. The
+  // limit on their bytes remains.
+  server.maxHeadersCount = 0;
 }
 
 /** Answers in our form what Node would refuse by itself, with nothing or without a word. */
@@ -39,21 +42,6 @@ export function refuseOddRequests(server: Server): void {
     const problem = new Problem("method-not-allowed", "this is no proxy", { headers: { allow: "GET" } });
     refuseOnSocket(socket, problem, newId());
   });
-}
-
-/** What must not be handed on: two servers in a row could read two different requests in it. */
-export function misaddressed({ headers, rawHeaders, httpVersion }: IncomingMessage): Problem | undefined {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-  }
-  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1"))
-    return new Problem("malformed", "a request has one Host header");
-  const coding = headers["transfer-encoding"];
-  if (coding !== undefined && coding.toLowerCase() !== "chunked")
-    return new Problem("malformed", "the only transfer coding is chunked");
-  return undefined;
 }
 
 interface ClientError extends Error {
