@@ -19,6 +19,7 @@ TASKS = {
 }
 
 held = {}  # (task, attempt) -> its heartbeat entry and its stop event, until its report is acknowledged
+settled = {}  # the last 10,000 (task, attempt) whose report was acknowledged: they never run again
 draining = threading.Event()
 TROUBLE = (OSError, http.client.HTTPException, ValueError)  # errors of HTTP are errors of the system here
 
@@ -49,8 +50,9 @@ def register():
 
 def run(assignment, key):
     entry, stop = held[key]
-    report = {"type": "cancelled", **entry}
-    if not stop.is_set():
+    # Only a server that was restored from a backup assigns what is settled: it is given back, and gets another number.
+    report = {"type": "returned" if key in settled else "cancelled", **entry}
+    if key not in settled and not stop.is_set():
         entry["started_at"] = int(time.time() * 1000)
         limit = assignment["timeout_ms"] / 1000
         timer = threading.Timer(limit, stop.set) if limit else None
@@ -74,6 +76,9 @@ def run(assignment, key):
             if getattr(error, "code", 500) in (400, 413, 422):
                 break  # it would never be taken
         time.sleep(1)  # meanwhile the poll below registers again
+    settled[key] = True
+    if len(settled) > 10_000:
+        settled.pop(next(iter(settled)))
     del held[key]
 
 

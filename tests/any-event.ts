@@ -109,6 +109,10 @@ const anyReason: fc.Arbitrary<Reason> = fc.oneof(
 
 const ofNode = { run: anyIndex, node: anyIndex };
 const ofAttempt = { ...ofNode, attempt: anyIndex };
+const refusal = {
+  report: fc.constantFrom("AttemptStarted", "AttemptFinished", "AttemptFailed", "AttemptLost"),
+  code: fc.constantFrom("stale", "unknown"),
+} as const;
 const ended = { ...ofAttempt, startedAt: anyTime };
 const kind = <Kind extends EventKind>(name: Kind) => ({ kind: fc.constant(name) });
 
@@ -226,12 +230,11 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
   AttemptTimedOut: fc.record({ ...kind("AttemptTimedOut"), ...ended }),
   AttemptLost: fc.record({ ...kind("AttemptLost"), ...ended }),
   AttemptCancelled: fc.record({ ...kind("AttemptCancelled"), ...ended }),
-  ReportRefused: fc.record({
-    ...kind("ReportRefused"),
-    ...ofAttempt,
-    report: fc.constantFrom("AttemptStarted", "AttemptFinished", "AttemptFailed", "AttemptLost"),
-    code: fc.constantFrom("stale", "unknown"),
-  }),
+  ReportRefused: fc.oneof(
+    fc.record({ ...kind("ReportRefused"), ...ofAttempt, ...refusal }),
+    fc.record({ ...kind("ReportRefused"), ...ofAttempt, ...refusal, worker: anyIndex }),
+    fc.record({ ...kind("ReportRefused"), ...ofAttempt, ...refusal, taskId: anyText, worker: anyIndex }),
+  ),
   CancelRequested: fc.record({ ...kind("CancelRequested"), run: anyIndex, node: fc.integer({ min: -1 }) }),
   ChunkLost: fc.record({ ...kind("ChunkLost"), ...ofNode, worker: anyIndex }),
   RunReleased: fc.record({ ...kind("RunReleased"), run: anyIndex }),

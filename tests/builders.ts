@@ -209,7 +209,7 @@ export class Loop {
       const id = this.state.runs.get(event.run)?.graph.idOf(event.node) ?? `${event.run}/${event.node}`;
       words.push("attempt" in event ? `${id}#${event.attempt}` : id);
     }
-    if ("worker" in event) {
+    if ("worker" in event && event.worker !== undefined) {
       words.push(
         typeof event.worker === "number"
           ? (this.state.fleet.workers[event.worker]?.id ?? "?")

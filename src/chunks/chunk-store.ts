@@ -177,6 +177,18 @@ export class ChunkStore {
     }
   }
 
+  /**
+   * Deletes the chunk if it is not the expected one. After a restore from a backup another worker may make a chunk under the id of
+   * one that was made here, in a future that the server no longer knows.
+   */
+  freeOther(id: string, { bytes, sha256 }: Omit<ChunkHandle, "kind">): void {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    const { handle, memory } = entry;
+    if (handle.bytes === bytes) handle.sha256 ??= sha256Of(memory as Buffer);
+    if (handle.bytes !== bytes || handle.sha256 !== sha256) this.free([id]);
+  }
+
   /** Removes its files. */
   async close(): Promise<void> {
     this.free(this.ids());

@@ -48,7 +48,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   AttemptTimedOut: ["run", "node", "attempt", "startedAt"],
   AttemptLost: ["run", "node", "attempt", "startedAt"],
   AttemptCancelled: ["run", "node", "attempt", "startedAt"],
-  ReportRefused: ["run", "node", "attempt", "report", "code"],
+  ReportRefused: ["run", "node", "attempt", "report", "code", "taskId", "worker"],
   CancelRequested: ["run", "node"],
   ChunkLost: ["run", "node", "worker"],
   RunReleased: ["run"],
@@ -123,6 +123,7 @@ const MAY_BE_LEFT_OUT: ReadonlySet<string> = new Set([
   "held",
   "movedBytes",
   "transfers",
+  "taskId",
 ]);
 
 export function decodeEvent(wire: unknown): LedgerEvent {

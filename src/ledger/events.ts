@@ -261,6 +261,10 @@ export interface ReportRefused extends OfAttempt {
   readonly kind: "ReportRefused";
   readonly report: Report["kind"];
   readonly code: "stale" | "unknown";
+  /** The id of the task, which the state may have forgotten. Undefined in older ledgers. */
+  readonly taskId?: string | undefined;
+  /** The worker that reported. Undefined in older ledgers. */
+  readonly worker?: number | undefined;
 }
 
 export interface CancelRequested {

@@ -1,6 +1,7 @@
 import { invariant } from "../core/index.ts";
 import type {
   CancelRequested,
+  ChunkLost,
   CreditsGranted,
   Input,
   LedgerEvent,
@@ -47,8 +48,24 @@ import type { State } from "./state.ts";
 import { isEnded, isPlaced, isSettling } from "./status.ts";
 import { endedAlternative, voteOn } from "./votes.ts";
 
-/** Anything that happens to the scheduler, in the form in which it is recorded if it counts. */
-export type Stimulus = Input;
+/** An input, with details that decide whether it is recorded or that only its refusal records. */
+export type Stimulus = Exclude<Input, Report | ChunkLost> | ReportOf | LossOf;
+
+type ReportOf = Report & {
+  readonly taskId?: string;
+  /** The number of the worker that reports. */
+  readonly reporter?: number;
+};
+
+type RefusedReport = Reported & {
+  readonly taskId?: string | undefined;
+  readonly reporter?: number | undefined;
+};
+
+type LossOf = ChunkLost & {
+  /** The attempt that misses the chunk. If it is not the current one, its report changes nothing. */
+  readonly missedBy?: Reported;
+};
 
 /** The answer to a stimulus, in the order of the stimuli. */
 export type Reply = { readonly accepted: true; readonly throttle: boolean } | Refusal;
@@ -145,11 +162,11 @@ class Turn {
       case "AttemptCancelled":
         return this.#report(stimulus);
       case "ReportRefused":
-        return this.#refuseReport({ ...stimulus, kind: stimulus.report });
+        return this.#refuseReport({ ...stimulus, kind: stimulus.report, reporter: stimulus.worker });
       case "CancelRequested":
         return this.#cancel(stimulus);
       case "ChunkLost":
-        return this.#answer(takeLostChunk(this.endings, stimulus));
+        return this.#loseChunk(stimulus);
       case "RunReleased":
         return this.#answer(releaseRun(this.endings, stimulus));
       case "TaskBudgetExhausted":
@@ -303,7 +320,13 @@ class Turn {
     return this.#accepted();
   }
 
-  #report(report: Report): Reply {
+  #loseChunk({ kind, run, node, worker, missedBy }: LossOf): Reply {
+    if (missedBy && !isCurrent(this.#state.tasksAt(missedBy.run), missedBy))
+      return { accepted: false, code: "stale" };
+    return this.#answer(takeLostChunk(this.endings, { kind, run, node, worker }));
+  }
+
+  #report(report: ReportOf): Reply {
     if (!isWellFormed(report)) return { accepted: false, code: "unknown" };
     const tasks = this.#state.tasksAt(report.run);
     if (!tasks || !isCurrent(tasks, report)) return this.#refuseReport(report);
@@ -323,11 +346,20 @@ class Turn {
     return this.#accepted();
   }
 
-  #refuseReport({ kind, run, node, attempt }: Reported): Reply {
+  #refuseReport({ kind, run, node, attempt, taskId, reporter: worker }: RefusedReport): Reply {
     const known = this.#state.tasksAt(run);
     invariant(!isCurrent(known, { kind, run, node, attempt }), "a report that was refused is refused again");
     const code = known?.has(node) ? "stale" : "unknown";
-    this.emit({ kind: "ReportRefused", run, node, attempt, report: kind, code });
+    this.emit({
+      kind: "ReportRefused",
+      run,
+      node,
+      attempt,
+      report: kind,
+      code,
+      ...(taskId !== undefined && { taskId }),
+      ...(worker !== undefined && { worker }),
+    });
     return { accepted: false, code };
   }
 

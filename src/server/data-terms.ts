@@ -106,17 +106,21 @@ function missingOf({ inputs }: PlacedTask, report: Report): Missing {
 
 type Missing = Extract<Report, { type: "failed" }>["missing"];
 
-/** What a report says to be missing, where it is what the task was to get. */
-export function lossesOf(state: State, task: PlacedTask, report: Report): ChunkLost[] {
+/** An input that an attempt did not get from a worker. */
+type Loss = ChunkLost & { readonly missedBy: Pick<AttemptLost, "kind" | "run" | "node" | "attempt"> };
+
+/** Returns the inputs of the task that a report says are missing. Only the report of a current attempt counts. */
+export function lossesOf(state: State, task: PlacedTask, report: Report): Loss[] {
   const { inputs } = task;
+  const missedBy = { kind: "AttemptLost", run: task.run, node: task.node, attempt: report.attempt } as const;
   return (missingOf(task, report) ?? []).flatMap(({ chunk, worker: id }) => {
     const worker = state.fleet.byId(id)?.number;
     if (worker === undefined) return [];
     // Several nodes may have the same result, found where it was kept.
     const missed = inputs?.chunks.filter((input) => input.id === chunk) ?? [];
-    return missed.flatMap(({ run, node }): ChunkLost[] => {
+    return missed.flatMap(({ run, node }): Loss[] => {
       const isCurrent = state.runs.get(run)?.chunkIdOf(node) === chunk;
-      return isCurrent ? [{ kind: "ChunkLost", run, node, worker }] : [];
+      return isCurrent ? [{ kind: "ChunkLost", run, node, worker, missedBy }] : [];
     });
   });
 }
@@ -136,8 +140,13 @@ export function transfersOf(
 }
 
 /** The attempt could not begin for want of an input, through no fault of its own. */
-export function lostInputs(task: PlacedTask, report: Report): { readonly stimulus: AttemptLost } | undefined {
-  const { run, node } = task;
+export function lostInputs(
+  task: PlacedTask,
+  report: Report,
+  reporter: number,
+): { readonly stimulus: AttemptLost & { readonly taskId: string; readonly reporter: number } } | undefined {
+  const { id: taskId, run, node } = task;
   if (!missingOf(task, report)) return undefined;
-  return { stimulus: { kind: "AttemptLost", run, node, attempt: report.attempt, startedAt: -1 } };
+  const { attempt } = report;
+  return { stimulus: { kind: "AttemptLost", run, node, attempt, startedAt: -1, taskId, reporter } };
 }

@@ -44,6 +44,11 @@ function ackOf(answer: Answer): Ack {
   return answer.accepted ? ACCEPTED : { accepted: false, code: answer.code };
 }
 
+/** Names an attempt by the ledger's numbers, and its task and worker for the case that the stimulus is refused. */
+function namesOf({ run, node, attempt, id: taskId, worker: reporter }: PlacedTask) {
+  return { run, node, attempt, taskId, reporter };
+}
+
 /** When an attempt that still runs is recorded as started. */
 const STARTED_AFTER_MS = 1000;
 
@@ -232,11 +237,12 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       const task = this.#placed.known(report.task);
       if (!task || !this.#mayReport(session, task, report.attempt)) continue;
       for (const stimulus of lossesOf(driver.state, task, report)) stimuli.push({ stimulus });
+      const { number } = session;
       places[stimuli.length] = at;
       stimuli.push(
-        lostInputs(task, report) ??
+        lostInputs(task, report, number) ??
           expansionOf(driver.state, task, report, now) ??
-          reportStimulus(driver.state, task, report, now, maxResultBytes),
+          reportStimulus(driver.state, task, report, number, now, maxResultBytes),
       );
     }
     const answers = await driver.submitAll(stimuli);
@@ -433,7 +439,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     if (session.started.has(key) || !placed || !this.isHeld(session, { task, attempt })) return;
     session.started.add(key);
     const startedAt = Math.min(at, this.#options.clock());
-    this.#submit({ kind: "AttemptStarted", run: placed.run, node: placed.node, attempt, startedAt });
+    this.#submit({ kind: "AttemptStarted", ...namesOf(placed), startedAt });
     const tasks = this.#options.driver.state.tasksAt(placed.run);
     const timeoutMs = tasks?.has(placed.node) ? tasks.taskOf(placed.node).timeoutMs : 0;
     if (timeoutMs > 0 && !this.#watchdog.givesUp(task))
@@ -446,8 +452,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const [task = "", attempt = ""] = key.split("#");
     const placed = this.#placed.live(task);
     if (!placed || !this.isHeld(session, { task, attempt: Number(attempt) })) return;
-    const { run, node } = placed;
-    this.#submit({ kind: "AttemptLost", run, node, attempt: placed.attempt, startedAt });
+    this.#submit({ kind: "AttemptLost", ...namesOf(placed), startedAt });
   }
 
   #lose(worker: number): void {
@@ -458,9 +463,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   #giveUp(taskId: string, kind: GivenUp): void {
     const placed = this.#placed.live(taskId);
-    if (!placed) return;
-    const { run, node, attempt } = placed;
-    this.#submit({ kind, run, node, attempt, startedAt: -1 });
+    if (placed) this.#submit({ kind, ...namesOf(placed), startedAt: -1 });
   }
 
   /** What cannot be committed stops the server through the driver; nobody waits for this answer. */

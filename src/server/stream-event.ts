@@ -68,7 +68,12 @@ function dataOf(state: Names, event: LedgerEvent): Readonly<Record<string, unkno
     case "CancelSignalled":
       return { attempt: event.attempt };
     case "ReportRefused":
-      return { attempt: event.attempt, report: event.report, code: event.code };
+      return {
+        attempt: event.attempt,
+        report: event.report,
+        code: event.code,
+        ...(event.worker !== undefined && { worker: state.worker(event.worker).id }),
+      };
     case "TaskBudgetExhausted":
       return { attempt: event.attempt, part: partOnWire(event.part) };
     case "TaskRecharged":

@@ -18,8 +18,18 @@ import { heldResult, transfersOf } from "./data-terms.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import { apart, withTypes } from "./task-types.ts";
 
+interface OfAttempt {
+  readonly run: number;
+  readonly node: number;
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly taskId: string;
+  /** The number of the worker that reports. */
+  readonly reporter: number;
+}
+
 interface ReportStimulus {
-  readonly stimulus: ReportEvent;
+  readonly stimulus: ReportEvent & Pick<OfAttempt, "taskId" | "reporter">;
   readonly attached?: Attachment;
 }
 
@@ -27,11 +37,13 @@ export function reportStimulus(
   state: State,
   task: PlacedTask,
   report: Report,
+  reporter: number,
   now: number,
   maxResultBytes: number,
 ): ReportStimulus {
-  const { run, node, spec, inputs } = task;
-  const of = { run, node, attempt: report.attempt, startedAt: Math.min(report.started_at, now) };
+  const { id: taskId, run, node, spec, inputs } = task;
+  const startedAt = Math.min(report.started_at, now);
+  const of = { run, node, attempt: report.attempt, startedAt, taskId, reporter };
   if (report.type === "returned") return { stimulus: { kind: "AttemptLost", ...of } };
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);
   switch (report.type) {
@@ -113,7 +125,7 @@ const NO_RESULT_HASH = sha256Hex(NO_RESULT);
 const NOTHING: Attachment = { type: "result", result: NO_RESULT };
 
 function finishedStimulus(
-  of: { run: number; node: number; attempt: number; startedAt: number },
+  of: OfAttempt,
   value: unknown,
   costMicros: number,
   maxResultBytes: number,
@@ -121,13 +133,15 @@ function finishedStimulus(
 ): ReportStimulus {
   const hasNone = value === undefined || value === null;
   if (hasNone && costMicros === 0) {
-    const { run, node, attempt, startedAt } = of;
-    const stimulus: ReportEvent = {
-      kind: "AttemptFinished",
+    const { run, node, attempt, startedAt, taskId, reporter } = of;
+    const stimulus = {
+      kind: "AttemptFinished" as const,
       run,
       node,
       attempt,
       startedAt,
+      taskId,
+      reporter,
       resultHash: NO_RESULT_HASH,
       resultBytes: NO_RESULT.length,
       tookMicros,
@@ -151,11 +165,7 @@ function finishedStimulus(
 }
 
 /** A result that stays on its worker. */
-function heldStimulus(
-  of: { run: number; node: number; attempt: number; startedAt: number },
-  chunk: ChunkHandle,
-  costMicros: number,
-): ReportStimulus {
+function heldStimulus(of: OfAttempt, chunk: ChunkHandle, costMicros: number): ReportStimulus {
   const { sha256: resultHash, bytes: resultBytes } = chunk;
   return {
     stimulus: { kind: "AttemptFinished", ...of, resultHash, resultBytes, costMicros, held: true },

@@ -123,6 +123,7 @@ export class AttemptData {
   #await(input: InputChunk, arrived: () => void, lost: (error: unknown) => void): void {
     const { chunk, from = [], kind, bytes, sha256, token = this.#data.token } = input;
     const room = this.#makers.room();
+    if (bytes !== undefined && sha256 !== undefined) room.store.freeOther(chunk, { bytes, sha256 });
     if (hasValue(input) || room.store.has(chunk)) {
       arrived();
       return;

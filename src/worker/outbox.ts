@@ -20,6 +20,10 @@ export class Outbox {
     return this.#reports.size;
   }
 
+  has(key: string): boolean {
+    return this.#reports.has(key);
+  }
+
   add(key: string, report: Report): void {
     this.#reports.set(key, report);
     this.#unsent.push(key);

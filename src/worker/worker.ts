@@ -69,7 +69,7 @@ export type WorkerEvent =
 /** How many tasks that take no slot run at once. */
 const MAX_IO = 256;
 
-/** How many ended attempts are remembered, so that an assignment that comes late and twice does not run again. */
+/** Settled attempts that a worker remembers, so that it runs none of them a second time. */
 const MAX_REMEMBERED = 10_000;
 const DEFAULT_GRACE_MS = 10_000;
 const DEFAULT_REPORT_MS = 30_000;
@@ -290,6 +290,7 @@ export class Worker {
     for (const assignment of assignments) {
       const attempt = new TaskAttempt(assignment, this.#attemptHost);
       const { key } = attempt;
+      if (this.#settled.has(key)) this.#giveBackAgain(assignment);
       if (this.#draining || this.#held.has(key) || this.#settled.has(key)) continue;
       this.#held.set(key, attempt);
       this.#waiting.add(attempt);
@@ -297,6 +298,15 @@ export class Worker {
       else this.#waiting.makeReady(attempt);
     }
     this.#startWaiting();
+  }
+
+  /**
+   * Declines an attempt that this worker has already settled. A server that was restored from a backup gives it out again, and
+   * would wait for it. The attempt must not run twice under one number, so its task gets another one.
+   */
+  #giveBackAgain(name: AttemptName): void {
+    const key = keyOf(name);
+    if (!this.#outbox.has(key)) this.#outbox.add(key, returned(name));
   }
 
   /** Its inputs come while others run. */

@@ -1,6 +1,6 @@
 import { invariant, RecentMap } from "../../core/index.ts";
 import type { About } from "../../driver/index.ts";
-import type { Block, EventKind, LedgerEvent } from "../../ledger/index.ts";
+import type { Block, EventKind, LedgerEvent, ReportRefused } from "../../ledger/index.ts";
 import { eventsOf } from "../../scheduler/index.ts";
 
 /** A block as far as its events need it. */
@@ -60,9 +60,10 @@ export class Chronicle {
   }
 
   /** The next event of the block that was added last. */
-  note(kind: EventKind, about: About | undefined): void {
-    const seq = this.#kinds.push(kind);
-    this.#subjects.push(about ? this.#subjectOf(about, seq) : NOBODY);
+  note(event: LedgerEvent, about: About | undefined): void {
+    const seq = this.#kinds.push(event.kind);
+    if (about) this.#subjects.push(this.#subjectOf(about, seq));
+    else this.#subjects.push(event.kind === "ReportRefused" ? this.#refused(event, seq) : NOBODY);
   }
 
   /** Sequences of the events about a task. */
@@ -115,6 +116,13 @@ export class Chronicle {
     }
     const block = this.#blocks[low - 1];
     return block ? block.seq + block.count - 1 : 0;
+  }
+
+  /** Returns the task of a refused report, which the state has forgotten. */
+  #refused({ taskId = "" }: ReportRefused, seq: number): Subject {
+    const known = this.#byTask.get(taskId);
+    known?.seqs.push(seq);
+    return known?.subject ?? NOBODY;
   }
 
   /** One object for all events about the same. */

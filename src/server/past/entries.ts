@@ -66,5 +66,5 @@ function viewOf({ seq, now, event, subject }: Entry, state: State): EntryView {
 
 function workerOf(event: LedgerEvent, state: State): string | undefined {
   if (event.kind === "WorkerRegistered") return event.worker.id;
-  return "worker" in event ? state.fleet.workers[event.worker]?.id : undefined;
+  return "worker" in event ? state.fleet.workers[event.worker ?? -1]?.id : undefined;
 }

@@ -58,7 +58,7 @@ export class PastLedger implements Questions {
       apply(tip, event, now);
     }
     this.#projection.take();
-    for (const { event, about } of this.#projection.takeFacts()) this.#chronicle.note(event.kind, about);
+    for (const { event, about } of this.#projection.takeFacts()) this.#chronicle.note(event, about);
     this.#states.grew();
   }
 
