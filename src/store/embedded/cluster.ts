@@ -52,10 +52,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
   const { dataDir, log = () => {}, warn = log } = options;
   const folder = await madeFolder(dataDir);
   const clusterDir = join(folder, "postgres");
-  const lock = await lockFile(
-    clusterDir,
-    `${dataDir}: another process uses this data directory; stop that one, or choose another with --data`,
-  );
+  const lock = await lockData(clusterDir, dataDir);
   try {
     const owner = await ownerOf(clusterDir);
     const binaries = await binariesFor(clusterDir);
@@ -80,6 +77,17 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
   } catch (cause) {
     await lock[Symbol.asyncDispose]();
     throw cause;
+  }
+}
+
+async function lockData(clusterDir: string, dataDir: string): Promise<AsyncDisposable> {
+  const taken = "another process uses this data directory; stop that one, or choose another with --data";
+  try {
+    return await lockFile(clusterDir, `${dataDir}: ${taken}`);
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
+    const why = `its lock cannot be made: ${(cause as Error).message}`;
+    throw new StoreError("unwritable", `${dataDir}: ${why}; choose another with --data`, cause);
   }
 }
 

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { lockFile } from "../lock.ts";
+import { isLocked } from "../lock.ts";
 import { majorOf, urlOf } from "./cluster.ts";
 import { isPostmasterOf, readPidFile } from "./postmaster.ts";
 
@@ -33,14 +33,4 @@ export async function inspectDataDir(dataDir: string): Promise<DataDirFacts> {
       ...(isUnfinished ? [`${clusterDir}.new`] : []),
     ],
   };
-}
-
-/** The lock is a name that one process listens on: who can take it may give it back at once. */
-async function isLocked(clusterDir: string): Promise<boolean> {
-  try {
-    await (await lockFile(clusterDir, "taken"))[Symbol.asyncDispose]();
-    return false;
-  } catch (error) {
-    return (error as { code?: string }).code === "locked";
-  }
 }
