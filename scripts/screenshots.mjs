@@ -45,6 +45,7 @@ const server = spawn(
     "--port",
     "0",
     "--demo",
+    "--shell",
     "--json",
     "--log-level",
     "warn",

@@ -1,5 +1,6 @@
 // Settings as their users give them: real servers, workers and runs, told by a file, the environment and options.
 
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -42,8 +43,9 @@ async function taken({ url }: ServerProcess): Promise<number> {
   return 5;
 }
 
+const MEMORY = ["--store", "memory"];
 const RATE = `
-server: {store: memory, log_level: silent}
+server: {log_level: silent}
 queue:
   submit_rate: 1
   submit_rate_period: 1h
@@ -53,10 +55,10 @@ test("[G-10] a server does what the file says; the environment goes before it, a
   const cwd = await directoryWith({ "orrery.yaml": RATE, "other.yaml": RATE.replace("rate: 1", "rate: 4") });
   const env = { ORRERY_QUEUE_SUBMIT_RATE: "2" };
   const [found, byVariable, byOption, named] = await Promise.all([
-    server(cwd),
-    server(cwd, [], env),
-    server(cwd, ["--set", "queue.submit_rate=3"], env),
-    server(cwd, [], { ORRERY_CONFIG: "other.yaml" }),
+    server(cwd, MEMORY),
+    server(cwd, MEMORY, env),
+    server(cwd, [...MEMORY, "--set", "queue.submit_rate=3"], env),
+    server(cwd, MEMORY, { ORRERY_CONFIG: "other.yaml" }),
   ]);
   expect(await Promise.all([found, byVariable, byOption, named].map(taken))).toEqual([1, 2, 3, 4]);
 });
@@ -65,7 +67,7 @@ test("an option of a command beats the file, by which it is not the default", as
   const config = "server: {store: memory, port: 1, strict_port: true, log_level: debug}";
   const cwd = await directoryWith({ "orrery.yaml": config });
   // startServerProcess says --port 0.
-  const { child, finished, said } = await server(cwd, ["--log-level", "silent"]);
+  const { child, finished, said } = await server(cwd, ["--config", "orrery.yaml", "--log-level", "silent"]);
   child.kill("SIGTERM");
   expect((await finished).code).toBe(0);
   expect(said()).toBe("");
@@ -150,6 +152,44 @@ worker:
   expect(await testServer.report(greet.task)).toMatchObject({ result: { hello: "Ada" } });
 });
 
+test("[F24] orrery.yaml of the current folder names neither the server nor the module of a worker, unless it is named", async () => {
+  const testServer = await TestServer.start();
+  cleanUps.push(() => testServer.crash());
+  const cwd = await directoryWith({
+    "orrery.yaml": `worker: {url: "${testServer.url}", tasks: tasks.mjs, shell: true, slots: 3}`,
+    "tasks.mjs": 'import { writeFileSync } from "node:fs"; writeFileSync("ran", "")',
+    "a.yaml": "nodes: { a: { run: 'true' } }",
+  });
+  const env = { ORRERY_API_KEY: SERVER_KEY, ORRERY_URL: undefined };
+  const { code, stderr } = await startOrrery(cwd, ["worker"], env).finished;
+  expect(code).toBe(2);
+  for (const name of ["url", "tasks", "shell"])
+    expect(stderr).toMatch(
+      new RegExp(`^orrery: orrery.yaml:1:\\d+: worker.${name} decides .*: add --config orrery.yaml`, "m"),
+    );
+  expect(existsSync(join(cwd, "ran"))).toBe(false);
+  expect(testServer.heard).toEqual([]);
+  // Commands that these settings mean nothing for go on.
+  expect(await orrery(cwd, "run", "a.yaml")).toMatchObject({ code: 0 });
+  expect((await startOrrery(cwd, ["config", "check"], env).finished).code).toBe(2);
+  expect((await startOrrery(cwd, ["config", "check", "orrery.yaml"], env).finished).code).toBe(0);
+});
+
+test("[F24] orrery.yaml of the current folder names no module and no store of a server, unless it is named", async () => {
+  const cwd = await directoryWith({
+    "orrery.yaml": "server: {tasks: tasks.mjs, store: memory, advertise: http://10.0.0.1:1}",
+    "tasks.mjs":
+      'import { writeFileSync } from "node:fs"; writeFileSync("ran", ""); export const f = () => 1;',
+  });
+  const { code, stderr } = await startOrrery(cwd, ["serve", "--port", "0"], { DATABASE_URL: undefined })
+    .finished;
+  expect(code).toBe(2);
+  for (const name of ["tasks", "store", "advertise"]) expect(stderr).toContain(`server.${name} decides`);
+  expect(existsSync(join(cwd, "ran"))).toBe(false);
+  await server(cwd, ["--config", "orrery.yaml"]);
+  expect(existsSync(join(cwd, "ran"))).toBe(true);
+});
+
 test("a local run fails fast where the file says so, and not where an option says otherwise", async () => {
   const graph = "nodes: {bad: {run: 'exit 1', priority: high}, later: {run: 'true'}}";
   const cwd = await directoryWith({
@@ -174,7 +214,7 @@ test("[G-10] config show says what is in effect and where it comes from, without
     ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS: "7",
     ORRERY_SCHEDULING_MAX_CONCURRENT_TOKEN: "8",
   };
-  const args = ["config", "show", "--set", "run.workers=2", "--origin"];
+  const args = ["config", "show", "--config", "orrery.yaml", "--set", "run.workers=2", "--origin"];
   const { code, stdout, stderr } = await startOrrery(cwd, args, env).finished;
   expect(code).toBe(0);
   const origin = (line: string) => new RegExp(`^  ${line.replace("  ", " +")}$`, "m");
@@ -250,7 +290,7 @@ test("doctor looks at the store that the file names, and at the file", async () 
     const { stdout } = await startOrrery(cwd, ["doctor", "--json", ...args], env).finished;
     return (JSON.parse(stdout) as { checks: { name: string; result: string; found: string }[] }).checks;
   };
-  const found = await checks();
+  const found = await checks("--config", "orrery.yaml");
   expect(found).toContainEqual(expect.objectContaining({ name: "settings", result: "pass" }));
   expect(JSON.stringify(found)).toContain("memory: nothing is kept");
   expect(await checks("--config", "bad.yaml")).toContainEqual(

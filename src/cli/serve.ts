@@ -1,9 +1,11 @@
 import { Command, Option } from "commander";
+import { UsageError } from "./errors.ts";
 import { withSettings } from "./settings-options.ts";
 
 /** What is no setting. */
 export interface ServeOptions {
   readonly demo: boolean;
+  readonly shell: boolean;
   readonly json: boolean;
   readonly newSecret: boolean;
 }
@@ -56,7 +58,12 @@ export function serveCommand(): Command {
       "replace the secret that the servers of the store share, once: by ORRERY_SECRET, or by a new one in --data",
       false,
     )
-    .option("--demo", "also start a worker here and submit an example run", false)
+    .option("--demo", "also start a worker here for the example tasks, and submit an example run", false)
+    .option(
+      "--shell",
+      "with --demo: its worker also runs shell commands of anyone who may submit tasks",
+      false,
+    )
     .option("--json", "print what is to know as JSON", false)
     .addOption(
       new Option(
@@ -67,6 +74,8 @@ export function serveCommand(): Command {
   return withSettings(command)
     .addHelpText("after", EXAMPLES)
     .action(async (options: ServeOptions) => {
+      if (options.shell && !options.demo)
+        throw new UsageError("--shell is for the worker of --demo; for another one: orrery worker --shell");
       const { configOf } = await import("./settings.ts");
       const { runServer } = await import("./server-process.ts");
       await runServer(options, configOf(command, "serve"));

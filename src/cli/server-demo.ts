@@ -8,14 +8,20 @@ import { neutralise } from "./terminal-text.ts";
 import { runningTasks } from "./worker-words.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
+const FIRST_RUN = "greetings.yaml";
 const ZONE = "default";
 
-/** A worker in the server's process that knows the example tasks, and a first run for it. */
-export async function startDemo({ service }: RunningServer, log: Log): Promise<AsyncDisposable | undefined> {
+/** Starts a worker in the server's process for the example tasks, and submits a first run to it. */
+export async function startDemo(
+  { service }: RunningServer,
+  log: Log,
+  hasShell: boolean,
+): Promise<AsyncDisposable | undefined> {
   // Another server leads, and has its own.
   if (!service) return undefined;
   const examples = await loadTasksFile(fileURLToPath(new URL("tasks.ts", EXAMPLES)));
-  const handlers: Handlers = { ...examples, command: shellCommand };
+  // A shell in the server's process can do what the server can; so it needs a word of the operator.
+  const handlers: Handlers = { ...examples, ...(hasShell && { command: shellCommand }) };
   const worker = startLocalWorker(service.gateway, {
     handlers,
     executors: ["default", "local"],
@@ -27,7 +33,7 @@ export async function startDemo({ service }: RunningServer, log: Log): Promise<A
   });
   const caller = localCaller(ZONE);
   const { items: earlier } = await service.api.runs(caller, undefined, 1);
-  const read = readGraphFile(readFileSync(new URL("hello.yaml", EXAMPLES)), "hello.yaml");
+  const read = readGraphFile(readFileSync(new URL(FIRST_RUN, EXAMPLES)), FIRST_RUN);
   if (read.ok && earlier.length === 0) {
     await service.api.submitRun(caller, { id: undefined, graph: read.graph, failFast: false });
   }

@@ -41,7 +41,7 @@ export async function runServer(options: ServeOptions, config: Config): Promise<
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
-    if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server, log);
+    if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server, log, options.shell);
     await announce(server, options, settings.server.port);
     log.info("serving", { url: server.url, store: server.storeDescription, version: ownVersion() });
     const ended = await Promise.race([stopped, failed]);
@@ -138,6 +138,13 @@ function ownVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
+function workerLine({ demo, shell }: ServeOptions): string {
+  if (!demo) return `no worker yet: ${workerCommand()}`;
+  return shell
+    ? "worker the example tasks, and shell commands of anyone who may submit tasks"
+    : "worker the example tasks, and no shell commands; with --shell it runs those too";
+}
+
 async function announce(server: RunningServer, options: ServeOptions, port: number): Promise<void> {
   const { url, storeDescription, devKey } = server;
   // What is written to a log is read by others; a key that was made here is told there all the same.
@@ -167,7 +174,7 @@ async function announce(server: RunningServer, options: ServeOptions, port: numb
     `  key    ${devKey ?? "$ORRERY_API_KEY, or one that you made"}`,
     `  store  ${storeDescription}`,
     ...(server.service ? [] : ["  role   follower: another server leads, and gets what is asked here"]),
-    ...(options.demo ? [] : [`  no worker yet: ${workerCommand()}`]),
+    `  ${workerLine(options)}`,
     `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
     `       ${header} -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
     `     and for its result, with the id of the answer: curl -s ${header} ${url}/api/v2/scheduler/task/ID?wait=10`,

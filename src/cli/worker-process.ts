@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism, constants, hostname, totalmem } from "node:os";
 import type { Settings } from "../config/index.ts";
+import { listedEnvironment } from "../protocol/index.ts";
 import {
   BUILT_IN_HANDLERS,
   ConnectionRefused,
@@ -38,6 +39,7 @@ export async function runWorker(options: WorkerCommandOptions, settings: Setting
     handlers: await handlersOf(settings.worker),
     data: dataOf(settings.worker),
     threads: threadsOf(settings.worker),
+    environment: listedEnvironment(process.env, settings.worker.passEnv),
     observe: (event: WorkerEvent) => printEvent(event, { ...options, server: settings.worker.url }),
   });
   const signals = followSignals(worker);

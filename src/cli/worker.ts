@@ -34,6 +34,7 @@ export function workerCommand(): Command {
     .option("--data-memory <size>", "what results may take (default: half of the memory, at most 4GiB)")
     .option("--spill-dir <directory>", "where results go that do not fit (default: among temporary files)")
     .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks")
+    .option("--pass-env <name...>", "variables that commands get beside PATH, HOME and other harmless ones")
     .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)")
     .option("-q, --quiet", "say only what went wrong", false)
     .option("--json", "print what happens as JSON lines", false);

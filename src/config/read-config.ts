@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { combinationProblems } from "./combinations.ts";
-import { BY_DEFAULT, type ConfigProblem, type Given, type Origin } from "./origin.ts";
+import { BY_DEFAULT, type ConfigProblem, type Given, type Origin, originText } from "./origin.ts";
 import { type Environment, type GivenOption, readEnvironment, readOptions } from "./outside.ts";
 import type { Reader } from "./setting.ts";
 import { type FileSettings, readSettingsFile } from "./settings-file.ts";
@@ -45,12 +45,25 @@ export function readConfig(
     readOptions(options),
   ];
   const given = new Map<string, Given>(layers.flatMap((layer) => [...layer.given]));
+  const distrusted = named === undefined ? distrust(given, reader) : [];
   const settings = settingsOf(given);
   const origins = new Map(ROWS.map(({ path }) => [path, BY_DEFAULT]));
   for (const [path, { origin }] of given) origins.set(path, origin);
-  const refused = layers.flatMap((layer) => layer.problems);
+  const refused = [...layers.flatMap((layer) => layer.problems), ...distrusted];
   const problems = [...refused, ...combinationProblems(settings, origins, refused)];
   return { settings, origins, file: found, problems };
+}
+
+/** Removes the settings that only a named file may make, as far as they come from a file, and reports them. */
+function distrust(given: Map<string, Given>, reader: Reader | undefined): ConfigProblem[] {
+  return ROWS.flatMap(({ path, setting }) => {
+    const origin = given.get(path)?.origin;
+    if (!setting.needsNamedFile || origin?.kind !== "file") return [];
+    given.delete(path);
+    if (reader !== undefined && !setting.readers.includes(reader)) return [];
+    const message = `${path} decides where keys and data go or which code runs, so it is read only from a file that you name: add --config ${origin.file}, or set ORRERY_CONFIG`;
+    return [{ where: originText(origin), message }];
+  });
 }
 
 function noFile(): FileSettings {

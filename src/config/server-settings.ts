@@ -54,6 +54,7 @@ export const SERVER = {
     default: undefined,
     defaultWords: "a private PostgreSQL in `data`",
     about: "Where everything is kept",
+    needsNamedFile: true,
     readers,
     option: "--store",
     variable: "DATABASE_URL",
@@ -119,6 +120,7 @@ export const SERVER = {
     default: undefined,
     defaultWords: "its host and port",
     about: "Where other servers on the same store find this one",
+    needsNamedFile: true,
     readers,
     option: "--advertise",
   }),
@@ -137,6 +139,7 @@ export const SERVER = {
     defaultWords: "none",
     about:
       "The module whose functions it runs for meta nodes, on threads beside the scheduler, while it leads",
+    needsNamedFile: true,
     readers,
     option: "--tasks",
     isPath: true,

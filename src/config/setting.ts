@@ -22,6 +22,11 @@ export interface Setting<Value> {
   readonly variable?: string;
   /** A path, which is relative to the file that names it. */
   readonly isPath?: true;
+  /**
+   * Whether it decides where keys and data go or which code runs. A file that was only found in the current folder may
+   * come from somebody else, so it must not set this.
+   */
+  readonly needsNamedFile?: true;
   /** How it is shown to people, where it may hold what they should not see. */
   mask?(value: NoInfer<Value>): string;
 }

@@ -1,3 +1,4 @@
+import { isSecretVariable } from "../protocol/index.ts";
 import { masked } from "./mask.ts";
 import { setting } from "./setting.ts";
 import { CORES, choice, list, optional, SIZE, TRUE_OR_FALSE, text, whole } from "./value-type.ts";
@@ -29,6 +30,7 @@ const DATA = {
     default: undefined,
     defaultWords: "made of the host and the port",
     about: "How other workers reach it",
+    needsNamedFile: true,
     readers,
     option: "--data-url",
   }),
@@ -68,6 +70,7 @@ export const WORKER = {
     type: text("the URL of a server, such as http://127.0.0.1:2026", (url) => !isWebUrl(url)),
     default: "http://127.0.0.1:2026",
     about: "The server that it works for",
+    needsNamedFile: true,
     readers,
     option: "--server",
     variable: "ORRERY_URL",
@@ -89,6 +92,7 @@ export const WORKER = {
     default: undefined,
     defaultWords: "built-in types only",
     about: "The module whose handlers it runs",
+    needsNamedFile: true,
     readers,
     option: "--tasks",
     isPath: true,
@@ -158,8 +162,25 @@ export const WORKER = {
     type: TRUE_OR_FALSE,
     default: false,
     about: "Whether it runs shell commands of whoever may submit tasks",
+    needsNamedFile: true,
     readers,
     option: "--shell",
+  }),
+  passEnv: setting({
+    key: "pass_env",
+    type: list(
+      text(
+        "the name of a variable, and not one of ORRERY_…, DATABASE_URL, PG… and OTEL_…HEADERS, which may hold keys and passwords of Orrery: pass the value under another name",
+        (name) => name.includes("=") || isSecretVariable(name),
+      ),
+      "[AWS_REGION, HTTPS_PROXY]",
+    ),
+    default: [],
+    about:
+      "Variables of its environment that commands get beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM`, `LANG`, `LANGUAGE`, `LC_…`, `TZ` and `TMPDIR`",
+    needsNamedFile: true,
+    readers,
+    option: "--pass-env",
   }),
   ...DATA,
 };

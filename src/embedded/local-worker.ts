@@ -6,6 +6,7 @@ import {
   type Handlers,
   Worker,
   type WorkerEvent,
+  type WorkerOptions,
 } from "../worker/index.ts";
 import { InProcessTransport } from "./in-process-transport.ts";
 
@@ -17,6 +18,7 @@ export interface LocalWorkerOptions {
   readonly slots?: number;
   /** Without it, nobody can fetch results that are held here. */
   readonly data?: DataOptions;
+  readonly environment?: WorkerOptions["environment"];
   readonly observe?: (event: WorkerEvent) => void;
 }
 
@@ -27,7 +29,7 @@ export interface LocalWorker extends AsyncDisposable {
 
 /** A worker in the same process as its scheduler. Disposing of it lets what runs end first. */
 export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOptions): LocalWorker {
-  const { handlers, executors, capabilities = [], zone, data, observe } = options;
+  const { handlers, executors, capabilities = [], zone, data, environment, observe } = options;
   const cores = availableParallelism();
   const worker = new Worker({
     transport: new InProcessTransport(gateway, localCaller(zone)),
@@ -42,6 +44,7 @@ export function startLocalWorker(gateway: WorkerGateway, options: LocalWorkerOpt
       slots: options.slots ?? cores,
     },
     ...(data && { data }),
+    ...(environment && { environment }),
     ...(observe && { observe }),
   });
   const ended = worker.run().catch((error: Error) => observe?.({ type: "warning", message: error.message }));

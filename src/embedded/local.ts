@@ -10,7 +10,7 @@ import {
   type TaskGraph,
   type Wanted,
 } from "../client/index.ts";
-import { META_EXECUTOR, parseCpuMillicores, parseMemoryBytes } from "../protocol/index.ts";
+import { META_EXECUTOR, ownEnvironment, parseCpuMillicores, parseMemoryBytes } from "../protocol/index.ts";
 import { makeLog, type RunningServer, startServer } from "../server/index.ts";
 import { BUILT_IN_HANDLERS, shellCommand, tasksIn } from "../worker/index.ts";
 import { startLocalWorker } from "./local-worker.ts";
@@ -200,6 +200,7 @@ function startHere(
     ...abilitiesOf(options),
     zone: "default",
     slots,
+    environment: ownEnvironment(process.env),
     data: { ...(memoryBytes !== undefined && { memoryBytes }) },
   });
   return {

@@ -1,6 +1,7 @@
 /** A worker of `local` as a process of its own, which ends with the one that started it. */
 
 import { availableParallelism, totalmem } from "node:os";
+import { ownEnvironment } from "../protocol/index.ts";
 import {
   BUILT_IN_HANDLERS,
   loadTasksFile,
@@ -49,6 +50,7 @@ async function work(order: WorkerOrder): Promise<void> {
     },
     data: { ...(memoryBytes !== undefined && { memoryBytes }) },
     threads: 1,
+    environment: ownEnvironment(process.env),
     // Most functions here know of no signal, and would only be waited for.
     graceMs: 2_000,
     observe(event) {

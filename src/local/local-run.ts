@@ -4,7 +4,7 @@ import { Driver, steadyClock } from "../driver/index.ts";
 import { type NodeSpec, speculationTag, wireGraph } from "../graph/index.ts";
 import type { LedgerEvent, Report, RunOutcome, SchedulerConfig, TaskAssigned } from "../ledger/index.ts";
 import { NO_RUN, type TaskKey, taskKey, type WorkerSpec } from "../placement/index.ts";
-import type { FileNode, GraphFile, Work } from "../protocol/index.ts";
+import { type FileNode, type GraphFile, ownEnvironment, type Work } from "../protocol/index.ts";
 import { type Run, type State, Status } from "../scheduler/index.ts";
 import type { Store } from "../store/index.ts";
 import { type RunningCommand, startWork } from "../worker/index.ts";
@@ -208,7 +208,7 @@ export class LocalRun {
     const task = run.graph.taskOf(node);
     const worker = (this.#driver as Driver).state.worker(workerNumber).id;
     const env = {
-      ...process.env,
+      ...ownEnvironment(process.env),
       ...(work.kind === "command" ? work.env : {}),
       ...taskEnv(run.id, id, attempt, worker),
       ...(alternative && { ORRERY_ALTERNATIVE: alternative.tag }),
@@ -217,7 +217,7 @@ export class LocalRun {
     let lastWords = "";
     const command = startWork(work, {
       cwd: this.#directoryOf(work),
-      env: env as Record<string, string>,
+      env,
       timeoutMs: task.timeoutMs,
       graceMs,
       onOutput: (stream, text) => {

@@ -15,6 +15,12 @@ export type {
   ResultHandle,
   Transfer,
 } from "./chunk-messages.ts";
+export {
+  type Environment,
+  isSecretVariable,
+  listedEnvironment,
+  ownEnvironment,
+} from "./command-environment.ts";
 export { type DocumentReader, readDocument } from "./document.ts";
 export type { Faults, Path, Problem } from "./faults.ts";
 export { type FileNode, META_EXECUTOR, type Work } from "./file-node.ts";

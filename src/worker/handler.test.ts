@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { anAssignment } from "../../tests/worker-fixture.ts";
-import type { Report } from "../protocol/index.ts";
+import { listedEnvironment, type Report } from "../protocol/index.ts";
 import { Runtime } from "../runtime/index.ts";
 import { ChunkRoom } from "./chunk-room.ts";
 import { command, type Handler, isHandler, shellCommand, task } from "./handler.ts";
@@ -19,6 +19,7 @@ async function run(handler: Handler, payload: unknown, timeoutMs = 0): Promise<R
   const lines: string[] = [];
   const attempt = new TaskAttempt(anAssignment("type", payload, { timeout_ms: timeoutMs, node: "n1" }), {
     graceMs: 200,
+    environment: listedEnvironment(process.env),
     logLimitBytes: 1024 * 1024,
     log: ({ stream, text }) => lines.push(`${stream}: ${text}\n`),
     progress() {},

@@ -88,17 +88,20 @@ export function fiberTask<Payload = unknown, Result = unknown>(
 /**
  * A program that reads the payload as JSON from stdin. What it writes to stdout is the result: JSON where it is
  * that, otherwise text; or all of it, however much, as bytes. Lines of stderr go to the task's log. A node whose only argument
- * is bytes or a text gives that to stdin as it is.
+ * is bytes or a text gives that to stdin as it is. Its environment holds `env` and what the worker passes on.
  */
 export function command(
   program: string,
   args: readonly string[] = [],
-  { output = "json" }: { readonly output?: "json" | "bytes" } = {},
+  {
+    output = "json",
+    env = {},
+  }: { readonly output?: "json" | "bytes"; readonly env?: Readonly<Record<string, string>> } = {},
 ): Handler<unknown, unknown> {
   const line: [string, ...string[]] = [program, ...args];
   const run = async (input: string | Uint8Array, context: AttemptContext): Promise<unknown> => {
-    if (output === "bytes") return programBytes({ command: line, input }, context);
-    return jsonOrText(await runProgram({ command: line, input }, context));
+    if (output === "bytes") return programBytes({ command: line, input, env }, context);
+    return jsonOrText(await runProgram({ command: line, input, env }, context));
   };
   return {
     [HANDLER]: true,

@@ -3,7 +3,7 @@ import { MAX_RESULT_BYTES, resultTooLarge } from "./result.ts";
 import type { AttemptContext } from "./task-context.ts";
 
 export interface ProgramRequest extends Pick<CommandRequest, "command" | "input"> {
-  /** Beside those of this process. */
+  /** Variables on top of those that the worker passes on. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Its stdout goes to the log as well. */
@@ -101,7 +101,7 @@ function startProgram(
     command: request.command,
     ...(request.input === undefined ? {} : { input: request.input }),
     cwd: request.cwd ?? process.cwd(),
-    env: { ...process.env, ...request.env, ...environmentOf(context) } as Record<string, string>,
+    env: { ...context.environment, ...request.env, ...environmentOf(context) },
     // The attempt keeps the time, and says so by its signal.
     timeoutMs: 0,
     graceMs: context.graceMs,

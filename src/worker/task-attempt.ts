@@ -1,4 +1,12 @@
-import type { Assessment, Assignment, LogEntry, Progress, Recharge, Report } from "../protocol/index.ts";
+import type {
+  Assessment,
+  Assignment,
+  Environment,
+  LogEntry,
+  Progress,
+  Recharge,
+  Report,
+} from "../protocol/index.ts";
 import type { Body, Runtime } from "../runtime/index.ts";
 import { checkedAssessment } from "./assessment.ts";
 import { AttemptData, type Makers } from "./attempt-data.ts";
@@ -18,6 +26,8 @@ import type { AttemptName } from "./transport.ts";
 export interface AttemptHost {
   /** How long a handler may take to end after its signal was aborted. */
   readonly graceMs: number;
+  /** What programs inherit. */
+  readonly environment: Environment;
   /** Of one attempt. */
   readonly logLimitBytes: number;
   log(entry: LogEntry): void;
@@ -91,6 +101,10 @@ export class TaskAttempt {
 
   get graceMs(): number {
     return this.#host.graceMs;
+  }
+
+  get environment(): Environment {
+    return this.#host.environment;
   }
 
   /** Aborted when it is told to stop. */
@@ -304,6 +318,10 @@ class Context implements AttemptContext {
 
   get graceMs(): number {
     return this.#attempt.graceMs;
+  }
+
+  get environment(): AttemptContext["environment"] {
+    return this.#attempt.environment;
   }
 
   get progress(): AttemptContext["progress"] {

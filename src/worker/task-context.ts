@@ -1,4 +1,4 @@
-import type { Assessment } from "../protocol/index.ts";
+import type { Assessment, Environment } from "../protocol/index.ts";
 import type { Body, Fiber } from "../runtime/index.ts";
 
 /** What a handler knows about the attempt that it works on, and how it speaks to the server meanwhile. */
@@ -38,6 +38,8 @@ export interface FiberTaskContext extends TaskContext {
 export interface AttemptContext extends TaskContext {
   /** How long a program may take to end once it was asked to. */
   readonly graceMs: number;
+  /** What a program inherits. Its own variables come on top. */
+  readonly environment: Environment;
   output(stream: "stdout" | "stderr", text: string): void;
   /** Runs a body as the root of fibers, within the attempt's budget. */
   fibers<T>(body: Body<T>): Promise<T>;

@@ -9,7 +9,15 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PassingMap, RecentMap, type Specimens } from "../core/index.ts";
-import type { Ack, Assignment, Heartbeat, Registration, Report } from "../protocol/index.ts";
+import {
+  type Ack,
+  type Assignment,
+  type Environment,
+  type Heartbeat,
+  listedEnvironment,
+  type Registration,
+  type Report,
+} from "../protocol/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { Dropped } from "./attempt-data.ts";
 import { backOffMs, STEADY_MS } from "./back-off.ts";
@@ -44,6 +52,8 @@ export interface WorkerOptions {
   readonly threads?: number;
   /** How long a handler or program may take to end once it was told to; 10 s by default. */
   readonly graceMs?: number;
+  /** What programs inherit: by default PATH, HOME and other harmless variables of this process. */
+  readonly environment?: Environment;
   /** How long a worker that drains waits for a server that is away, to say how tasks ended; 30 s by default. */
   readonly reportMs?: number;
   /** How much of an attempt's log is sent; 1 MiB by default. */
@@ -117,6 +127,7 @@ export class Worker {
     };
     this.#attemptHost = {
       graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
+      environment: options.environment ?? listedEnvironment(process.env),
       logLimitBytes: options.logLimitBytes ?? 1024 * 1024,
       log: (entry) => this.#logs.add(entry),
       progress: (progress) => this.#connection?.progress(progress),

@@ -91,6 +91,8 @@ function contextOf({ id, about }: Run, signal: AbortSignal): AttemptContext {
     cost: (amount) => say({ type: "cost", id, amount }),
     assess: (assessment) => say({ type: "assess", id, assessment }),
     output: () => {},
+    // Programs run on the main thread.
+    environment: {},
     fibers: () => Promise.reject(new Error("tasks of fibers run on the main thread")),
   };
 }
