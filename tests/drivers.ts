@@ -1,4 +1,5 @@
-import { Driver, type DriverOptions } from "../src/driver/driver.ts";
+import { Driver } from "../src/driver/driver.ts";
+import type { DriverOptions } from "../src/driver/driver-options.ts";
 import type { Block } from "../src/ledger/index.ts";
 import { DEFAULT_CONFIG } from "../src/scheduler/index.ts";
 import { MemoryStore, type Store } from "../src/store/index.ts";

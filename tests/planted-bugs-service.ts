@@ -120,7 +120,7 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "effects are let out before the commit",
     seed: 3,
     file: "driver/driver",
-    find: "const [committed] = await Promise.all([store.commit(block, rows), before]);",
+    find: "const committed = await outcomeOf(store.commit(block, rows), before);",
     replace: "const committed = true; void store.commit(block, rows);",
   },
   {
@@ -134,8 +134,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "a reader sees what is not committed",
     seed: 3,
     file: "driver/driver",
-    find: "if (this.#isAhead) {",
-    replace: "if (this.#isAhead && this.#closed) {",
+    find: "if (!this.#isAhead) return seen;",
+    replace: "if (!this.#isAhead || !this.#closed) return seen;",
   },
   {
     name: "a driver that opens does not set its timer",

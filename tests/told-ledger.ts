@@ -38,9 +38,9 @@ export async function readerUpTo(blocks: readonly Block[], at: number): Promise<
   const state = new State();
   const store = new MemoryStore();
   const projection = new Projection(store);
-  const stream = new EventStream(new StreamIds(STREAM_KEY), 0, state, 1_000_000);
+  const stream = new EventStream(new StreamIds(STREAM_KEY), 0, { state }, 1_000_000);
   const assignments = new LastAssignments(1_000_000);
-  const attempts = new RecentAttempts(state, 1_000_000);
+  const attempts = new RecentAttempts({ state }, 1_000_000);
   let head: Head = GENESIS;
   for (const block of blocks) {
     const writer = new BlockWriter();

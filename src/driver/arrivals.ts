@@ -45,11 +45,12 @@ export class Arrivals {
 
   /**
    * What has arrived, but no more than a block should hold: the rest is for the turn after. While the store has nothing
-   * to do it is half of many, so that the other half can be decided while the store works on these.
+   * to do it is half of many, so that the other half can be decided while the store works on these. At most `limit` inputs.
    */
-  take(isStoreIdle: boolean): Waiting[] {
+  take(isStoreIdle: boolean, limit: number): Waiting[] {
+    if (limit === 0) return [];
     const isHalved = isStoreIdle && this.#waiting.length >= 2 * this.#decideAheadFrom;
-    const most = Math.min(Math.ceil(this.#waiting.length / (isHalved ? 2 : 1)), MAX_TURN_STIMULI);
+    const most = Math.min(Math.ceil(this.#waiting.length / (isHalved ? 2 : 1)), MAX_TURN_STIMULI, limit);
     let bytes = 0;
     let count = 0;
     for (const { attached } of this.#waiting) {
@@ -59,6 +60,11 @@ export class Arrivals {
     }
     this.#lastTook = count;
     return this.#waiting.splice(0, count);
+  }
+
+  /** Puts back inputs of turns that were not committed, before all others. */
+  putBack(undone: readonly Waiting[]): void {
+    this.#waiting = [...undone, ...this.#waiting];
   }
 
   takeAll(): Waiting[] {

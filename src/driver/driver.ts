@@ -1,69 +1,18 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Specimens } from "../core/index.ts";
-import {
-  type Block,
-  BlockWriter,
-  type Head,
-  headOf,
-  type LedgerEvent,
-  type SchedulerConfig,
-} from "../ledger/index.ts";
+import { type Block, BlockWriter, type Head, headOf, type LedgerEvent } from "../ledger/index.ts";
 import { nextWakeAt, type Reply, type State, type Stimulus, step } from "../scheduler/index.ts";
-import { type RowChanges, type Store, StoreError } from "../store/index.ts";
+import { isAway, type RowChanges, StoreError } from "../store/index.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Attached } from "./attached.ts";
+import { type Content, nameOf, refusedAmong, withoutContent } from "./content-check.ts";
+import type { DriverOptions } from "./driver-options.ts";
 import { Follower } from "./follower.ts";
+import { HeldAnswers } from "./held-answers.ts";
 import { MAX_IN_FLIGHT } from "./in-flight.ts";
 import { type Answer, answeredTogether, type Repeat, Request, type Waiting } from "./request.ts";
 import { Snapshots, type Taken } from "./snapshots.ts";
-
-export interface DriverOptions {
-  readonly store: Store;
-  readonly config: SchedulerConfig;
-  /** The epoch that this process leads. By default a new one: for a store that nobody leads. */
-  readonly epoch?: number;
-  /** What the store's ledger makes, where it is known already. It is the driver's from now on. */
-  readonly follower?: Follower;
-  /** The time of day in milliseconds. It should go evenly: where it jumps back, what is due waits. */
-  readonly clock: () => number;
-  /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
-  readonly wake?: (delayMs: number, turn: () => void) => () => void;
-  /** Lets others have their turn during what takes long and nobody waits for. By default until there is a rest, or for a while. */
-  readonly pause?: () => Promise<unknown>;
-  /** A turn is made at least so often, whatever happens; by default only when time could decide something. */
-  readonly lookEveryMs?: number;
-  /** What a turn recorded that is about to be committed: what it will need may be got ready meanwhile. */
-  readonly onDecided?: () => void;
-  /** What a committed turn recorded: from here on it may have effects. The state may be some turns ahead of it. */
-  readonly onCommitted: (events: readonly LedgerEvent[], now: number) => void;
-  /** How long a turn took to decide. */
-  readonly onStep?: (ms: number) => void;
-  /** How long a commit took, and how many events it held. */
-  readonly onCommit?: (ms: number, events: number) => void;
-  /** Keeps rows beside the ledger. */
-  readonly recorder?: Recorder;
-  /** Events between two snapshots. */
-  readonly snapshotEvery?: number;
-  /** So many stimuli are worth a turn of their own while a block is being committed. */
-  readonly decideAheadFrom?: number;
-  /** Nothing can be committed any more. The state is beyond what is stored and must not be used. */
-  readonly onFailed: (error: Error) => void;
-}
-
-/**
- * Follows a turn as it is decided, for what is kept beside the ledger. What a stimulus brings along that no
- * decision needs (a payload, a result) is attached to it.
- */
-export interface Recorder {
-  /** Before every turn: what of it repeats an earlier submission, in the same order. Where that cannot be told, it throws. */
-  repeats(attached: readonly unknown[]): Promise<readonly (Repeat | undefined)[]>;
-  /** About how many bytes will be kept of what is attached. */
-  weigh?(attached: unknown): number;
-  /** In the state before the event. */
-  note(state: State, event: LedgerEvent, now: number, attached: unknown): void;
-  /** What the turn changes in the rows. */
-  take(): RowChanges;
-}
+import { Suspicion } from "./suspicion.ts";
 
 const DECIDE_AHEAD_FROM = 8;
 /** So long nothing happens before a snapshot is taken. */
@@ -78,6 +27,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** What was decided and is to be committed. */
 interface Decided {
   readonly taken: readonly Waiting[];
+  /** Whether the store has checked what the inputs bring. */
+  readonly wasChecked: boolean;
   readonly replies: readonly Reply[];
   readonly events: readonly LedgerEvent[];
   readonly now: number;
@@ -86,13 +37,6 @@ interface Decided {
   readonly rows: RowChanges | undefined;
   /** The state as it is after the turn, where it is time for one. */
   readonly snapshot: Taken | undefined;
-}
-
-/** Answers that wait for a turn that is decided and not yet committed. */
-interface Held {
-  readonly seq: number;
-  readonly release: () => void;
-  readonly reject: (error: Error) => void;
 }
 
 /**
@@ -105,7 +49,7 @@ interface Held {
  */
 export class Driver implements AsyncDisposable {
   readonly #options: DriverOptions;
-  readonly #state: State;
+  #state: State;
   readonly #epoch: number;
   readonly #arrivals: Arrivals;
   #turning: Promise<void> | undefined;
@@ -118,7 +62,10 @@ export class Driver implements AsyncDisposable {
   readonly #inFlight: Promise<void>[] = [];
   /** Of what is committed. */
   #committedSeq: number;
-  #held: Held[] = [];
+  readonly #held = new HeldAnswers();
+  /** Inputs of turns that were decided and could not be committed; `undefined` if there are no such turns. */
+  #undone: Waiting[] | undefined;
+  readonly #suspicion = new Suspicion();
   readonly #snapshots: Snapshots;
   /** When the one that is being written had its last pause. */
   #pausedMs: number = Number.NEGATIVE_INFINITY;
@@ -180,13 +127,14 @@ export class Driver implements AsyncDisposable {
 
   /** Looks at the state; what was seen is told when all of it is committed. */
   async read<Seen>(look: (state: State) => Seen): Promise<Seen> {
-    if (this.#failure) throw this.#failure;
-    const seen = look(this.#state);
-    if (this.#isAhead) {
+    for (;;) {
+      if (this.#failure) throw this.#failure;
+      const seen = look(this.#state);
+      if (!this.#isAhead) return seen;
       const { seq } = this.#state;
-      await new Promise<void>((release, reject) => this.#held.push({ seq, release, reject }));
+      const isTrue = await new Promise<boolean>((settle, reject) => this.#held.add({ seq, settle, reject }));
+      if (isTrue) return seen;
     }
-    return seen;
   }
 
   /** The answer comes when the turn that took the stimulus is committed. */
@@ -236,7 +184,7 @@ export class Driver implements AsyncDisposable {
     this.#turning = this.#turns().finally(() => {
       this.#turning = undefined;
       // An answer may have led to a stimulus after the last turn looked for one.
-      if (!this.#arrivals.isEmpty) this.#turn();
+      if (this.#undone || !this.#arrivals.isEmpty) this.#turn();
       else this.#rest();
     });
   }
@@ -245,15 +193,91 @@ export class Driver implements AsyncDisposable {
     // Whatever else is submitted in the same moment belongs to the same turn.
     await Promise.resolve();
     do {
-      const taken = this.#arrivals.take(this.#inFlight.length === 0);
+      if (this.#undone) await this.#goBack(this.#undone);
+      const isCareful = this.#suspicion.isCareful;
+      if (isCareful) await this.#lastInFlight;
+      const taken = this.#arrivals.take(this.#inFlight.length === 0, this.#suspicion.most);
       try {
-        this.#send(this.#decide(await this.#withoutRepeats(taken)));
+        const fresh = await this.#withoutRepeats(taken);
+        const checked = isCareful ? await this.#checked(fresh) : undefined;
+        const wanted = checked ?? fresh;
+        // What was decided before may have been refused meanwhile.
+        if (this.#undone) this.#undone.push(...wanted);
+        else this.#send(this.#decide(wanted, checked !== undefined));
       } catch (error) {
         this.#fail(error as Error, taken);
       }
       await this.#committedOrEnough();
     } while (!this.#arrivals.isEmpty);
     await this.#lastInFlight;
+  }
+
+  /** Replaces inputs whose content the store refuses. Returns `undefined` if the store cannot be asked. Nothing is in flight. */
+  async #checked(taken: readonly Waiting[]): Promise<readonly Waiting[] | undefined> {
+    const { store, recorder, onContentRefused } = this.#options;
+    const now = this.now();
+    const contents: Content[] = [];
+    for (const [at, { stimulus, attached }] of taken.entries()) {
+      const rows = recorder?.contentOf?.(this.#state, stimulus, attached, now);
+      if (rows) contents.push({ at, rows });
+    }
+    const where = { tip: this.#tip, epoch: this.#epoch, now };
+    const refused = await refusedAmong(store, contents, where).catch(() => undefined);
+    if (!refused) return undefined;
+    const wanted: Waiting[] = [];
+    for (const [at, waiting] of taken.entries()) {
+      const error = refused.get(at) ?? (this.#suspicion.isCulprit(waiting) ? UNCLEAR : undefined);
+      if (!error) {
+        wanted.push(waiting);
+        continue;
+      }
+      this.#suspicion.renew();
+      const name = nameOf(waiting, contents.find((content) => content.at === at)?.rows);
+      onContentRefused?.(`the store refused the content of ${name}: ${error.message}`);
+      const instead = withoutContent(waiting);
+      if (instead) wanted.push(instead);
+      else waiting.request.fail(error);
+    }
+    return wanted;
+  }
+
+  /** Rebuilds the state from what is stored, and takes the inputs of turns that were not committed again. */
+  async #goBack(undone: readonly Waiting[]): Promise<void> {
+    await this.#lastInFlight;
+    try {
+      const { store, recorder, onUndone } = this.#options;
+      const { state, snapshotSeq } = await this.#rebuilt();
+      if (this.#failure) throw this.#failure;
+      if (state.seq !== store.head.seq)
+        throw new StoreError("locked", "another process has written to this ledger");
+      this.#state = state;
+      this.#tip = store.head;
+      this.#committedSeq = state.seq;
+      this.#snapshots.goBack(snapshotSeq);
+      recorder?.reset?.();
+      onUndone?.();
+      this.#undone = undefined;
+      this.#arrivals.putBack(undone);
+      this.#held.undo();
+    } catch (error) {
+      this.#undone = undefined;
+      this.#fail(error as Error, undone);
+    }
+  }
+
+  async #rebuilt(): Promise<Follower> {
+    const { store } = this.#options;
+    for (;;) {
+      try {
+        const follower = await Follower.open(store);
+        await follower.catchUp(Number.POSITIVE_INFINITY);
+        return follower;
+      } catch (error) {
+        // Nobody is answered until the store can be read again.
+        if (!isAway(error) || this.#closed) throw error;
+        await sleep(REST_MS);
+      }
+    }
   }
 
   #send(decided: Decided): void {
@@ -297,13 +321,17 @@ export class Driver implements AsyncDisposable {
   }
 
   /** What it repeats is decided, and committed once all is that is decided now. */
-  #answerRepeat({ request, at }: Waiting, repeats: Repeat): void {
-    const answer = () => request.answer(at, { accepted: true, repeats, throttle: false });
-    if (!this.#isAhead) answer();
-    else this.#held.push({ seq: this.#state.seq, release: answer, reject: request.fail });
+  #answerRepeat(waiting: Waiting, repeats: Repeat): void {
+    const { request, at } = waiting;
+    const settle = (isCommitted: boolean) => {
+      if (isCommitted) request.answer(at, { accepted: true, repeats, throttle: false });
+      else this.#arrivals.add([waiting]);
+    };
+    if (!this.#isAhead) settle(true);
+    else this.#held.add({ seq: this.#state.seq, settle, reject: request.fail });
   }
 
-  #decide(taken: readonly Waiting[]): Decided {
+  #decide(taken: readonly Waiting[], wasChecked: boolean): Decided {
     const { recorder, onDecided } = this.#options;
     const attached = new Attached(taken);
     const now = Math.max(this.#turnAt, this.#time());
@@ -324,13 +352,15 @@ export class Driver implements AsyncDisposable {
     if (taken[0]) this.#specimens.request = taken[0].request;
     this.#options.onStep?.(performance.now() - startedMs);
     if (writer.count === 0) {
-      return { taken, replies, events, now, block: undefined, rows: undefined, snapshot: undefined };
+      const none = { block: undefined, rows: undefined, snapshot: undefined };
+      return { taken, wasChecked, replies, events, now, ...none };
     }
     const block = writer.seal(this.#tip, this.#epoch, now);
     this.#tip = headOf(block);
     onDecided?.();
     return {
       taken,
+      wasChecked,
       replies,
       events,
       now,
@@ -342,38 +372,50 @@ export class Driver implements AsyncDisposable {
     };
   }
 
-  /** Never rejects: what goes wrong is the end of the driver. */
-  async #commit(
-    { taken, replies, events, now, block, rows, snapshot }: Decided,
-    before: Promise<void>,
-  ): Promise<void> {
+  /** Never rejects: what goes wrong is the end of the driver, unless the store refused the content of the block. */
+  async #commit(decided: Decided, before: Promise<void>): Promise<void> {
+    const { taken, replies, events, now, block, rows, snapshot } = decided;
     const { store, onCommitted } = this.#options;
     try {
       if (this.#failure) throw this.#failure;
       if (block) {
         const startedMs = performance.now();
-        const [committed] = await Promise.all([store.commit(block, rows), before]);
+        const committed = await outcomeOf(store.commit(block, rows), before);
+        if (this.#undone) {
+          // It was decided in a state that never was.
+          this.#undone.push(...taken);
+          return;
+        }
+        if (committed instanceof StoreError) {
+          this.#noteRefused(decided, committed);
+          return;
+        }
         this.#options.onCommit?.(performance.now() - startedMs, block.count);
         if (!committed) throw new StoreError("locked", "another process has written to this ledger");
         this.#committedSeq = block.seq + block.count - 1;
         onCommitted(events, now);
-      } else await before;
+      } else {
+        await before;
+        if (this.#undone) {
+          this.#undone.push(...taken);
+          return;
+        }
+      }
+      this.#suspicion.noteCommitted(taken);
       for (let at = 0; at < taken.length; at++) {
         const waiting = taken[at] as Waiting;
         waiting.request.answer(waiting.at, replies[at] as Reply);
       }
-      this.#releaseHeld();
+      this.#held.release(this.#committedSeq);
       if (snapshot) this.#snapshots.save(snapshot);
     } catch (error) {
       this.#fail(error as Error, taken);
     }
   }
 
-  #releaseHeld(): void {
-    const ready = this.#held.filter(({ seq }) => seq <= this.#committedSeq);
-    if (ready.length === 0) return;
-    this.#held = this.#held.filter(({ seq }) => seq > this.#committedSeq);
-    for (const { release } of ready) release();
+  #noteRefused({ taken, wasChecked }: Decided, error: StoreError): void {
+    if (!this.#suspicion.noteRefused(taken, wasChecked)) throw error;
+    this.#undone = [...taken];
   }
 
   #time(): number {
@@ -386,8 +428,9 @@ export class Driver implements AsyncDisposable {
     this.#closed = true;
     this.#failure = error;
     for (const { request } of this.#arrivals.takeAll()) request.fail(error);
-    for (const { reject } of this.#held) reject(error);
-    this.#held = [];
+    for (const { request } of this.#undone ?? []) request.fail(error);
+    this.#undone = undefined;
+    this.#held.fail(error);
     this.#options.onFailed(error);
   }
 
@@ -428,6 +471,18 @@ function truncated(end: number, head: number): StoreError {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+
+const UNCLEAR = new StoreError("refused", "every block that holds it was refused");
+
+/** What came of a commit, once all that was sent before it has its outcome: the error only if it was refused for its content. */
+async function outcomeOf(sent: Promise<boolean>, before: Promise<void>): Promise<boolean | StoreError> {
+  const outcome = sent.catch((error: unknown) => {
+    if (error instanceof StoreError && error.code === "refused") return error;
+    throw error;
+  });
+  await Promise.all([outcome, before]);
+  return outcome;
+}
 
 function wakeByTimer(delayMs: number, turn: () => void): () => void {
   const timer = setTimeout(turn, delayMs);

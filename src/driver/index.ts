@@ -10,7 +10,8 @@ export type {
   TaskInputs,
 } from "./attachment.ts";
 export { steadyClock } from "./clock.ts";
-export { Driver, type Recorder } from "./driver.ts";
+export { Driver } from "./driver.ts";
+export type { Recorder } from "./driver-options.ts";
 export { Follower } from "./follower.ts";
 export { Projection } from "./projection.ts";
 export type { Answer } from "./request.ts";

@@ -3,6 +3,7 @@ import { speculationTag } from "../graph/index.ts";
 import type {
   AttemptFinished,
   ExpansionEnded,
+  Input,
   LedgerEvent,
   RunSubmitted,
   TaskReused,
@@ -27,7 +28,8 @@ import {
 } from "../store/index.ts";
 import { aboutOf } from "./about.ts";
 import type { Attachment, Fact } from "./attachment.ts";
-import type { Recorder } from "./driver.ts";
+import { contentOf, runRow } from "./content.ts";
+import type { Recorder } from "./driver-options.ts";
 import { Repeats } from "./repeats.ts";
 import type { Repeat } from "./request.ts";
 import { errorOfAttempt, errorOfSkipped, errorOfTask, LOST } from "./task-errors.ts";
@@ -135,6 +137,18 @@ export class Projection implements Recorder {
         if ("run" in event && "node" in event && event.node >= 0)
           this.#noteTask(state, event, now, seq, attached);
     }
+  }
+
+  contentOf(state: State, input: Input, attached: unknown, now: number): RowChanges | undefined {
+    return contentOf(state, input, attached as Attachment | undefined, now);
+  }
+
+  reset(): void {
+    this.take();
+    this.takeFacts();
+    this.#repeats.reset();
+    this.#requeued.clear();
+    this.#since = undefined;
   }
 
   take(): RowChanges {
@@ -326,19 +340,9 @@ export class Projection implements Recorder {
     seq: number,
     attached: Attachment | undefined,
   ): void {
-    const { runId, zone, agent, name, graph } = event;
+    const { runId, graph } = event;
     const brought = attached?.type === "run" ? attached : undefined;
-    this.#runs.set(runId, {
-      id: runId,
-      zone,
-      agent,
-      name,
-      nodes: graph.ids.length,
-      submittedAt: now,
-      submittedSeq: seq,
-      outcome: "",
-      endedAt: -1,
-    });
+    this.#runs.set(runId, runRow(event, now, seq));
     const done = new Set(graph.done);
     const queued: TaskProgress = { ...QUEUED, seq };
     const completed: TaskProgress = { ...QUEUED, status: "completed", endedAt: now, seq };

@@ -7,7 +7,7 @@ import type { Repeat } from "./request.ts";
 export class Repeats {
   readonly #store: Pick<ServiceStore, "keyed" | "task">;
   /** Keys by turn, the latest last: that of the one that is being decided, and of those that may not be stored yet. */
-  readonly #newKeys = [new Map<string, Repeat>()];
+  #newKeys = [new Map<string, Repeat>()];
 
   constructor(store: Pick<ServiceStore, "keyed" | "task">) {
     this.#store = store;
@@ -25,6 +25,11 @@ export class Repeats {
       else repeats.push(one?.type === "task" && one.key ? repeatOf(known, one.key, of) : undefined);
     }
     return repeats;
+  }
+
+  /** Forgets the keys of turns that were not committed. Only called while no turn is in flight. */
+  reset(): void {
+    this.#newKeys = [new Map<string, Repeat>()];
   }
 
   /** A task of this turn came under a key. */

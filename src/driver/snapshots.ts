@@ -47,6 +47,11 @@ export class Snapshots {
     return events >= Math.max(putOff, WORTH_IT) * size;
   }
 
+  /** The state was rebuilt from a snapshot that was taken at this event. */
+  goBack(lastSeq: number): void {
+    this.#lastSeq = lastSeq;
+  }
+
   take(state: State, tip: Head): Taken {
     this.#lastSeq = state.seq;
     return { head: tip, state: takeSnapshot(state) };

@@ -23,7 +23,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
     "attempts",
     "requeued",
   ],
-  SubmissionsRefused: ["agent", "code", "count"],
+  SubmissionsRefused: ["agent", "code", "count", "id"],
   WorkerRegistered: ["worker"],
   WorkerLoadReported: ["worker", "loadPermille", "saysOverloaded"],
   DrainRequested: ["worker"],

@@ -150,9 +150,17 @@ export interface SubmissionsRefused {
   readonly agent: string;
   readonly code: RefusalCode;
   readonly count: number;
+  /** Id of the task or run, if the store refused its content; such refusals are recorded one by one. */
+  readonly id?: string;
 }
 
-export type RefusalCode = "backlog" | "backpressure" | "fair-share" | "rate-limit" | "credits";
+export type RefusalCode =
+  | "backlog"
+  | "backpressure"
+  | "fair-share"
+  | "rate-limit"
+  | "credits"
+  | "content-refused";
 
 export interface WorkerRegistered {
   readonly kind: "WorkerRegistered";

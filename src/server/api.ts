@@ -226,6 +226,7 @@ export type RefusalCode =
   | "fair-share"
   | "rate-limit"
   | "credits"
+  | "content-refused"
   | "key-reused"
   | "duplicate-run"
   | "too-many-nodes"

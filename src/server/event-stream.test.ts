@@ -19,7 +19,7 @@ function factOf(seq: number, { zone = "z", agent = "ann" } = {}): Fact {
 }
 
 function published(from: number, to: number, lastSeq = from - 1): EventStream {
-  const stream = new EventStream(ids, lastSeq, new State(), KEPT);
+  const stream = new EventStream(ids, lastSeq, { state: new State() }, KEPT);
   stream.publish(Array.from({ length: to - from + 1 }, (_, at) => factOf(from + at)));
   return stream;
 }
@@ -48,7 +48,7 @@ test("who was away too long, or comes with an id of another service, is told tha
   expect(resumed?.taskId).toBe(missed[1]?.taskId);
   const [foreign] = await take(stream.read(ann, { at: "after", id: "nonsense" }, never), 1);
   expect(foreign?.kind).toBe("EventsMissed");
-  const restarted = new EventStream(ids, 200_000, new State(), KEPT);
+  const restarted = new EventStream(ids, 200_000, { state: new State() }, KEPT);
   const [afterRestart] = await take(restarted.read(ann, { at: "after", id: ids.idOf(7) }, never), 1);
   expect(afterRestart?.kind).toBe("EventsMissed");
 });
@@ -65,7 +65,7 @@ test("a slow reader learns what it missed while it read", async () => {
 });
 
 test("[Q-15] [Q-16] an agent sees its own events of its zone, and ids tell nothing of others", async () => {
-  const stream = new EventStream(ids, 0, new State(), KEPT);
+  const stream = new EventStream(ids, 0, { state: new State() }, KEPT);
   stream.publish([factOf(1, { agent: "bob" }), factOf(2), factOf(3, { zone: "elsewhere" }), factOf(4)]);
   const seen = await take(stream.read(ann, { at: "start" }, never), 2);
   expect(seen.map(({ taskId }) => taskId)).toEqual(["task 2", "task 4"]);
@@ -81,7 +81,7 @@ test("an event is made once for all readers, who let others have their turn", as
       return super.idOf(seq);
     }
   }
-  const stream = new EventStream(new CountedIds(Buffer.alloc(32, 7)), 0, new State(), KEPT);
+  const stream = new EventStream(new CountedIds(Buffer.alloc(32, 7)), 0, { state: new State() }, KEPT);
   const readers = Array.from({ length: 5 }, () => take(stream.read(ann, { at: "now" }, never), 1000));
   let turns = 0;
   const count = () => {
@@ -99,7 +99,7 @@ test("an event is made once for all readers, who let others have their turn", as
 });
 
 test("events of much text are kept for less long", async () => {
-  const stream = new EventStream(ids, 0, new State(), KEPT);
+  const stream = new EventStream(ids, 0, { state: new State() }, KEPT);
   const message = "x".repeat(10_000);
   const failed = (seq: number): Fact => ({
     ...factOf(seq),
@@ -112,7 +112,7 @@ test("events of much text are kept for less long", async () => {
 });
 
 test("of a graph only its size is kept", async () => {
-  const stream = new EventStream(ids, 0, new State(), KEPT);
+  const stream = new EventStream(ids, 0, { state: new State() }, KEPT);
   const publish = () => {
     const event = submits("r", [aNode("a"), aNode("b", { needs: ["a"] })]);
     stream.publish([

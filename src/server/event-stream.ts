@@ -22,7 +22,7 @@ interface Seen extends Fact {
  */
 export class EventStream {
   readonly #ids: StreamIds;
-  readonly #state: State;
+  readonly #live: { readonly state: State };
   readonly #remembered: number;
   readonly #kept: Seen[] = [];
   readonly #readers = new Set<() => void>();
@@ -33,9 +33,9 @@ export class EventStream {
   #droppedSeq: number;
 
   /** Twice as many as are remembered are kept at most. */
-  constructor(ids: StreamIds, lastSeq: number, state: State, remembered: number) {
+  constructor(ids: StreamIds, lastSeq: number, live: { readonly state: State }, remembered: number) {
     this.#ids = ids;
-    this.#state = state;
+    this.#live = live;
     this.#remembered = remembered;
     this.#lastSeq = lastSeq;
     this.#droppedSeq = lastSeq;
@@ -68,7 +68,7 @@ export class EventStream {
       }
       after = seen.seq;
       if (isVisible(caller, seen)) {
-        seen.told ??= streamEvent(this.#ids, this.#state, seen);
+        seen.told ??= streamEvent(this.#ids, this.#live.state, seen);
         yield seen.told;
       }
       looked += 1;
@@ -86,7 +86,7 @@ export class EventStream {
     return this.#kept
       .filter(({ about }) => about?.task?.id === taskId)
       .map((seen) => {
-        seen.told ??= streamEvent(this.#ids, this.#state, seen);
+        seen.told ??= streamEvent(this.#ids, this.#live.state, seen);
         return seen.told;
       });
   }
@@ -98,7 +98,11 @@ export class EventStream {
 
   /** A graph may be larger than everything else that is kept, and nobody is told more of it than its size. */
   #withoutGraph(fact: Fact, event: RunSubmitted): Seen {
-    return { ...fact, event: { ...event, graph: NO_GRAPH }, told: streamEvent(this.#ids, this.#state, fact) };
+    return {
+      ...fact,
+      event: { ...event, graph: NO_GRAPH },
+      told: streamEvent(this.#ids, this.#live.state, fact),
+    };
   }
 
   /** The oldest ones. */

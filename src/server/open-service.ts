@@ -130,6 +130,12 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
       const facts = decided.shift() ?? [];
       for (const effect of effects) effect(facts);
     },
+    onUndone: () => {
+      decided.length = 0;
+      payloads.reset();
+      results.reset();
+    },
+    onContentRefused: warn,
     onStep: (ms) => instruments?.decided(ms),
     onCommit: (ms, events) => {
       instruments?.committed(ms, events);
@@ -138,7 +144,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     },
   });
   const streamKey = secret.derive("stream ids");
-  const stream = new EventStream(new StreamIds(streamKey), driver.state.seq, driver.state, remembered);
+  const stream = new EventStream(new StreamIds(streamKey), driver.state.seq, driver, remembered);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
   const data = new DataTerms(secret.derive("chunk tokens"));
@@ -155,7 +161,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     traces,
   });
   const assignments = new LastAssignments(remembered);
-  const attempts = new RecentAttempts(driver.state, remembered);
+  const attempts = new RecentAttempts(driver, remembered);
   const webhooks = await Webhooks.open({
     store: store.webhooks,
     settings: settings.webhooks,

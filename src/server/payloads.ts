@@ -30,6 +30,11 @@ export class Payloads {
     this.#recent.keep(key, payload);
   }
 
+  /** Forgets the payloads of tasks that wait: the numbers that they are kept under may belong to other tasks now. */
+  reset(): void {
+    this.#recent.reset();
+  }
+
   /** Asks for what the workers will get when this is committed. */
   prepare(facts: readonly Fact[]): void {
     const ids: string[] = [];

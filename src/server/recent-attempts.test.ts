@@ -16,7 +16,7 @@ const admin = { keyId: "k", zone: "here", agent: "", scopes: new Set(["admin" as
 function told(loop: Loop, after: (state: State, recent: RecentAttempts) => void = () => {}) {
   const state = new State();
   const projection = new Projection(store);
-  const recent = new RecentAttempts(state, KEPT);
+  const recent = new RecentAttempts({ state }, KEPT);
   for (const block of loop.blocks) {
     for (const { event, now } of eventsOf(block)) {
       projection.note(state, event, now, undefined);
@@ -52,7 +52,7 @@ test("whatever happens, it knows what each worker has, and each that runs has a 
           expect(lanes.length).toBe(Math.min(all, spec.slots));
         }
         // Who begins to follow now knows the same.
-        const later = openOf(new RecentAttempts(state, KEPT));
+        const later = openOf(new RecentAttempts({ state }, KEPT));
         expect(later.map(({ worker, taskId, attempt }) => `${worker} ${taskId} ${attempt}`).sort()).toEqual(
           known,
         );

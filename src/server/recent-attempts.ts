@@ -43,7 +43,7 @@ const NO_TRANSFERS: readonly Transfer[] = [];
 
 /** What the workers did lately and do now, attempt by attempt. The latest that ended are kept, and all that have not. */
 export class RecentAttempts {
-  readonly #state: State;
+  readonly #live: { readonly state: State };
   readonly #open = new PassingMap<TaskKey, RecentAttempt>();
   readonly #ended: EndedAttempts;
   /** By worker: of its slots, and of what runs beside them. */
@@ -51,8 +51,9 @@ export class RecentAttempts {
   readonly #ioLanes = new Map<number, Lanes>();
 
   /** Twice as many as are remembered are kept at most. */
-  constructor(state: State, remembered: number) {
-    this.#state = state;
+  constructor(live: { readonly state: State }, remembered: number) {
+    const { state } = live;
+    this.#live = live;
     this.#ended = new EndedAttempts(remembered, state.now);
     for (const worker of state.fleet.workers)
       for (const key of [...worker.held.keys(), ...worker.ahead]) this.#adopt(worker, key);
@@ -93,7 +94,7 @@ export class RecentAttempts {
         this.#lose(event.worker, now);
         break;
       case "WorkerRegistered":
-        this.#lose(this.#state.fleet.byId(event.worker.id)?.number ?? -1, now);
+        this.#lose(this.#live.state.fleet.byId(event.worker.id)?.number ?? -1, now);
         break;
       default: {
         const outcome = OUTCOMES[event.kind];
@@ -108,7 +109,7 @@ export class RecentAttempts {
     this.#add(taskKey(run, node), {
       worker,
       lane: -1,
-      isIo: takesNoSlot(this.#state.worker(worker), spec),
+      isIo: takesNoSlot(this.#live.state.worker(worker), spec),
       taskId: id,
       node: name,
       attempt,
@@ -126,7 +127,7 @@ export class RecentAttempts {
 
   /** What was on a worker before this began to follow. */
   #adopt(worker: Worker, key: TaskKey): void {
-    const tasks = this.#state.tasks(runOfKey(key));
+    const tasks = this.#live.state.tasks(runOfKey(key));
     const node = nodeOfKey(key);
     const since = tasks.sinceOf(node);
     this.#add(key, {
@@ -134,7 +135,7 @@ export class RecentAttempts {
       lane: -1,
       isIo: takesNoSlot(worker, tasks.taskOf(node)),
       taskId: tasks.taskIdOf(node),
-      node: this.#state.runs.get(tasks.number)?.graph.idOf(node),
+      node: this.#live.state.runs.get(tasks.number)?.graph.idOf(node),
       attempt: tasks.attemptOf(node),
       type: tasks.taskOf(node).type,
       zone: tasks.zoneOf(node),
@@ -150,7 +151,7 @@ export class RecentAttempts {
 
   #add(key: TaskKey, attempt: RecentAttempt): void {
     this.#open.set(key, attempt);
-    const { slots, ioSlots = 0 } = this.#state.worker(attempt.worker).spec;
+    const { slots, ioSlots = 0 } = this.#live.state.worker(attempt.worker).spec;
     const all = attempt.isIo ? this.#ioLanes : this.#lanes;
     let lanes = all.get(attempt.worker);
     if (!lanes) {

@@ -35,6 +35,12 @@ export class RecentTexts<Key> {
     this.#youngChars = 0;
   }
 
+  reset(): void {
+    this.#young = this.#none();
+    this.#old = this.#none();
+    this.#youngChars = 0;
+  }
+
   /** It is not kept any longer. */
   take(key: Key): string | undefined {
     const text = this.get(key);

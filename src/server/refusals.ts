@@ -16,6 +16,8 @@ const REFUSALS: Readonly<Partial<Record<RefusalCode, string>>> = {
   "rate-limit": "the agent submits faster than it may",
   credits: "the agent's credits do not cover the boost",
   "duplicate-run": ID_TAKEN,
+  "content-refused":
+    "the store cannot take its content: remove unusual characters and values; the log of the server says more",
   "too-many-nodes": "the graph has too many nodes",
 };
 

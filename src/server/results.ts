@@ -24,6 +24,11 @@ export class Results {
     this.#recent.keep(key, result);
   }
 
+  /** Forgets all: the numbers that they are kept under may belong to other tasks now. */
+  reset(): void {
+    this.#recent.reset();
+  }
+
   /** Of completed tasks, as they are at this moment; undefined: some have to be read. */
   atHand(inputs: readonly AboutInput[]): ResultTexts | undefined {
     for (const input of inputs) if (this.#atHand.of(input) === undefined) return undefined;

@@ -63,7 +63,7 @@ export class Noticer {
         if (this.#configured.times++ > 0) tally.count("reconfigured");
         break;
       case "SubmissionsRefused":
-        tally.count(`submission refused: ${event.code}`, event.count);
+        if (event.code !== "content-refused") tally.count(`submission refused: ${event.code}`, event.count);
         break;
       case "WorkerRegistered":
         this.#register(event.worker.id);

@@ -137,6 +137,8 @@ export class SimStore implements Store {
     return result;
   }
 
+  async probe(): Promise<undefined> {}
+
   async *blocks(after: Head = GENESIS): AsyncGenerator<Block> {
     const until = this.#head.seq;
     for (const block of this.#disk.blocks) if (block.seq > after.seq && block.seq <= until) yield block;

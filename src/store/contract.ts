@@ -45,6 +45,12 @@ export interface Store extends AsyncDisposable {
    * rejection means that this process can commit nothing more.
    */
   commit(block: Block, rows?: RowChanges): Promise<boolean>;
+  /**
+   * Checks whether the store can take the content of rows that were committed with a block that builds on the head.
+   * Stores nothing. Returns the error with the code "refused" that `commit` would reject with, and `undefined` if it can
+   * take them or the head is another one.
+   */
+  probe(block: Block, rows: RowChanges): Promise<StoreError | undefined>;
   /** All blocks in order, or those after a head. */
   blocks(after?: Head): AsyncIterable<Block>;
   /** What is long is written in parts, between which it may be told to wait. */

@@ -109,6 +109,9 @@ export class FileStore implements Store {
     return true;
   }
 
+  /** Takes any content. */
+  async probe(): Promise<undefined> {}
+
   async *blocks(after: Head = GENESIS): AsyncGenerator<Block> {
     const file = new LedgerFile(this.path);
     for await (const block of file.blocks()) if (block.seq > after.seq) yield block;

@@ -108,6 +108,9 @@ export class MemoryStore implements ServiceStore {
     return true;
   }
 
+  /** Takes any content. */
+  async probe(): Promise<undefined> {}
+
   async *blocks(after: Head = GENESIS): AsyncGenerator<Block> {
     for (const block of this.#blocks) if (block.seq > after.seq) yield block;
   }

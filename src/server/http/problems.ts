@@ -36,6 +36,7 @@ const PROBLEMS = {
   expectation: [417, "The expectation cannot be met"],
   invalid: [422, "The request is not valid"],
   "invalid-graph": [422, "The graph is not valid"],
+  "content-refused": [422, "The store cannot take the content"],
   "key-reused": [422, "The idempotency key came with another request"],
   "too-many-nodes": [422, "The graph has too many nodes"],
   "upgrade-required": [426, "This is a WebSocket"],
@@ -154,6 +155,8 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ProblemCode, string]> = new Map([
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StoreError && error.code === "locked") return noLeader("this server no longer leads");
+  if (error instanceof StoreError && error.code === "refused")
+    return new Problem("content-refused", "the store cannot take its content", { cause: error });
   if (error instanceof StoreError) {
     return new Problem("unavailable", "the store does not answer; try again", {
       headers: { "retry-after": "1" },

@@ -43,7 +43,7 @@ export class AttemptTrail {
     if (trail && trail.state.seq <= seq && seq - trail.since <= 2 * TRAIL_EVENTS) return trail;
     const longAgo = this.#chronicle.lastAt(this.#chronicle.timeOf(seq) - TRAIL_MS);
     const state = this.#checkpoints.stateBefore(Math.max(longAgo, seq - TRAIL_EVENTS, 0));
-    this.#trail = { state, attempts: new RecentAttempts(state, REMEMBERED), since: state.seq };
+    this.#trail = { state, attempts: new RecentAttempts({ state }, REMEMBERED), since: state.seq };
     return this.#trail;
   }
 }

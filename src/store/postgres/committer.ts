@@ -6,7 +6,7 @@ import type { RowChanges } from "../rows.ts";
 import { CommitQuery } from "./commit-query.ts";
 import { commitOf, type Query } from "./commits.ts";
 import { connect, type Target } from "./connection.ts";
-import { BackOff, isOutage, messageOf, type Outage, throwIfClosed } from "./outage.ts";
+import { BackOff, isOutage, messageOf, type Outage, refusalOf, throwIfClosed } from "./outage.ts";
 import { sql } from "./sql.ts";
 
 /** Longer than commits take; then the network may have swallowed it, or it is still under way. */
@@ -125,6 +125,8 @@ export class Committer {
     } catch (cause) {
       // Its transaction may still be open.
       this.#drop(line);
+      const refusal = refusalOf(cause);
+      if (refusal) throw refusal;
       if (!isOutage(cause)) throw new StoreError("unwritable", `commit: ${messageOf(cause)}`, cause);
       this.#outage.failed(this, messageOf(cause), true);
     }

@@ -24,6 +24,17 @@ export function isOutage(error: unknown): boolean {
   return PASSING.some((begin) => code.startsWith(begin));
 }
 
+/** Classes of errors about the values of a statement: bad data (22), broken constraints (23), and limits of PostgreSQL (54). */
+const CONTENT: readonly string[] = ["22", "23", "54"];
+
+/** Returns the error of a statement that PostgreSQL refuses because of its values. It names no value. */
+export function refusalOf(error: unknown): StoreError | undefined {
+  if (!(error instanceof pg.DatabaseError) || !CONTENT.some((begin) => error.code?.startsWith(begin)))
+    return undefined;
+  const where = error.constraint === undefined ? "" : `, constraint ${error.constraint}`;
+  return new StoreError("refused", `PostgreSQL refused it with SQLSTATE ${error.code}${where}`, error);
+}
+
 /** Waits that grow, ended by the signal. */
 export class BackOff {
   #pauseMs = FIRST_PAUSE_MS;

@@ -36,6 +36,7 @@ import { PostgresInbox } from "./inbox.ts";
 import { Outage } from "./outage.ts";
 import { arraysOf, type TaskRecord, taskFrom } from "./parameters.ts";
 import { prepare } from "./prepare.ts";
+import { probe } from "./probe.ts";
 import { Reader } from "./reader.ts";
 import {
   type ApiKeyRecord,
@@ -176,6 +177,10 @@ export class PostgresStore implements ServiceStore {
     this.#head = headOf(block);
     if (rows.submitted.length > 0) this.#notify.call();
     return true;
+  }
+
+  probe(block: Block, rows: RowChanges): Promise<StoreError | undefined> {
+    return probe(this.#reader, block, rows);
   }
 
   async *blocks(after: Head = GENESIS): AsyncGenerator<Block> {
