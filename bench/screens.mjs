@@ -26,7 +26,7 @@ export const screens = {
 };
 
 const ROUNDS = 3;
-const KEY = "sk-bench-screens-0123456789";
+const KEY = "sk-bench-screens-0123456789-and-0123456789";
 /** Nodes in layers, each with two needs; and within how many milliseconds it is to be drawn. */
 const SIZES = [
   { layers: 20, width: 50, paintMs: 2000 },

@@ -14,7 +14,7 @@ import { findChromium } from "./find-chromium.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = resolve(process.argv[2] ?? join(root, "docs", "images"));
-const KEY = "sk-screenshots-0123456789";
+const KEY = "sk-screenshots-0123456789-0123456789";
 const API = "/api/v2/scheduler";
 
 const PHONE = { width: 390, height: 844 };

@@ -12,7 +12,7 @@ import { MAIN } from "./cli.ts";
 import { testDataDir } from "./postgres.ts";
 import { runSiege, type Siege, seededRandom } from "./siege.ts";
 
-const KEY = "sk-chaos-0123456789abcdef";
+const KEY = "sk-chaos-0123456789abcdef-and-0123456789";
 const SECRET = "the secret that servers of tests share";
 const PORT = 20_261;
 const SERVER = `http://127.0.0.1:${PORT}`;

@@ -14,7 +14,7 @@ import { MAIN } from "./cli.ts";
 import { testDataDir } from "./postgres.ts";
 import { runSiege, type Siege, seededRandom } from "./siege.ts";
 
-const KEY = "sk-cluster-0123456789abcdef";
+const KEY = "sk-cluster-0123456789abcdef-and-0123456789";
 const SECRET = "the secret that servers of tests share";
 const TASKS = `
 import { task } from "orrery/worker";

@@ -209,7 +209,7 @@ test("[G-10] config show says what is in effect and where it comes from, without
     "orrery.yaml": "server:\n  store: postgres://me:hunter2@db/x?sslpassword=hunter3\nresources: {gpu: 2}\n",
   });
   const env = {
-    ORRERY_API_KEY: "sk-hunter-0123456789",
+    ORRERY_API_KEY: "sk-hunter-0123456789-and-0123456789",
     DATABASE_URL: undefined,
     ORRERY_SCHEDULING_MAX_CONCURRENT_TOKENS: "7",
     ORRERY_SCHEDULING_MAX_CONCURRENT_TOKEN: "8",

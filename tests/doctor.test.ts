@@ -208,7 +208,7 @@ describe("a server", () => {
   test("that is ready, and has workers, or has none", async () => {
     await using service = await TestService.start("memory");
     const args = ["--store", "memory", "--server", service.server.url];
-    const key = { ORRERY_API_KEY: "sk-test-admin-0123456789" };
+    const key = { ORRERY_API_KEY: "sk-test-admin-0123456789-and-0123456789" };
     const none = await doctor(args, key);
     expect(none).toMatchObject({ code: 0 });
     expect(named(none.checks, "server")).toMatchObject({ result: "pass" });
@@ -270,7 +270,7 @@ test("key files that others can read fail, and so does a first key that is too s
   expect(named(checks, "first key")).toMatchObject({ result: "fail" });
   await chmod(join(cwd, "dev-key"), 0o600);
   expect(named((await doctor(["--data", cwd])).checks, "key file")).toMatchObject({ result: "pass" });
-  expect(checkFirstKey("0123456789abcdef")).toEqual([]);
+  expect(checkFirstKey("0123456789abcdef0123456789abcdef")).toEqual([]);
 });
 
 test("what cannot be broken here is judged by what it would say", async () => {

@@ -11,7 +11,7 @@ import { ServerSecret } from "../src/server/secret.ts";
 import { Tickets } from "../src/server/tickets.ts";
 import { MemoryStore, type ServiceStore } from "../src/store/index.ts";
 
-export const ADMIN_KEY = "an-admin-key-of-tests";
+export const ADMIN_KEY = "an-admin-key-of-tests-and-0123456789";
 export const API = "/api/v2/scheduler";
 
 export interface Answer {
@@ -124,6 +124,8 @@ export function bearer(secret: string): Record<string, string> {
   return { authorization: `Bearer ${secret}` };
 }
 
+let calls = 0;
+
 async function call(
   app: App,
   method: string,
@@ -132,6 +134,8 @@ async function call(
   headers: Record<string, string>,
 ): Promise<Answer> {
   const options: InjectOptions = {
+    // Each request comes from an address of its own: too many wrong keys from one are refused.
+    remoteAddress: `10.0.${(calls >> 8) & 255}.${calls++ & 255}`,
     method: method as "GET",
     url: path,
     headers: { ...bearer(ADMIN_KEY), ...headers },

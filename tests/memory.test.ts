@@ -4,7 +4,7 @@ import { directoryWith, startOrrery } from "./cli.ts";
 import { MeasuredServer } from "./measured-server.ts";
 import { freshDatabase } from "./service.ts";
 
-const KEY = "sk-memory-0123456789";
+const KEY = "sk-memory-0123456789-and-0123456789";
 const API = "api/v2/scheduler";
 /** As many as the longest memory of tasks that ended holds: it is full after the first round, and as full after the next. */
 const ROUND = 10_000;

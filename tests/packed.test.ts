@@ -10,7 +10,7 @@ import { beforeAll, expect, test } from "vitest";
 import { directoryWith } from "./cli.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const KEY = "sk-packed-0123456789";
+const KEY = "sk-packed-0123456789-and-0123456789";
 const run = promisify(execFile);
 /** The npm of the Node that runs this. */
 const npm = (cwd: string, ...args: readonly string[]) => run("npm", args, { cwd, maxBuffer: 32 << 20 });

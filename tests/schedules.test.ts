@@ -8,7 +8,7 @@ import { directoryWith, orrery } from "./cli.ts";
 import { BACKENDS, TestService } from "./service.ts";
 
 const WITHIN = { timeout: 30_000, interval: 20 };
-const KEY = "sk-test-admin-0123456789";
+const KEY = "sk-test-admin-0123456789-and-0123456789";
 
 describe.each(BACKENDS)("recurring tasks on %s", (backend) => {
   let service: TestService;
@@ -146,7 +146,12 @@ describe.each(BACKENDS)("recurring tasks on %s", (backend) => {
     }
     expect((await service.get(`schedules/${id}`)).body.agent_id).toBe("ada");
     expect((await service.get("schedules", { agent: "ada" })).body.schedules).toHaveLength(1);
-    const reader = await client.keys.create({ name: "reader", scopes: ["read"] });
+    const reader = await client.keys.create({
+      name: "reader",
+      scopes: ["read"],
+      zones: ["*"],
+      agents: ["*"],
+    });
     expect((await create({}, { key: reader.secret })).status).toBe(403);
     expect((await service.post(`schedules/${id}/run`, undefined, { key: reader.secret })).status).toBe(403);
   });

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Finished, type Started, startOrrery } from "./cli.ts";
 
-export const SERVER_KEY = "sk-server-process-0123456789";
+export const SERVER_KEY = "sk-server-process-0123456789-and-0123456789";
 
 export interface ServerProcess extends Started {
   readonly url: string;

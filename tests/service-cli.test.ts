@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { directoryWith, type Finished, type Started, startOrrery } from "./cli.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
 
-const KEY = "sk-service-cli-0123456789";
+const KEY = "sk-service-cli-0123456789-and-0123456789";
 const NO_ID = "0195a6c2-6f0e-7c3a-9d1b-2f4e5a6b7c8d";
 
 let cwd: string;
@@ -390,7 +390,8 @@ describe("run --server", () => {
 
 describe("keys and workers", () => {
   test("a key is made, listed, rotated and revoked; its secret is shown once", async () => {
-    const made = await orrery("keys", "create", "ci", "--scope", "read", "submit", "--expires", "30d");
+    const rights = ["--scope", "read", "submit", "--all-zones", "--for-agent", "ci"];
+    const made = await orrery("keys", "create", "ci", ...rights, "--expires", "30d");
     const secret = made.stdout.trim();
     const id = /key (\S+)/.exec(made.stderr)?.[1] ?? "";
     expect((await orrery("tasks", "--key", secret)).code).toBe(0);
@@ -402,6 +403,17 @@ describe("keys and workers", () => {
     const next = /key (\S+)/.exec(rotated.stderr)?.[1] ?? "";
     expect(await orrery("keys", "revoke", next)).toMatchObject({ code: 0, stdout: `${next} revoked\n` });
     expect(await orrery("keys", "revoke", "nothing")).toMatchObject({ code: 3 });
+  });
+
+  test("[F13] a key is not made before its zones and agents are named", async () => {
+    for (const [options, said] of [
+      [[], "name the zones of the key with --zone NAME, or use --all-zones"],
+      [["--zone", "a"], "name the agents of the key with --for-agent NAME, or use --all-agents"],
+      [["--zone", "a", "--all-zones", "--all-agents"], "use either --zone or --all-zones"],
+    ] as const) {
+      const { code, stderr } = await orrery("keys", "create", "ci", ...options);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+    }
   });
 
   test("workers are listed", async () => {

@@ -17,7 +17,7 @@ import { testDatabase } from "./postgres.ts";
 export const BACKENDS = ["memory", "postgresql"] as const;
 export type Backend = (typeof BACKENDS)[number];
 
-export const ADMIN_KEY = "sk-test-admin-0123456789";
+export const ADMIN_KEY = "sk-test-admin-0123456789-and-0123456789";
 const SECRET = "the secret that servers of tests share";
 
 export interface Answer {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 function orrery(...args: readonly string[]): Promise<Finished> {
-  const env = { ORRERY_URL: service.server.url, ORRERY_API_KEY: "sk-test-admin-0123456789" };
+  const env = { ORRERY_URL: service.server.url, ORRERY_API_KEY: "sk-test-admin-0123456789-and-0123456789" };
   return startOrrery("/", args, env).finished;
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { OrreryClient } from "../src/client/index.ts";
 import { BACKENDS, TestService } from "./service.ts";
 
-const KEY = "sk-test-admin-0123456789";
+const KEY = "sk-test-admin-0123456789-and-0123456789";
 /** So slow that a busy machine cannot wait it out by accident. */
 const SLOW = { count: 2, per_seconds: 600 };
 

@@ -7,7 +7,7 @@ import { directoryWith, type Started, startOrrery } from "./cli.ts";
 import { freshDatabase } from "./service.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
-const KEY = "sk-telemetry-0123456789a";
+const KEY = "sk-telemetry-0123456789a-and-0123456789";
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER = "00f067aa0ba902b7";
 

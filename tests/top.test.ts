@@ -7,7 +7,7 @@ import { task } from "../src/worker/index.ts";
 import { MAIN, startOrrery } from "./cli.ts";
 import { TestService } from "./service.ts";
 
-const KEY = "sk-test-admin-0123456789";
+const KEY = "sk-test-admin-0123456789-and-0123456789";
 const SCRIPT = "/usr/bin/script";
 const SOON = { timeout: 30_000, interval: 50 };
 const ESC = String.fromCharCode(27);

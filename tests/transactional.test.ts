@@ -15,7 +15,7 @@ const connections: pg.Client[] = [];
 
 beforeAll(async () => {
   service = await TestService.start("postgresql");
-  client = new OrreryClient({ url: service.server.url, key: "sk-test-admin-0123456789" });
+  client = new OrreryClient({ url: service.server.url, key: "sk-test-admin-0123456789-and-0123456789" });
   const user = await connected();
   await user.query("create table orders (number integer primary key, task text)");
 });

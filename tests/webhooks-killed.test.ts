@@ -8,7 +8,7 @@ import { directoryWith, type Finished, type Started, startOrrery } from "./cli.t
 import { freshDatabase } from "./service.ts";
 import { Receiver } from "./webhook-receiver.ts";
 
-const KEY = "sk-webhooks-0123456789ab";
+const KEY = "sk-webhooks-0123456789ab-and-0123456789";
 const WAITS = Array.from({ length: 100 }, () => "0.1").join(",");
 
 class Server implements AsyncDisposable {

@@ -9,7 +9,7 @@ import { type Check, failure, pass, warning } from "./check.ts";
 
 const NODE = [20, 20] as const;
 const GIB = 1024 ** 3;
-const MIN_KEY = 16;
+const MIN_KEY = 32;
 
 export function checkNode(version: string): Check {
   const [major = 0, minor = 0] = version.split(".").map(Number);
@@ -26,7 +26,7 @@ export function checkFirstKey(key: string | undefined): Check[] {
     failure(
       "first key",
       detail,
-      `give it at least ${MIN_KEY}: export ORRERY_API_KEY=sk-$(openssl rand -hex 32)`,
+      `give it at least ${MIN_KEY}: export ORRERY_API_KEY=sk-$(openssl rand -base64 32)`,
     ),
   ];
 }

@@ -1,4 +1,5 @@
 import type { KeyAnswer, NewKeyAnswer } from "../client/index.ts";
+import { UsageError } from "./errors.ts";
 import type { CreateKeyOptions, RotateKeyOptions } from "./keys.ts";
 import { type Column, tableLines } from "./layout.ts";
 import { printLines, stdoutPalette } from "./output.ts";
@@ -18,17 +19,33 @@ const COLUMNS: readonly Column[] = [
 ];
 
 export async function createKey(name: string, options: CreateKeyOptions): Promise<void> {
-  const { scope, zone, forAgent, expires, ...rest } = options;
+  const { scope, zone, allZones, forAgent, allAgents, expires, ...rest } = options;
+  const zones = namesOf("zones", "--zone", zone, "--all-zones", allZones);
+  const agents = namesOf("agents", "--for-agent", forAgent, "--all-agents", allAgents);
   const key = await atService(rest, (client) =>
     client.keys.create({
       name,
       scopes: [...scope],
-      ...(zone !== undefined && { zones: [...zone] }),
-      ...(forAgent !== undefined && { agents: [...forAgent] }),
+      zones,
+      agents,
       ...(expires !== undefined && { expires_at: instantOf("--expires", expires) }),
     }),
   );
   await printSecret(key, options.json);
+}
+
+/** Nobody gives a key everything by leaving something out. */
+function namesOf(
+  what: string,
+  option: string,
+  names: readonly string[] | undefined,
+  allOption: string,
+  isAll: boolean,
+): string[] {
+  if (isAll && names) throw new UsageError(`use either ${option} or ${allOption}`);
+  if (isAll) return ["*"];
+  if (names) return [...names];
+  throw new UsageError(`name the ${what} of the key with ${option} NAME, or use ${allOption}`);
 }
 
 export async function rotateKey(id: string, options: RotateKeyOptions): Promise<void> {

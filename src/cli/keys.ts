@@ -7,7 +7,9 @@ export type Scope = "submit" | "read" | "work" | "admin" | "operator";
 export interface CreateKeyOptions extends Omit<ServiceOptions, "zone"> {
   readonly scope: readonly Scope[];
   readonly zone?: readonly string[];
+  readonly allZones: boolean;
   readonly forAgent?: readonly string[];
+  readonly allAgents: boolean;
   readonly expires?: string;
 }
 
@@ -35,8 +37,10 @@ function createCommand(): Command {
     .summary("make a key, and print its secret this once")
     .argument("<name>", "what it is for")
     .addOption(new Option("--scope <name...>", "what it may do").choices(SCOPES).default(["submit", "read"]))
-    .option("--zone <name...>", "the zones that it is for (default: those of the key that asks)")
-    .option("--for-agent <name...>", "the agents that it acts for (default: those of the key that asks)")
+    .option("--zone <name...>", "the zones that it is for; this or --all-zones is needed")
+    .option("--all-zones", "let it into every zone", false)
+    .option("--for-agent <name...>", "the agents that it acts for; this or --all-agents is needed")
+    .option("--all-agents", "let it act for every agent", false)
     .option("--expires <when>", "a time with a zone, or a duration from now such as 30d (default: never)");
   return withServer(command).action(async (name: string, options: CreateKeyOptions) => {
     const { createKey } = await import("./key-commands.ts");

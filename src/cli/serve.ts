@@ -83,7 +83,7 @@ export function serveCommand(): Command {
 }
 
 const EXAMPLES = `
-ORRERY_API_KEY (16 characters or more) is the first admin key. Without any key, one is made and shown, and the
+ORRERY_API_KEY (32 characters or more: openssl rand -base64 32) is the first admin key. Without any key, one is made and shown, and the
 server listens on this machine only.
 
 Examples:

@@ -7,7 +7,7 @@ import { makeLog, type RunningServer, startServer } from "../server/index.ts";
 import { BUILT_IN_HANDLERS, PermanentError, PollTransport, task, Worker } from "../worker/index.ts";
 import { OrreryClient, OrreryError, type Submission, TaskFailed } from "./index.ts";
 
-const KEY = "sk-client-tests-0123456789";
+const KEY = "sk-client-tests-0123456789-and-0123456789";
 
 let server: RunningServer;
 let proxy: CuttingProxy;
@@ -265,7 +265,7 @@ describe("administration", () => {
   });
 
   test("a key is made, used, rotated and revoked", async () => {
-    const made = await client.keys.create({ name: "ci", scopes: ["read"] });
+    const made = await client.keys.create({ name: "ci", scopes: ["read"], zones: ["*"], agents: ["*"] });
     const reader = new OrreryClient({ url: server.url, key: made.secret });
     expect(await reader.metrics()).toMatchObject({ backend: "memory" });
     await expect(reader.submit({ task_type: "noop" })).rejects.toMatchObject({ status: 403, code: "scope" });

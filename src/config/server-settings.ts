@@ -71,7 +71,7 @@ export const SERVER = {
   }),
   apiKey: setting({
     key: "api_key",
-    type: optional(text("16 characters or more, without line breaks", (key) => key.length < 16)),
+    type: optional(text("32 characters or more, without line breaks", (key) => key.length < 32)),
     default: undefined,
     defaultWords: "none: one is made and shown",
     about: "The first admin key; better in the environment, where no one sees it",
@@ -83,7 +83,7 @@ export const SERVER = {
     key: "secret",
     type: optional(text("32 characters or more, without line breaks", (secret) => secret.length < 32)),
     default: undefined,
-    defaultWords: "made, and kept in the file `data`/secret",
+    defaultWords: "made and kept in `data`",
     about:
       "The secret that all servers of one store share, and that is not in the store; better in the environment",
     readers,

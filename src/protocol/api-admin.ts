@@ -150,8 +150,8 @@ export const KeyBody = Type.Object(
       maxItems: 5,
       examples: [["submit", "read"]],
     }),
-    zones: Type.Optional(KeyNames),
-    agents: Type.Optional(KeyNames),
+    zones: KeyNames,
+    agents: KeyNames,
     expires_at: Type.Optional(
       OrNull(
         Type.String({

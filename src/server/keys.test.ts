@@ -71,32 +71,45 @@ describe("a key", () => {
 describe("the first key", () => {
   test("may do everything, and is made once", async () => {
     const store = new MemoryStore();
-    await keysOf(store, { firstKey: "0123456789abcdef" });
-    const keys = await keysOf(store, { firstKey: "0123456789abcdef" });
+    await keysOf(store, { firstKey: "0123456789abcdef0123456789abcdef" });
+    const keys = await keysOf(store, { firstKey: "0123456789abcdef0123456789abcdef" });
     expect(keys.all()).toHaveLength(1);
-    expect(keys.find("0123456789abcdef")).toMatchObject({ zones: ["*"], agents: ["*"] });
+    expect(keys.find("0123456789abcdef0123456789abcdef")).toMatchObject({ zones: ["*"], agents: ["*"] });
   });
 
   test("that is another one than before is added, and whoever runs the server is told", async () => {
     const store = new MemoryStore();
     const added: number[] = [];
     const onAdded = (others: number) => added.push(others);
-    for (const firstKey of ["0123456789abcdef", "0123456789abcdef", "another-0123456789"])
+    for (const firstKey of [
+      "0123456789abcdef0123456789abcdef",
+      "0123456789abcdef0123456789abcdef",
+      "another-0123456789-0123456789-012",
+    ])
       await keysOf(store, { firstKey, onAdded });
     expect(added).toEqual([1]);
   });
 
   test("stays revoked over a restart", async () => {
     const store = new MemoryStore();
-    const keys = await keysOf(store, { firstKey: "0123456789abcdef" });
+    const keys = await keysOf(store, { firstKey: "0123456789abcdef0123456789abcdef" });
     await keys.revoke(keys.all()[0]?.id ?? "");
-    expect((await keysOf(store, { firstKey: "0123456789abcdef" })).find("0123456789abcdef")).toBeUndefined();
+    expect(
+      (await keysOf(store, { firstKey: "0123456789abcdef0123456789abcdef" })).find(
+        "0123456789abcdef0123456789abcdef",
+      ),
+    ).toBeUndefined();
   });
 
-  test("that is short stops the start with a word of advice", async () => {
-    const refused = Keys.open(new MemoryStore(), { firstKey: "short" });
-    await expect(refused).rejects.toThrow("ORRERY_API_KEY must have at least 16 characters");
-  });
+  test.each(["short", "sk-0123456789abcdef0123456789ab", "a".repeat(40), "password".repeat(5)])(
+    "[F13] that could be guessed (%s) stops the start with a command that makes one",
+    async (firstKey) => {
+      const refused = Keys.open(new MemoryStore(), { firstKey });
+      await expect(refused).rejects.toThrow(
+        /ORRERY_API_KEY must have at least 32 characters that nobody can guess.*openssl rand -base64 32/,
+      );
+    },
+  );
 });
 
 test("the keys stay as they were while the store does not answer", async () => {
@@ -113,11 +126,35 @@ test("the keys stay as they were while the store does not answer", async () => {
 
 test("the first key is one, however many servers start with it at the same moment", async () => {
   const store = new MemoryStore();
-  const firstKey = "sk-first-0123456789";
+  const firstKey = "sk-first-0123456789-and-0123456789";
   const [here, there] = await Promise.all([keysOf(store, { firstKey }), keysOf(store, { firstKey })]);
   const keys = await store.apiKeys();
   expect(keys).toHaveLength(1);
   await here.revoke(keys[0]?.id ?? "");
   await there.refresh();
   expect(there.find(firstKey)).toBeUndefined();
+});
+
+test("[F13] wrong keys are tried slowly for each address, and whoever has a known key goes on", async () => {
+  let now = 0;
+  const keys = await keysOf(new MemoryStore(), { now: () => now });
+  const { secret } = await keys.create(reader);
+  const { secret: unused } = await keys.create(reader);
+  expect(keys.findFrom("192.0.2.1", secret)).toMatchObject({ name: reader.name });
+  let tried = 0;
+  while (keys.findFrom("192.0.2.1", `sk-guess-${tried}`) !== "too-many") tried++;
+  expect(tried).toBe(100);
+  expect(keys.findFrom("192.0.2.1", secret)).toMatchObject({ name: reader.name });
+  expect(keys.findFrom("192.0.2.1", unused)).toBe("too-many");
+  expect(keys.findFrom("192.0.2.2", "sk-guess")).toBeUndefined();
+  now += 1_000;
+  expect(keys.findFrom("192.0.2.1", "sk-guess")).toBeUndefined();
+  expect(keys.findFrom("192.0.2.1", unused)).toMatchObject({ name: reader.name });
+});
+
+test("[F13] a network of IPv6 guesses as one address", async () => {
+  const keys = await keysOf(new MemoryStore(), { now: () => 0 });
+  for (let at = 0; at < 100; at++) keys.findFrom(`2001:db8:1:2::${at.toString(16)}`, "sk-guess");
+  expect(keys.findFrom("2001:db8:1:2:ffff::1", "sk-guess")).toBe("too-many");
+  expect(keys.findFrom("2001:db8:1:3::1", "sk-guess")).toBeUndefined();
 });

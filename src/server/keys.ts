@@ -2,10 +2,13 @@ import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { derivedUuid } from "../core/index.ts";
 import { type ApiKeyRow, newId } from "../store/index.ts";
 import type { KeyStore, Scope } from "./api.ts";
+import { Guesses } from "./guesses.ts";
 
 const PREFIX = "sk-";
 const SECRET_BYTES = 32;
-const MIN_FIRST_KEY = 16;
+const MIN_FIRST_KEY = 32;
+/** A random key of that length has more; a word that is repeated, or a row of digits, has fewer. */
+const MIN_DIFFERENT = 10;
 const REFRESH_MS = 5000;
 const MAX_REMEMBERED = 10_000;
 
@@ -31,7 +34,16 @@ export interface KeysOptions {
 
 class KeyError extends Error {
   override readonly name = "KeyError";
-  readonly code = "first-key-too-short";
+  readonly code = "first-key-too-weak";
+}
+
+const WEAK_KEY =
+  `ORRERY_API_KEY must have at least ${MIN_FIRST_KEY} characters that nobody can guess, ${MIN_DIFFERENT} of them different; ` +
+  `make one with: echo "${PREFIX}$(openssl rand -base64 32)"`;
+
+/** Whether a key that an operator chose could be guessed. */
+function isWeakKey(key: string): boolean {
+  return key.length < MIN_FIRST_KEY || new Set(key).size < MIN_DIFFERENT;
 }
 
 /**
@@ -51,15 +63,13 @@ export class Keys {
   readonly #salt = randomBytes(SECRET_BYTES).toString("base64url");
   /** HMACs of secrets that were keys when they were shown, by a hash that is made faster. */
   readonly #hmacs = new Map<string, string>();
+  readonly #guesses = new Guesses();
   /** Reads and changes of the store go one after the other, or a slow read would forget a new key. */
   #last: Promise<unknown> = Promise.resolve();
 
   static async open(store: KeyStore, options: KeysOptions = {}): Promise<Keys> {
     const { firstKey } = options;
-    if (firstKey !== undefined && firstKey.length < MIN_FIRST_KEY) {
-      const message = `ORRERY_API_KEY must have at least ${MIN_FIRST_KEY} characters; try "${PREFIX}$(openssl rand -hex 32)"`;
-      throw new KeyError(message);
-    }
+    if (firstKey !== undefined && isWeakKey(firstKey)) throw new KeyError(WEAK_KEY);
     const hmacSalt = await store.setting("key-secret", () => randomBytes(SECRET_BYTES).toString("base64url"));
     const keys = new Keys(store, hmacSalt, options);
     try {
@@ -93,6 +103,19 @@ export class Keys {
     const hmac = this.#hmacs.get(digest);
     const key = hmac === undefined ? this.#findAnew(secret, digest) : this.#byHmac.get(hmac);
     return key && isValid(key, this.#now()) ? key : undefined;
+  }
+
+  /**
+   * Returns the valid key with this secret, for a caller at an address. Addresses that have sent too many wrong keys get
+   * "too-many" for keys that were not used here before; all others go on.
+   */
+  findFrom(address: string, secret: string): ApiKeyRow | "too-many" | undefined {
+    const now = this.#now();
+    const isFamiliar = this.#hmacs.has(hash("sha256", this.#salt + secret, "base64"));
+    if (!isFamiliar && !this.#guesses.mayTry(address, now)) return "too-many";
+    const key = this.find(secret);
+    if (!key) this.#guesses.failed(address, now);
+    return key;
   }
 
   /** For connections that outlive a request. */

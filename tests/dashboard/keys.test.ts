@@ -27,6 +27,7 @@ test("a key is made, shown once, used and revoked, and the audit says so", async
   await form.getByRole("button", { name: "Make it" }).click();
   await form.getByRole("alert").filter({ hasText: "1" }).waitFor();
   await form.getByLabel("Name").fill("ci");
+  await form.getByLabel("Zones").fill("*");
   await form.getByLabel("Agents").fill("ann, bob");
   await form.getByLabel("Ends").selectOption("in 30 days");
   await form.getByRole("button", { name: "Make it" }).click();
@@ -52,7 +53,7 @@ test("a key is made, shown once, used and revoked, and the audit says so", async
 });
 
 test("who is neither admin nor operator is shown neither keys nor servers, and told why", async () => {
-  const { body } = await service.post("keys", { name: "ann", scopes: ["read"] });
+  const { body } = await service.post("keys", { name: "ann", scopes: ["read"], zones: ["*"], agents: ["*"] });
   await using tab = await look("/keys", { key: body.secret });
   const { page } = tab;
   await page.getByText("takes the scope admin").waitFor();

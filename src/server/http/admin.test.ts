@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { API, bearer, type Served, serve } from "../../../tests/http-app.ts";
+import { ADMIN_KEY, API, bearer, type Served, serve } from "../../../tests/http-app.ts";
 
 let served: Served;
 beforeAll(async () => {
@@ -64,8 +64,9 @@ describe("an admin", () => {
 });
 
 describe("keys", () => {
+  const ALL = { zones: ["*"], agents: ["*"] };
   const make = (body: object, headers = {}) =>
-    served.call("POST", `${API}/keys`, { name: "k", scopes: ["read"], ...body }, headers);
+    served.call("POST", `${API}/keys`, { name: "k", scopes: ["read"], ...ALL, ...body }, headers);
 
   test("are made, listed without their secrets, rotated and revoked", async () => {
     const made = await make({ expires_at: "2100-01-01T00:00:00Z" });
@@ -89,12 +90,23 @@ describe("keys", () => {
     expect([await reads(secret), await reads(rotated.body.secret)]).toEqual([401, 200]);
   });
 
+  test("[F13] are made for zones and agents that are named: nothing is given by leaving it out", async () => {
+    for (const [given, missing] of [
+      [{ zones: ["a"] }, "/agents"],
+      [{ agents: ["ann"] }, "/zones"],
+    ] as const) {
+      const body = { name: "k", scopes: ["read"], ...given };
+      const answer = await served.call("POST", `${API}/keys`, body);
+      expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, missing]);
+    }
+  });
+
   test("give nobody more than they have", async () => {
     const admin = bearer(await served.secretOf({ scopes: ["admin"], zones: ["a"], agents: ["alice"] }));
     expect((await make({ zones: ["a"], agents: ["alice"] }, admin)).status).toBe(201);
-    expect((await make({}, admin)).body).toMatchObject({ zones: ["a"], agents: ["alice"] });
+    const own = { zones: ["a"], agents: ["alice"] };
     for (const more of [{ zones: ["b"] }, { zones: ["*"] }, { agents: ["*"] }, { scopes: ["operator"] }]) {
-      const { status, body } = await make(more, admin);
+      const { status, body } = await make({ ...own, ...more }, admin);
       expect([status, body.code]).toEqual([403, "scope"]);
     }
     const { id } = (await make({ zones: ["b"] })).body;
@@ -103,4 +115,18 @@ describe("keys", () => {
     const listed = (await served.call("GET", `${API}/keys`, undefined, admin)).body.keys;
     expect(listed.every((key: { zones: string[] }) => key.zones.every((zone) => zone === "a"))).toBe(true);
   });
+});
+
+test("[F13] wrong keys are refused with 429 after many of them, and those that are known are not", async () => {
+  const guessed = await serve();
+  const statusOf = async (secret: string) => {
+    const from = { url: `${API}/whoami`, remoteAddress: "192.0.2.1" };
+    return (await guessed.app.inject({ ...from, headers: bearer(secret) })).statusCode;
+  };
+  expect(await statusOf(ADMIN_KEY)).toBe(200);
+  const statuses = await Promise.all(Array.from({ length: 120 }, (_, at) => statusOf(`sk-guess-${at}`)));
+  expect(statuses[0]).toBe(401);
+  expect(statuses).toContain(429);
+  expect(await statusOf(ADMIN_KEY)).toBe(200);
+  await guessed.close();
 });

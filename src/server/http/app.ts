@@ -221,7 +221,7 @@ function useAuth(app: App, keys: Keys): void {
   app.addHook("onRequest", (request, _, done) => {
     const { scopes } = request.routeOptions.config;
     if (scopes !== undefined && scopes !== "none") {
-      request.identity = identify(keys, request.headers);
+      request.identity = identify(keys, request.raw);
       demandScope(request.identity.caller, scopes);
     }
     done();

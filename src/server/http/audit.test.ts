@@ -20,7 +20,9 @@ const told = async (headers = {}) =>
   });
 
 test("what admins do is noted with who and when, without secrets, and what was refused is not", async () => {
-  const made = (await served.call("POST", `${API}/keys`, { name: "ci", scopes: ["read"] })).body;
+  const made = (
+    await served.call("POST", `${API}/keys`, { name: "ci", scopes: ["read"], zones: ["*"], agents: ["*"] })
+  ).body;
   const rotated = (await served.call("POST", `${API}/keys/${made.id}/rotate`, {})).body;
   await served.call("POST", `${API}/keys/${made.id}/revoke`);
   await served.call("POST", `${API}/pause`, { executor: "e" });
@@ -40,7 +42,7 @@ test("what admins do is noted with who and when, without secrets, and what was r
     ["queue.pause", "e", {}],
     ["key.revoke", made.id, { name: "ci" }],
     ["key.rotate", made.id, { name: "ci", by: rotated.id }],
-    ["key.create", made.id, { name: "ci", scopes: ["read"] }],
+    ["key.create", made.id, { name: "ci", scopes: ["read"], zones: ["*"], agents: ["*"] }],
   ]);
   const all = JSON.stringify(await audit());
   for (const secret of [ADMIN_KEY, made.secret, rotated.secret]) expect(all).not.toContain(secret);

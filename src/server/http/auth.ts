@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { invariant } from "../../core/index.ts";
 import type { ApiKeyRow } from "../../store/index.ts";
@@ -27,8 +27,11 @@ const DEFAULT_ZONE = "default";
 const VISIBLE = /^[\x21-\x7e]{1,256}$/;
 
 /** Finds out who asks, from the headers alone; whoever it is not clear of is refused. */
-export function identify(keys: Keys, headers: IncomingHttpHeaders): Identity {
-  const key = keyOf(keys, headers.authorization);
+export function identify(
+  keys: Keys,
+  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
+): Identity {
+  const key = keyOf(keys, headers.authorization, socket.remoteAddress);
   const zone = zoneOf(key, headerOf(headers, "x-zone-id"));
   const actsFor = headerOf(headers, "x-agent-id");
   if (actsFor !== undefined && !allows(key.agents, actsFor)) {
@@ -75,9 +78,13 @@ export function headerOf(headers: IncomingHttpHeaders, name: string): string | u
   );
 }
 
-function keyOf(keys: Keys, authorization: string | undefined): ApiKeyRow {
+function keyOf(keys: Keys, authorization: string | undefined, address = ""): ApiKeyRow {
   const secret = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization ?? "")?.[1];
-  const key = secret === undefined ? undefined : keys.find(secret);
+  const key = secret === undefined ? undefined : keys.findFrom(address, secret);
+  if (key === "too-many")
+    throw new Problem("rate-limit", "too many wrong API keys came from this address; try again later", {
+      headers: { "retry-after": "1" },
+    });
   if (key) return key;
   // The same words for a key that is unknown, expired or revoked: which of them it was helps only who guesses.
   const detail = authorization === undefined ? "send Authorization: Bearer sk-…" : "the API key is not valid";

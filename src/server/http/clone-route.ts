@@ -2,7 +2,7 @@ import { invariant } from "../../core/index.ts";
 import { CloneBody, TaskAnswer } from "../../protocol/api-schemas.ts";
 import type { TaskSubmission, TaskView } from "../api.ts";
 import { sendTask } from "./answers.ts";
-import { callerOf } from "./auth.ts";
+import { allows, callerOf, identityOf } from "./auth.ts";
 import { Problem, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, MIB, notFound, PathId, taskId } from "./route.ts";
 
@@ -30,6 +30,9 @@ export function cloneRoute(app: App, { api }: Edge): void {
       const task = id === undefined ? undefined : await api.task(caller, id);
       if (!task) throw notFound("task");
       if (task.run) throw new Problem("part-of-a-run", "it is part of a run; submit the run again");
+      // The copy is submitted for the agent of the task, and on its credits.
+      if (!allows(identityOf(request).key.agents, task.agent))
+        throw new Problem("agent-not-allowed", `this key may not act for agent "${task.agent}"`);
       const { payload } = request.body;
       const copy = cloneOf(task, payload === undefined ? task.payload : JSON.stringify(payload));
       const [submitted] = await api.submit({ ...caller, agent: task.agent }, [copy]);

@@ -40,7 +40,7 @@ export function keyRoutes(app: App, { keys }: Edge): void {
       config: { scopes: ["admin"], audit: "key.create" },
       schema: {
         summary: "Make a key",
-        description: "Zones and agents are by default those of the key that asks.",
+        description: 'Zones and agents must be among those of the key that asks; "*" stands for all.',
         tags,
         body: KeyBody,
         response: answers({ 201: NewKeyAnswer }),
@@ -48,7 +48,7 @@ export function keyRoutes(app: App, { keys }: Edge): void {
     },
     async (request, reply) => {
       const identity = identityOf(request);
-      const { name, scopes, zones = identity.key.zones, agents = identity.key.agents } = request.body;
+      const { name, scopes, zones, agents } = request.body;
       const asked = {
         name,
         scopes: [...new Set(scopes)],

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { API, type Served, serve } from "../../../tests/http-app.ts";
+import { API, bearer, type Served, serve } from "../../../tests/http-app.ts";
 import { testDatabase } from "../../../tests/postgres.ts";
 import { localCaller } from "../../embedded/index.ts";
 import { MemoryStore } from "../../store/index.ts";
 import { PostgresStore } from "../../store/postgres/store.ts";
+import type { NewKey } from "../keys.ts";
 
 const ADMIN = localCaller("default");
 const STORES = {
@@ -147,5 +148,19 @@ test("what is wrong with a filter is said with the field and the fix", async () 
     { action: "cancel", cursor: "x" },
   ])
     expect((await served.call("POST", `${API}/tasks/bulk`, body)).status).toBe(422);
+  await served.close();
+});
+
+test("[F26] a key that may not act for an agent submits no copy of its task", async () => {
+  const served = await serve();
+  const owner = { "x-agent-id": "ann" };
+  const { id } = (await served.call("POST", `${API}/submit`, { executor: "e", task_type: "t" }, owner)).body;
+  const clone = async (key: Partial<NewKey>) =>
+    served.call("POST", `${API}/task/${id}/clone`, {}, bearer(await served.secretOf(key)));
+  const other = await clone({ scopes: ["admin"], agents: ["bob"] });
+  expect([other.status, other.body.code]).toEqual([403, "agent-not-allowed"]);
+  expect((await clone({ scopes: ["admin"], agents: ["bob", "ann"] })).body).toMatchObject({
+    agent_id: "ann",
+  });
   await served.close();
 });

@@ -233,7 +233,10 @@ describe("a task", () => {
           served.app.inject({
             method: "POST",
             url: `${API}/task/${id}/cancel`,
-            headers: { ...bearer("an-admin-key-of-tests"), ...(type ? { "content-type": type } : {}) },
+            headers: {
+              ...bearer("an-admin-key-of-tests-and-0123456789"),
+              ...(type ? { "content-type": type } : {}),
+            },
             ...(body === undefined ? {} : { payload: body }),
           });
         expect((await cancel()).json()).toEqual({ cancelled: true, task_id: id });

@@ -73,7 +73,7 @@ function admit(request: IncomingMessage, { keys, closing }: Edge): Identity {
   if (request.url?.split("?")[0] !== PATH) throw new Problem("not-found", `WebSockets connect to ${PATH}`);
   if (request.method !== "GET")
     throw new Problem("method-not-allowed", "use GET", { headers: { allow: "GET" } });
-  const identity = identify(keys, request.headers);
+  const identity = identify(keys, request);
   demandScope(identity.caller, ["work"]);
   return identity;
 }

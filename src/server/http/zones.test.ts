@@ -51,7 +51,12 @@ async function fill(): Promise<string[]> {
   await called("PUT", `${API}/agents/${SECRET}`, { max_concurrent: 2 });
   const schedule = await called("POST", `${API}/schedules`, { name: SECRET, cron: "0 3 * * *", task });
   const webhook = await called("POST", `${API}/webhooks`, { url: `https://${SECRET}.example/in` });
-  const key = await called("POST", `${API}/keys`, { name: SECRET, scopes: ["read"], zones: ["there"] });
+  const key = await called("POST", `${API}/keys`, {
+    name: SECRET,
+    scopes: ["read"],
+    zones: ["there"],
+    agents: ["*"],
+  });
   return [...tasks, run.id, registration.id, schedule.id ?? SECRET, webhook.id, key.id, SECRET];
 }
 

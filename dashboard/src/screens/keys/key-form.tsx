@@ -29,8 +29,8 @@ export function KeyForm({ onMade, onClose }: KeyFormProps) {
     const body: KeyBody = {
       name,
       scopes: [...scopes],
-      ...(zones.trim() !== "" && { zones: namesIn(zones) }),
-      ...(agents.trim() !== "" && { agents: namesIn(agents) }),
+      zones: namesIn(zones),
+      agents: namesIn(agents),
       ...(life !== "never" && { expires_at: new Date(Date.now() + LIVES[life] * DAY_MS).toISOString() }),
     };
     onMade(await makeKey(body));
@@ -56,7 +56,7 @@ export function KeyForm({ onMade, onClose }: KeyFormProps) {
         name="Zones"
         pointer="/zones"
         size={14}
-        placeholder="as your key"
+        placeholder="default, or * for all"
         value={zones}
         onChange={setZones}
       />
@@ -64,7 +64,7 @@ export function KeyForm({ onMade, onClose }: KeyFormProps) {
         name="Agents"
         pointer="/agents"
         size={14}
-        placeholder="as your key"
+        placeholder="ci, or * for all"
         value={agents}
         onChange={setAgents}
       />
