@@ -159,6 +159,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
     ratePeriodMs: anyIndex,
   }),
   CreditsGranted: fc.record({ ...kind("CreditsGranted"), zone: anyText, agent: anyText, micros: anyBytes }),
+  ClockCorrected: fc.record({ ...kind("ClockCorrected"), offsetMs: fc.integer() }),
   QueuePaused: fc.record({ ...kind("QueuePaused"), zone: anyText, executor: anyText }),
   QueueResumed: fc.record({ ...kind("QueueResumed"), zone: anyText, executor: anyText }),
   SubmissionsRefused: fc.record({

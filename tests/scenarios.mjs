@@ -137,7 +137,21 @@ export function tellGolden(parts) {
   tellData(teller);
   tellRecalls(teller);
   tellKept(teller);
+  tellClock(teller);
   return teller.told();
+}
+
+/**
+ * A clock is set back by an hour, and forward again past a deadline.
+ *
+ * @param {Teller} teller
+ */
+function tellClock(teller) {
+  const HOUR_MS = 3_600_000;
+  teller.turn(5, { kind: "ClockCorrected", offsetMs: -HOUR_MS });
+  const times = { deadline: teller.now + 5 - HOUR_MS + 1_000, runAt: teller.now + 5 - HOUR_MS + 500 };
+  teller.turn(5, teller.task("timed", { capabilities: ["none"] }, times));
+  teller.turn(5, { kind: "ClockCorrected", offsetMs: 1_000 - HOUR_MS });
 }
 
 /**

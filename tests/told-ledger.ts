@@ -63,7 +63,11 @@ export async function readerUpTo(blocks: readonly Block[], at: number): Promise<
   state.offerDue(state.now);
   state.arrangeRuns(state.now);
   return new Reader({
-    driver: { read: async (look) => look(state), now: () => state.now },
+    driver: {
+      read: async (look) => look(state),
+      now: () => state.now,
+      timeOfDay: () => state.timeOfDay(state.now),
+    },
     store,
     workers: { progressOf: () => undefined, isAway: () => false, chunksOf: () => undefined },
     stream,

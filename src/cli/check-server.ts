@@ -45,7 +45,24 @@ export async function checkServer({ url, key, isNamed }: ServerAddress): Promise
       ...(await checkLocalPort(url)),
     ];
   const checks = [judgeReady(url, answer.ok, body), ...judgeClock(answer, sentAt)];
-  return answer.ok ? [...checks, ...(await checkWorkers(url, key))] : checks;
+  if (!answer.ok) return checks;
+  return [...checks, ...(await checkLedgerClock(url, key)), ...(await checkWorkers(url, key))];
+}
+
+const CLOCK_OFFSET = /^orrery_clock_offset_seconds (-?[\d.e+]+)$/m;
+
+/** Tells whether a leader's clock was wrong or was set. Only operators may read it, so nothing is said to others. */
+async function checkLedgerClock(url: string, key: string | undefined): Promise<Check[]> {
+  if (!key) return [];
+  const answer = await fetch(new URL("/metrics", url), {
+    headers: { authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(WITHIN_MS),
+  }).catch(() => undefined);
+  const offsetS = Number(CLOCK_OFFSET.exec((await answer?.text()) ?? "")?.[1] ?? 0);
+  if (offsetS === 0) return [];
+  const way = offsetS < 0 ? "ahead of" : "behind";
+  const detail = `the ledger's time is ${Math.abs(offsetS)} s ${way} the leader's clock, which was wrong or was set`;
+  return [pass("clock of the ledger", `${detail}; deadlines and start times follow the clock`)];
 }
 
 /** Whether one could listen where none of ours does. */

@@ -1,4 +1,4 @@
-/** The time of day when it was made, going on evenly from there, whatever becomes of the machine's clock. */
+/** A clock that begins at the time of day and goes on evenly from there, whatever happens to the machine's clock. */
 export function steadyClock(): () => number {
   const origin = Date.now() - performance.now();
   return () => Math.trunc(origin + performance.now());

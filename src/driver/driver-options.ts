@@ -11,7 +11,7 @@ export interface DriverOptions {
   readonly epoch?: number;
   /** What the store's ledger makes, where it is known already. It is the driver's from now on. */
   readonly follower?: Follower;
-  /** The time of day in milliseconds. It should go evenly: where it jumps back, what is due waits. */
+  /** A steady clock that began at the time of day, in milliseconds. Where it jumps back, the ledger's time stands still. */
   readonly clock: () => number;
   /** Called at about a time of the clock; the answer takes it back. By default the process's timers. */
   readonly wake?: (delayMs: number, turn: () => void) => () => void;

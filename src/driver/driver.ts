@@ -72,7 +72,7 @@ export class Driver implements AsyncDisposable {
   readonly #writer = new BlockWriter();
   /** See `Specimens`. */
   readonly #specimens: Specimens<"request" | LedgerEvent["kind"]> = {};
-  /** How far the ledger's time was ahead of the clock: time goes on from there, it does not stand still. */
+  /** The ledger's time minus the clock. It is fixed when the driver opens, so that both go on at the same pace. */
   readonly #aheadMs: number;
   /** When the last turn was, whether or not it recorded anything: the next is not before it. */
   #turnAt: number;
@@ -94,7 +94,9 @@ export class Driver implements AsyncDisposable {
       options.snapshotEvery,
     );
     this.#turnAt = state.now;
-    this.#aheadMs = Math.max(0, state.now - Math.trunc(options.clock()));
+    // The ledger's time does not go back. If the clock says that time has passed since the last event, it has.
+    const { clockOffsetMs, now } = state;
+    this.#aheadMs = Math.max(-clockOffsetMs, now - Math.trunc(options.clock()));
   }
 
   /** Rebuilds the state from what is stored, unless it is known, and goes on from there. */
@@ -123,6 +125,11 @@ export class Driver implements AsyncDisposable {
   /** The ledger's time as it is now; the state only knows that of its last event. */
   now(): number {
     return Math.max(this.#turnAt, this.#state.now, this.#time());
+  }
+
+  /** The time of day by the clock corrections of the ledger. Everything that is told outside of the loop is in this time. */
+  timeOfDay(): number {
+    return this.#state.timeOfDay(this.now());
   }
 
   /** Looks at the state; what was seen is told when all of it is committed. */

@@ -10,6 +10,7 @@ export type {
   TaskInputs,
 } from "./attachment.ts";
 export { steadyClock } from "./clock.ts";
+export { ClockWatch } from "./clock-watch.ts";
 export { Driver } from "./driver.ts";
 export type { Recorder } from "./driver-options.ts";
 export { Follower } from "./follower.ts";

@@ -91,7 +91,9 @@ export class Projection implements Recorder {
     }
   }
 
-  note(state: State, event: LedgerEvent, now: number, attached: unknown): void {
+  /** Rows and facts are in the time of day. */
+  note(state: State, event: LedgerEvent, ledgerNow: number, attached: unknown): void {
+    const now = state.timeOfDay(ledgerNow);
     const seq = state.seq + 1;
     this.#since ??= state.seq;
     this.#facts.push({ seq, now, event, about: aboutOf(state, event) });
@@ -196,7 +198,7 @@ export class Projection implements Recorder {
         this.#move(state, run, node, {
           ...progress(),
           status: "running",
-          startedAt: event.startedAt,
+          startedAt: state.timeOfDay(event.startedAt),
           endedAt: -1,
         });
         break;
@@ -208,7 +210,7 @@ export class Projection implements Recorder {
       case "AttemptLost":
       case "AttemptCancelled":
         this.#endings.set(keyOf(run, node), {
-          startedAt: event.startedAt,
+          startedAt: state.timeOfDay(event.startedAt),
           costMicros: event.kind === "AttemptFailed" ? (event.costMicros ?? 0) : 0,
           ...errorOfAttempt(event),
         });
@@ -244,7 +246,7 @@ export class Projection implements Recorder {
       status: "completed",
       attempt,
       worker: state.worker(state.tasks(run).workerOf(node)).id,
-      startedAt,
+      startedAt: state.timeOfDay(startedAt),
       endedAt,
       result: attached?.type === "result" ? attached.result : undefined,
       resultHash,
@@ -382,7 +384,7 @@ export class Projection implements Recorder {
       ...QUEUED,
       status: "completed",
       attempt: Math.max(1, run.attemptOf(node)),
-      startedAt: since,
+      startedAt: state.timeOfDay(since),
       endedAt,
       result: won?.result,
       resultHash,
@@ -406,7 +408,7 @@ export class Projection implements Recorder {
       ...QUEUED,
       status: "completed",
       attempt: state.tasks(run).attemptOf(node),
-      startedAt: child.parent?.startedAt ?? endedAt,
+      startedAt: child.parent ? state.timeOfDay(child.parent.startedAt) : endedAt,
       endedAt,
       resultHash: child.data?.hashes.get(tail) ?? "",
       seq,

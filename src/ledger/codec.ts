@@ -58,6 +58,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   ZoneConfigured: ["zone", "max"],
   LimitConfigured: ["zone", "name", "concurrency", "rateCount", "ratePeriodMs"],
   CreditsGranted: ["zone", "agent", "micros"],
+  ClockCorrected: ["offsetMs"],
   QueuePaused: ["zone", "executor"],
   QueueResumed: ["zone", "executor"],
   TaskAssigned: ["run", "node", "attempt", "worker", "reason", "runnerUp", "rejected"],

@@ -21,6 +21,7 @@ export type EventOf<Kind extends EventKind> = Extract<LedgerEvent, { readonly ki
 
 export type Input =
   | SchedulerConfigured
+  | ClockCorrected
   | RunSubmitted
   | TaskSubmitted
   | SubmissionsRefused
@@ -133,9 +134,9 @@ export interface TaskSubmitted {
   readonly spec: WireSpec;
   readonly requestState: RequestState;
   readonly boostMicros: number;
-  /** -1: none. */
+  /** As a time of day; -1: none. */
   readonly deadline: number;
-  /** Not before this time; -1: at once. */
+  /** The time of day before which the task does not start; -1: at once. */
   readonly runAt: number;
   readonly requestHash: string;
   /** Attempts that were made before: its next one goes on from there. */
@@ -343,6 +344,15 @@ export interface CreditsGranted {
   readonly zone: string;
   readonly agent: string;
   readonly micros: number;
+}
+
+/**
+ * The leader's time of day has left the ledger's time by another amount than before: `offsetMs` is the time of day minus
+ * the ledger's time. Deadlines and start times, which users give as times of day, move in the ledger's time.
+ */
+export interface ClockCorrected {
+  readonly kind: "ClockCorrected";
+  readonly offsetMs: number;
 }
 
 /** Nothing of the executor in that zone is given out; "": of the whole zone. */

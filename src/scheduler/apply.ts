@@ -57,6 +57,9 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
     case "TaskSubmitted":
       submitTask(state, event, now);
       break;
+    case "ClockCorrected":
+      state.correctClock(event.offsetMs);
+      break;
     case "SubmissionsRefused":
       state.refused += event.count;
       break;

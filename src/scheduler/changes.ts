@@ -121,7 +121,8 @@ export function trialsFor(
         add(...moreWorkers(state, needs));
         break;
       case "NotDue":
-        if (isOwn) add(...againTrials(state, node, { kind: "at-once", dueAt: reason.dueAt }));
+        if (isOwn)
+          add(...againTrials(state, node, { kind: "at-once", dueAt: state.timeOfDay(reason.dueAt) }));
         break;
       case "Outranked":
       case "Dependencies":
@@ -323,7 +324,7 @@ function againTrials(
     spec: wireSpec(change.kind === "priority" ? { ...spec, priority: tierOf(change.to) } : spec),
     requestState,
     boostMicros,
-    deadline,
+    deadline: state.timeOfDay(deadline),
     runAt: -1,
     requestHash,
     attempts: 0,

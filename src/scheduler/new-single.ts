@@ -16,11 +16,18 @@ interface Place {
   readonly group: Group;
 }
 
-export function submittedSingle(event: TaskSubmitted, place: Place, config: SchedulerConfig): Single {
-  const { id, agent, zone, requestState, boostMicros, deadline, requestHash } = event;
+/** `clockOffsetMs`: the time of day, which the event's times are in, minus the ledger's time. */
+export function submittedSingle(
+  event: TaskSubmitted,
+  place: Place,
+  config: SchedulerConfig,
+  clockOffsetMs: number,
+): Single {
+  const { id, agent, zone, requestState, boostMicros, requestHash } = event;
   const { number, seq, now, spec, group } = place;
   const tier = startTier(spec.priority, boostMicros, config);
-  const isLater = event.runAt > now;
+  const runAt = ledgerTime(event.runAt, clockOffsetMs);
+  const isLater = runAt > now;
   return {
     number,
     id,
@@ -30,11 +37,11 @@ export function submittedSingle(event: TaskSubmitted, place: Place, config: Sche
     requestState,
     boostMicros,
     reservedMicros: config.credits ? boostCost(boostMicros, config) : 0,
-    deadline,
+    deadline: ledgerTime(event.deadline, clockOffsetMs),
     requestHash,
     submittedAt: now,
     seq,
-    readyAt: Math.max(now, event.runAt),
+    readyAt: Math.max(now, runAt),
     tier,
     class: classify(tier, requestState),
     group,
@@ -48,11 +55,16 @@ export function submittedSingle(event: TaskSubmitted, place: Place, config: Sche
     attempt: event.attempts,
     excused: 0,
     worker: -1,
-    since: isLater ? event.runAt : now,
+    since: isLater ? runAt : now,
     lastSeq: seq,
     offered: false,
     home: undefined,
   };
+}
+
+/** A time of day in the ledger's time. -1, which says that there is no such time, stays as it is. */
+export function ledgerTime(timeOfDay: number, clockOffsetMs: number): number {
+  return timeOfDay < 0 ? timeOfDay : Math.max(0, timeOfDay - clockOffsetMs);
 }
 
 /**

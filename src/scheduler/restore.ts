@@ -22,6 +22,7 @@ export function restore(snapshot: Snapshot): State {
   const state = new State();
   state.seq = snapshot.seq;
   state.now = snapshot.now;
+  state.clockOffsetMs = snapshot.clockOffsetMs ?? 0;
   state.configure(snapshot.config);
   state.nextRun = snapshot.nextRun;
   state.nextTask = snapshot.nextTask;

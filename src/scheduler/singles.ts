@@ -24,11 +24,12 @@ export interface Single extends Entry {
   readonly boostMicros: number;
   /** What of its agent's credits is kept for its boost. */
   readonly reservedMicros: number;
-  readonly deadline: number;
+  /** In the ledger's time; -1 if the task has none. */
+  deadline: number;
   readonly requestHash: string;
   readonly submittedAt: number;
   readonly seq: number;
-  readonly readyAt: number;
+  readyAt: number;
   readonly tier: Tier;
   readonly class: PriorityClass;
   readonly group: Group;

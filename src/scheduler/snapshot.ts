@@ -31,6 +31,8 @@ import type { Status } from "./status.ts";
 export interface Snapshot {
   readonly seq: number;
   readonly now: number;
+  /** Left out where it is 0. */
+  readonly clockOffsetMs?: number;
   readonly config: SchedulerConfig;
   readonly nextRun: number;
   readonly nextTask: number;
@@ -171,6 +173,7 @@ export function takeSnapshot(state: State, taken: Taken = allOf(state)): Snapsho
     ...(cache.length > 0 && { cache }),
     seq: state.seq,
     now: state.now,
+    ...(state.clockOffsetMs !== 0 && { clockOffsetMs: state.clockOffsetMs }),
     config: state.config,
     nextRun: state.nextRun,
     nextTask: state.nextTask,

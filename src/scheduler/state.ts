@@ -17,7 +17,7 @@ import type { Charge } from "./charges.ts";
 import { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Lane } from "./lane.ts";
-import { alternativeSingle, submittedSingle } from "./new-single.ts";
+import { alternativeSingle, ledgerTime, submittedSingle } from "./new-single.ts";
 import { ResultCache } from "./result-cache.ts";
 import type { Kept } from "./room.ts";
 import { Run, type Watch } from "./run.ts";
@@ -47,6 +47,8 @@ export class State {
   /** The sequence of the last event, which is the logical time. */
   seq = 0;
   now = 0;
+  /** The leader's time of day minus the ledger's time. The ledger's time only goes forward, and clocks may be set back. */
+  clockOffsetMs = 0;
   readonly fleet: Fleet = new Fleet(DEFAULT_CONFIG);
   /** By number. Ended runs stay until there are too many. */
   readonly runs: Map<number, Run> = new Map();
@@ -136,6 +138,39 @@ export class State {
     return worker;
   }
 
+  /** A time of the ledger as the time of day that it is by the leader's clock. -1 means no time, and stays. */
+  timeOfDay(at: number): number {
+    return at < 0 ? at : at + this.clockOffsetMs;
+  }
+
+  /** A time of day, such as a worker reports, in the ledger's time. -1 means no time, and stays. */
+  ledgerTime(timeOfDay: number): number {
+    return ledgerTime(timeOfDay, this.clockOffsetMs);
+  }
+
+  /** Moves what users gave as times of day, so that it comes when the corrected clock says so. */
+  correctClock(offsetMs: number): void {
+    const laterMs = this.clockOffsetMs - offsetMs;
+    this.clockOffsetMs = offsetMs;
+    for (const single of this.singles.all.values()) this.#moveTimes(single, laterMs);
+  }
+
+  #moveTimes(single: Single, laterMs: number): void {
+    const awaitsStart = single.status === Status.delayed && single.attempt === single.attemptsBefore;
+    if (single.deadline < 0 && !awaitsStart) return;
+    const wasOffered = single.offered;
+    this.singles.withdraw(single.number);
+    if (single.deadline >= 0) {
+      single.deadline = Math.max(0, single.deadline + laterMs);
+      this.watchDeadline(single);
+    }
+    if (awaitsStart) {
+      single.since = Math.max(0, single.since + laterMs);
+      single.readyAt = Math.max(single.submittedAt, single.since);
+      this.delay(this.singles, single.number, single.since);
+    } else if (wasOffered) this.singles.offer(single.number);
+  }
+
   configure(config: SchedulerConfig): void {
     const { costWindowMs } = this.config;
     // A ledger from before there was a queue does not say how it is ordered.
@@ -209,7 +244,8 @@ export class State {
 
   addSingle(event: TaskSubmitted, number: number, seq: number, now: number): Single {
     const { spec, group } = this.specs.use(taskSpecOf(event.spec), event.zone, event.agent);
-    const single = submittedSingle(event, { number, seq, now, spec, group }, this.config);
+    const place = { number, seq, now, spec, group };
+    const single = submittedSingle(event, place, this.config, this.clockOffsetMs);
     this.adoptSingle(single);
     return single;
   }
@@ -334,9 +370,10 @@ export class State {
   }
 
   /** What is given out may come back; its deadline is put there again then. */
-  #hasDeadline({ key }: Due): boolean {
+  #hasDeadline({ key, at }: Due): boolean {
     const single = this.singles.all.get(nodeOfKey(key));
-    return single?.status === Status.ready || single?.status === Status.delayed;
+    if (single?.deadline !== at) return false;
+    return single.status === Status.ready || single.status === Status.delayed;
   }
 
   #isDelayed({ key, at }: Due): boolean {

@@ -175,6 +175,7 @@ class Turn {
       case "CreditsGranted":
         return this.#grant(stimulus);
       case "SchedulerConfigured":
+      case "ClockCorrected":
       case "SubmissionsRefused":
       case "AgentConfigured":
       case "ZoneConfigured":

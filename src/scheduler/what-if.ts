@@ -233,6 +233,7 @@ export function comesFromOutside(event: LedgerEvent): boolean {
     case "WorkerLost":
     case "DrainRequested":
     case "SchedulerConfigured":
+    case "ClockCorrected":
     case "AgentConfigured":
     case "ZoneConfigured":
     case "LimitConfigured":

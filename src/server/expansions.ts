@@ -32,7 +32,12 @@ export function expansionOf(
 ): ExpansionStimulus | undefined {
   if (report.type !== "finished" || !report.expansion) return undefined;
   const { run, node, zone, agent } = task;
-  const of = { run, node, attempt: report.attempt, startedAt: Math.min(report.started_at, now) };
+  const of = {
+    run,
+    node,
+    attempt: report.attempt,
+    startedAt: Math.min(state.ledgerTime(report.started_at), now),
+  };
   const read = readExpansion(state, task, report.expansion);
   if ("code" in read)
     return { stimulus: { kind: "AttemptFailed", ...of, ...read, costMicros: 0, retry: false } };

@@ -66,12 +66,16 @@ export function explanationOf(
     id: task.id,
     status: task.status,
     waiting: waiting
-      .map((reason) => withoutOthers(reason, caller))
-      .map((reason) => ({ ...reason, text: unsatisfiableText(state, task, reason, now) })),
+      .map((reason) => inTimeOfDay(state, withoutOthers(reason, caller)))
+      .map((reason) => ({ ...reason, text: unsatisfiableText(state, task, reason, state.timeOfDay(now)) })),
     placed: placedOf(state, assignments.of(task.id)),
     inputs: place && inputsOf(state, place),
     outlook: place && waiting.length > 0 ? outlookOf(state, caller, place, waiting, now) : undefined,
   };
+}
+
+function inTimeOfDay(state: State, reason: WaitReason): WaitReason {
+  return reason.code === "NotDue" ? { ...reason, dueAt: state.timeOfDay(reason.dueAt) } : reason;
 }
 
 /** What nobody can run because nobody knows it is the mistake that is made first, so it has words of its own. */

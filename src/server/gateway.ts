@@ -23,8 +23,6 @@ export interface GatewayOptions {
   readonly payloads: Payloads;
   readonly results: Results;
   readonly data: DataTerms;
-  /** The time of day, as the driver sees it. */
-  readonly clock: () => number;
   /** A worker that is silent for this long is lost. */
   readonly leaseMs: number;
   /** What a worker may take beyond a time-out, or to confirm that it cancelled. */
@@ -226,8 +224,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   async report(session: Session, reports: readonly Report[]): Promise<readonly Ack[]> {
     this.#touch(session);
-    const { driver, clock, maxResultBytes } = this.#options;
-    const now = clock();
+    const { driver, maxResultBytes } = this.#options;
+    const now = driver.now();
     const acks = new Array<Ack>(reports.length).fill(UNKNOWN);
     const stimuli: Parameters<Driver["submitAll"]>[0][number][] = [];
     /** By stimulus, the report that it is the answer to. */
@@ -255,7 +253,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   heartbeat(session: Session, { attempts, load, overloaded, memory }: Heartbeat): void {
     this.#touch(session);
-    const now = this.#options.clock();
+    const now = this.#options.driver.timeOfDay();
     const listed = new Map<string, number>();
     for (const attempt of attempts) {
       const key = attemptKey(attempt);
@@ -438,7 +436,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const placed = this.#placed.live(task);
     if (session.started.has(key) || !placed || !this.isHeld(session, { task, attempt })) return;
     session.started.add(key);
-    const startedAt = Math.min(at, this.#options.clock());
+    const { driver } = this.#options;
+    const startedAt = Math.min(driver.state.ledgerTime(at), driver.now());
     this.#submit({ kind: "AttemptStarted", ...namesOf(placed), startedAt });
     const tasks = this.#options.driver.state.tasksAt(placed.run);
     const timeoutMs = tasks?.has(placed.node) ? tasks.taskOf(placed.node).timeoutMs : 0;

@@ -4,6 +4,8 @@ import { type Backlog, backlog, type State } from "../scheduler/index.ts";
 /** What instruments show of a state, over all zones. */
 export interface Levels extends Backlog {
   readonly now: number;
+  /** The time of day minus the ledger's time. */
+  readonly clockOffsetMs: number;
   readonly workersByStatus: Readonly<Record<string, number>>;
   readonly slots: Slots;
 }
@@ -22,7 +24,8 @@ export function levelsOf(state: State, now: number): Levels {
   const workersByStatus: Record<string, number> = Object.fromEntries(STATUSES.map((status) => [status, 0]));
   const workers = state.fleet.present();
   for (const { status } of workers) workersByStatus[status] = (workersByStatus[status] ?? 0) + 1;
-  return { ...backlog(state, now), now, workersByStatus, slots: slotsOf(workers) };
+  const { clockOffsetMs } = state;
+  return { ...backlog(state, now), now, clockOffsetMs, workersByStatus, slots: slotsOf(workers) };
 }
 
 export function slotsOf(workers: readonly Worker[]): Slots {

@@ -65,7 +65,7 @@ export function overlay(state: State, name: TaskName): TaskProgress | undefined 
     status: runs ? "running" : "queued",
     attempt: tasks.attemptOf(node),
     worker: runs && worker >= 0 ? state.worker(worker).id : "",
-    startedAt: runs && status !== Status.cancelling ? tasks.sinceOf(node) : -1,
+    startedAt: runs && status !== Status.cancelling ? state.timeOfDay(tasks.sinceOf(node)) : -1,
     endedAt: -1,
     result: undefined,
     resultHash: "",

@@ -1,6 +1,6 @@
 import type { Term } from "../cluster/index.ts";
 import type { Fact } from "../driver/index.ts";
-import { Driver, steadyClock } from "../driver/index.ts";
+import { ClockWatch, Driver, steadyClock } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import { DEFAULT_CONFIG } from "../scheduler/index.ts";
 import { isAway, type Retention, type ServiceStore } from "../store/index.ts";
@@ -112,13 +112,12 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   /** Of the turns that are decided and not yet committed. */
   const decided: (readonly Fact[])[] = [];
   const effects: ((facts: readonly Fact[]) => void)[] = [];
-  const clock = steadyClock();
   const driver = await Driver.open({
     store,
     ...(term && { epoch: term.epoch, follower: term.follower }),
     config: { ...SERVICE_CONFIG, ...settings.config },
     lookEveryMs: settings.lookEveryMs,
-    clock,
+    clock: steadyClock(),
     recorder: projection,
     onFailed,
     onDecided: () => {
@@ -143,6 +142,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
       addSpan("commit", ms, { "orrery.commit.events": events });
     },
   });
+  const clockWatch = await ClockWatch.open({ driver, warn });
   const streamKey = secret.derive("stream ids");
   const stream = new EventStream(new StreamIds(streamKey), driver.state.seq, driver, remembered);
   const onFenced = () => instruments?.fenced();
@@ -154,7 +154,6 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     payloads,
     results,
     data,
-    clock,
     ...terms,
     warn,
     onFenced,
@@ -166,8 +165,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     store: store.webhooks,
     settings: settings.webhooks,
     describe: (ended, withResult) => webhookData(ended, withResult, driver.state.config),
-    ledgerNow: () => driver.now(),
-    now: clock,
+    now: () => driver.timeOfDay(),
     warn,
   });
   const service = new Service({
@@ -193,7 +191,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     (facts) => noteEnds(webhooks, facts),
   );
   const pruning = setInterval(() => {
-    prune(store, webhooks, clock(), retention).catch((error: unknown) => {
+    prune(store, webhooks, driver.timeOfDay(), retention).catch((error: unknown) => {
       if (!isAway(error)) warn(`pruning: ${(error as Error).message}`);
     });
   }, PRUNE_EVERY_MS);
@@ -210,6 +208,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     past,
     async [Symbol.asyncDispose]() {
       clearInterval(pruning);
+      clockWatch[Symbol.dispose]();
       await past[Symbol.asyncDispose]();
       await schedules[Symbol.asyncDispose]();
       await intake?.[Symbol.asyncDispose]();

@@ -21,7 +21,7 @@ export function overviewOf(
   const serving = state.fleet.present().filter(({ spec }) => spec.zone === zone || spec.zones.includes(zone));
   return {
     zone,
-    now,
+    now: state.timeOfDay(now),
     classes: classes.map(({ ready, running, oldestReadyAt }) => ({
       ready,
       running,

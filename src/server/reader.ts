@@ -55,7 +55,7 @@ import { agentViews, limitsOf, metricsOf } from "./zone-views.ts";
 
 /** What answers come from: a state with its time, its rows, and what else is known beside the ledger. */
 export interface ReaderParts {
-  readonly driver: Pick<Driver, "read" | "now">;
+  readonly driver: Pick<Driver, "read" | "now" | "timeOfDay">;
   readonly store: Pick<ServiceStore, "backend" | "task" | "tasks" | "findTasks" | "run" | "runs" | "logs"> &
     GraphStore;
   readonly workers: Pick<Gateway, "progressOf" | "isAway" | "chunksOf">;
@@ -175,11 +175,11 @@ export class Reader implements Reading {
   }
 
   async #planOf(row: RunRow): Promise<RunPlanView> {
-    const now = this.#driver.now();
-    const remaining = await this.#driver.read((state) => {
+    const remaining = await this.#look((state, now) => {
       const run = state.runById(row.id);
       return run && run.outcome === undefined ? remainingOf(state, run, now) : undefined;
     });
+    const now = remaining?.now ?? this.#driver.timeOfDay();
     const rows: TaskLine[] = [];
     for await (const line of this.#nodesOf(row)) rows.push(line);
     return { run: row, now, rows, forecast: remaining && (await forecast(remaining)) };
@@ -213,7 +213,9 @@ export class Reader implements Reading {
   }
 
   attempts(caller: Caller, since: number | undefined, most: number): Promise<AttemptsView> {
-    return this.#look((state, now) => attemptsOf(state, caller, this.#attempts, since, most, now));
+    return this.#driver.read((state) =>
+      attemptsOf(state, caller, this.#attempts, since, most, this.#driver.timeOfDay()),
+    );
   }
 
   queues(caller: Caller): Promise<QueuesView> {
@@ -249,8 +251,8 @@ export class Reader implements Reading {
 
   async #view(row: TaskRow): Promise<TaskView> {
     const said = this.#workers.progressOf(row.id);
-    const known = await this.#look((state, now) => ({
-      effectiveTier: tierOf(state, row, now),
+    const known = await this.#driver.read((state) => ({
+      effectiveTier: tierOf(state, row, this.#driver.timeOfDay()),
       speculation: row.run && speculationOf(state, row),
       budget: budgetOf(state, row),
     }));

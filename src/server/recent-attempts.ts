@@ -6,7 +6,7 @@ import { type State, Status } from "../scheduler/index.ts";
 import { type AttemptOutcome, EndedAttempts } from "./ended-attempts.ts";
 import { Lanes } from "./lanes.ts";
 
-/** An attempt on a worker. Times are those of the ledger; what a worker says of them counts as far as it can be true. */
+/** An attempt on a worker. Times are times of day; what a worker says of them counts as far as it can be true. */
 export interface RecentAttempt {
   /** The worker's number. */
   readonly worker: number;
@@ -54,7 +54,7 @@ export class RecentAttempts {
   constructor(live: { readonly state: State }, remembered: number) {
     const { state } = live;
     this.#live = live;
-    this.#ended = new EndedAttempts(remembered, state.now);
+    this.#ended = new EndedAttempts(remembered, state.timeOfDay(state.now));
     for (const worker of state.fleet.workers)
       for (const key of [...worker.held.keys(), ...worker.ahead]) this.#adopt(worker, key);
   }
@@ -129,7 +129,7 @@ export class RecentAttempts {
   #adopt(worker: Worker, key: TaskKey): void {
     const tasks = this.#live.state.tasks(runOfKey(key));
     const node = nodeOfKey(key);
-    const since = tasks.sinceOf(node);
+    const since = this.#live.state.timeOfDay(tasks.sinceOf(node));
     this.#add(key, {
       worker: worker.number,
       lane: -1,
@@ -168,7 +168,7 @@ export class RecentAttempts {
   /** Its worker's clock may be wrong. */
   #start(attempt: RecentAttempt | undefined, startedAt: number, latest: number): void {
     if (!attempt || startedAt < 0) return;
-    attempt.startedAt = Math.max(attempt.assignedAt, Math.min(startedAt, latest));
+    attempt.startedAt = Math.max(attempt.assignedAt, Math.min(this.#live.state.timeOfDay(startedAt), latest));
     this.#lanesOf(attempt)?.begin(attempt);
   }
 

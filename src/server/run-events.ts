@@ -75,7 +75,8 @@ export class RunEvents {
     const number = await this.#numberOf(run);
     const teller = new Teller(run, number, workers);
     for await (const recorded of this.#of(run, number, signal)) {
-      if (recorded.event.kind === "WorkerLost") continue;
+      if (recorded.event.kind === "ClockCorrected") teller.correctClock(recorded.event.offsetMs);
+      if (recorded.event.kind === "WorkerLost" || recorded.event.kind === "ClockCorrected") continue;
       yield this.#stream.tell(teller.aboutOf(recorded), teller);
     }
   }
@@ -129,6 +130,7 @@ class RunFilter {
       const { parent: _, ...own } = event;
       return event.runId === this.#run.id ? { event: own, seq, now } : undefined;
     }
+    if (event.kind === "ClockCorrected") return { event, seq, now };
     if (event.kind === "WorkerLost") return this.#workers.has(event.worker) ? { event, seq, now } : undefined;
     if (!("run" in event) || seq < this.#run.submittedSeq) return undefined;
     const isOwn = event.run === this.#number;
@@ -148,6 +150,7 @@ class Teller implements Names {
   readonly #workers: readonly string[];
   readonly runs: Names["runs"];
   #ids: readonly string[] = [];
+  #clockOffsetMs = 0;
   readonly #alternatives = new Map<number, { readonly node: number; readonly tag: string }>();
 
   constructor(run: RunRow, number: number | undefined, workers: readonly string[]) {
@@ -161,8 +164,21 @@ class Teller implements Names {
     return { id: this.#workers[number] ?? "" };
   }
 
-  aboutOf({ event, seq, now }: RunEvent): Told {
-    if (event.kind === "RunSubmitted") this.#ids = event.graph.ids;
+  timeOfDay(at: number): number {
+    return at < 0 ? at : at + this.#clockOffsetMs;
+  }
+
+  correctClock(offsetMs: number): void {
+    this.#clockOffsetMs = offsetMs;
+  }
+
+  aboutOf({ event, seq, now: at }: RunEvent): Told {
+    if (event.kind === "RunSubmitted") {
+      this.#ids = event.graph.ids;
+      // The row has the time of day of the same event, and no event before it says how the clock was.
+      this.#clockOffsetMs = this.#run.submittedAt - at;
+    }
+    const now = this.timeOfDay(at);
     if (event.kind === "TaskSpeculated")
       for (let at = 0; at < event.count; at++)
         this.#alternatives.set(event.first + at, { node: event.node, tag: speculationTag(at) });

@@ -68,12 +68,12 @@ const MOST_ADDED = 100;
 
 /** Where the nodes of a run stand: as the state has them, with what only rows know of those that ended. */
 export class RunNodes {
-  readonly #driver: Pick<Driver, "read" | "now">;
+  readonly #driver: Pick<Driver, "read" | "timeOfDay">;
   readonly #store: Pick<ServiceStore, "tasks" | "run">;
   readonly #graphs: RunGraphs;
 
   constructor(
-    driver: Pick<Driver, "read" | "now">,
+    driver: Pick<Driver, "read" | "timeOfDay">,
     store: Pick<ServiceStore, "tasks" | "run">,
     graphs: RunGraphs,
   ) {
@@ -84,7 +84,7 @@ export class RunNodes {
 
   /** Those that changed after an event; without one, all. */
   async of(run: RunRow, after: number | undefined): Promise<RunNodesView | undefined> {
-    const now = this.#driver.now();
+    const now = this.#driver.timeOfDay();
     const live = await this.#driver.read((state) => {
       const found = state.runById(run.id);
       return found && liveNodes(state, found, after);
@@ -204,8 +204,8 @@ function standingOf(state: State, run: Run, node: number): NodeStanding {
     status: name,
     attempt: run.attemptOf(node),
     worker: worker >= 0 && (isEnd || name === "running") ? state.worker(worker).id : "",
-    startedAt: name === "running" && status !== Status.cancelling ? run.sinceOf(node) : -1,
-    endedAt: isEnd ? run.sinceOf(node) : -1,
+    startedAt: name === "running" && status !== Status.cancelling ? state.timeOfDay(run.sinceOf(node)) : -1,
+    endedAt: isEnd ? state.timeOfDay(run.sinceOf(node)) : -1,
     bytes: run.data ? (run.resultBytes[node] as number) : 0,
     errorCode: "",
     errorMessage: "",

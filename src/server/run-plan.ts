@@ -23,6 +23,7 @@ import {
 
 /** What remains of a run, and how much of what it needs there is for it. */
 export interface Remaining {
+  /** Times are times of day. */
   readonly now: number;
   /** Since when what runs does: rows say so only a while later. */
   readonly startedAt: ReadonlyMap<string, number>;
@@ -72,11 +73,11 @@ export function remainingOf(state: State, run: Run, now: number): Remaining {
   for (const worker of workers) activities.push(...othersOn(state, worker, run, now));
   const unit = { name: "seconds", ticks: 1000 } as const;
   const running = ids.flatMap((id, node) =>
-    isUnderWay(run.statusOf(node)) ? [[id, run.sinceOf(node)] as const] : [],
+    isUnderWay(run.statusOf(node)) ? [[id, state.timeOfDay(run.sinceOf(node))] as const] : [],
   );
   const startedAt = new Map(running);
   return {
-    now,
+    now: state.timeOfDay(now),
     startedAt,
     alternatives: openAlternatives(run),
     project: { name: run.name, unit, activities, capacities: {}, findings: [] },

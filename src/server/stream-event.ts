@@ -6,6 +6,7 @@ import type { StreamIds } from "./stream-ids.ts";
 
 /** What names of numbers are told by: the state, or as much of one. */
 export interface Names {
+  timeOfDay(at: number): number;
   worker(number: number): { readonly id: string };
   readonly runs: {
     get(run: number): { readonly graph: { idOf(node: number): string } } | undefined;
@@ -57,7 +58,7 @@ function dataOf(state: Names, event: LedgerEvent): Readonly<Record<string, unkno
       return { attempt: event.attempt, worker, idle, wait_micros: event.waitMicros };
     }
     case "AttemptStarted":
-      return { attempt: event.attempt, started_at: event.startedAt };
+      return { attempt: event.attempt, started_at: state.timeOfDay(event.startedAt) };
     case "AttemptFinished":
       return { attempt: event.attempt, result_bytes: event.resultBytes };
     case "AttemptFailed":
@@ -87,7 +88,7 @@ function dataOf(state: Names, event: LedgerEvent): Readonly<Record<string, unkno
         scores: event.scores,
       };
     case "TaskRetried":
-      return { due_at: event.dueAt };
+      return { due_at: state.timeOfDay(event.dueAt) };
     case "TaskFailed":
       return { code: event.code };
     case "TasksSkipped":

@@ -62,6 +62,7 @@ export class Submissions {
     }
     const answers = await this.#driver.submitAll(stimuli);
     const now = this.#driver.now();
+    const timeOfDay = this.#driver.timeOfDay();
     const submitted: Submitted[] = [];
     const repeated: number[] = [];
     for (let at = 0; at < answers.length; at++) {
@@ -73,7 +74,7 @@ export class Submissions {
       } else {
         const { submitted: task } = (stimuli[at] as (typeof stimuli)[number]).attached;
         invariant(task, "a submission that was taken is a task");
-        const taken = new NewTask(this.#driver.state, task, now, answer.throttle);
+        const taken = new NewTask(this.#driver.state, task, timeOfDay, answer.throttle);
         this.#specimens.task = taken;
         submitted.push(taken);
       }

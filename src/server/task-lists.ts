@@ -17,10 +17,10 @@ const MAX_LOOKED_THROUGH = 5_000;
 
 /** Lists of tasks: rows, with what the state knows better of those that are open. */
 export class TaskLists {
-  readonly #driver: Pick<Driver, "read" | "now">;
+  readonly #driver: Pick<Driver, "read" | "timeOfDay">;
   readonly #store: Pick<ServiceStore, "tasks">;
 
-  constructor(driver: Pick<Driver, "read" | "now">, store: Pick<ServiceStore, "tasks">) {
+  constructor(driver: Pick<Driver, "read" | "timeOfDay">, store: Pick<ServiceStore, "tasks">) {
     this.#driver = driver;
     this.#store = store;
   }
@@ -110,7 +110,7 @@ export class TaskLists {
     return this.#driver.read((state) =>
       lines.map((line) => {
         const { result: _, ...live } = (isOpen(line.status) && overlay(state, line)) || {};
-        return { ...line, ...live, effectiveTier: tierOf(state, line, this.#driver.now()) };
+        return { ...line, ...live, effectiveTier: tierOf(state, line, this.#driver.timeOfDay()) };
       }),
     );
   }

@@ -22,12 +22,12 @@ const LOOK_FOR_MS = 250;
  * few tasks, or none, and still say where the next one begins.
  */
 export class TaskSearches {
-  readonly #driver: Pick<Driver, "read" | "now">;
+  readonly #driver: Pick<Driver, "read" | "timeOfDay">;
   readonly #store: Pick<ServiceStore, "findTasks">;
   readonly #lists: TaskLists;
 
   constructor(
-    driver: Pick<Driver, "read" | "now">,
+    driver: Pick<Driver, "read" | "timeOfDay">,
     store: Pick<ServiceStore, "findTasks">,
     lists: TaskLists,
   ) {
@@ -70,7 +70,12 @@ export class TaskSearches {
 
   #searchOf(caller: Caller, { statuses: _, agent: asked, ...rest }: ListFilter): TaskSearch {
     const agent = caller.isZoneAdmin ? asked : caller.agent;
-    return { ...rest, zone: caller.zone, now: this.#driver.now(), ...(agent !== undefined && { agent }) };
+    return {
+      ...rest,
+      zone: caller.zone,
+      now: this.#driver.timeOfDay(),
+      ...(agent !== undefined && { agent }),
+    };
   }
 
   /** Where few are open they are found in the state, all of them; undefined where they are many, or not asked for. */

@@ -42,7 +42,7 @@ export function reportStimulus(
   maxResultBytes: number,
 ): ReportStimulus {
   const { id: taskId, run, node, spec, inputs } = task;
-  const startedAt = Math.min(report.started_at, now);
+  const startedAt = Math.min(state.ledgerTime(report.started_at), now);
   const of = { run, node, attempt: report.attempt, startedAt, taskId, reporter };
   if (report.type === "returned") return { stimulus: { kind: "AttemptLost", ...of } };
   const costMicros = report.cost === undefined ? 0 : Math.round(report.cost * 1e6);

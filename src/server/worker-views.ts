@@ -71,7 +71,7 @@ function runningOn(state: State, worker: Worker, caller: Caller): WorkerView["ru
       type: tasks.taskOf(node).type,
       node: state.runs.get(tasks.number)?.graph.idOf(node),
       attempt: tasks.attemptOf(node),
-      since: tasks.sinceOf(node),
+      since: state.timeOfDay(tasks.sinceOf(node)),
       hasStarted: tasks.statusOf(node) === Status.running,
     });
     if (found.length === MOST_RUNNING) break;

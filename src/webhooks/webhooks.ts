@@ -50,8 +50,7 @@ export interface OpenWebhooksOptions {
   readonly store: WebhookStore;
   readonly settings?: Partial<WebhookSettings> | undefined;
   readonly describe: (ended: Ended, withResult: boolean) => unknown;
-  /** The ledger's time. */
-  readonly ledgerNow: () => number;
+  /** The time of day by the scheduler's clock. */
   readonly now: () => number;
   readonly warn: (message: string) => void;
 }
@@ -160,7 +159,7 @@ export class Webhooks implements AsyncDisposable {
       zone,
       secrets: [{ secret, expiresAt: -1 }],
       createdAt: this.#options.now(),
-      since: this.#options.ledgerNow(),
+      since: this.#options.now(),
       disabledAt: -1,
       disabledReason: "",
       failingSince: -1,
@@ -175,12 +174,12 @@ export class Webhooks implements AsyncDisposable {
     changes: Partial<NewWebhook>,
     enabled: boolean | undefined,
   ): Promise<WebhookRow | undefined> {
-    const { now, ledgerNow } = this.#options;
+    const { now } = this.#options;
     const changed = await this.#change(id, (webhook) => {
       const next = { ...webhook, ...changes };
       if (enabled === false && isActive(webhook)) return disabled(next, now(), "an admin disabled it");
       if (enabled !== true || isActive(webhook)) return next;
-      return { ...next, disabledAt: -1, disabledReason: "", failingSince: -1, since: ledgerNow() };
+      return { ...next, disabledAt: -1, disabledReason: "", failingSince: -1, since: now() };
     });
     this.#deliverer.nudge();
     return changed;

@@ -168,6 +168,10 @@ export class Instruments {
       ]),
       workers: this.#gauge("workers", "Workers.", ["status"]),
       slots: this.#gauge("worker_slots", "What workers can run at once.", ["state"]),
+      clockOffset: this.#gauge(
+        "clock_offset_seconds",
+        "Time of day minus the ledger's time: not 0 after a leader's clock was wrong or was set.",
+      ),
       inbox: this.#gauge(
         "inbox_rows",
         "Submissions in transactions that wait, or were refused and are kept.",
@@ -187,8 +191,9 @@ export class Instruments {
   }
 
   #showLevels(levels: Levels | undefined): void {
-    const { leader, queued, running, oldest, unscheduled, workers, slots } = this.#gauges;
+    const { leader, clockOffset, queued, running, oldest, unscheduled, workers, slots } = this.#gauges;
     leader.set(levels ? 1 : 0);
+    clockOffset.set((levels?.clockOffsetMs ?? 0) / 1000);
     for (const gauge of [queued, running, oldest, unscheduled, workers, slots]) gauge.reset();
     if (!levels) return;
     for (const [at, name] of CLASS_NAMES.entries()) {

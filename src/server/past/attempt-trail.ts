@@ -30,7 +30,7 @@ export class AttemptTrail {
   at(seq: number): RecentAttempts {
     const { state, attempts } = this.#trailTo(seq);
     for (const { event, now } of this.#chronicle.between(state.seq, seq)) {
-      const fact = { seq: state.seq + 1, now, event, about: aboutOf(state, event) };
+      const fact = { seq: state.seq + 1, now: state.timeOfDay(now), event, about: aboutOf(state, event) };
       apply(state, event, now);
       attempts.follow([fact]);
     }

@@ -45,13 +45,11 @@ export class Chronicle {
   readonly #byRun = new Map<string, Subject>();
   readonly #read = new RecentMap<number, readonly LedgerEvent[]>(READ_BLOCKS);
 
+  /** The corrections of the clock, in their order: from this event on the time of day was ahead of the ledger's by this much. */
+  readonly #offsets: { readonly seq: number; readonly ms: number }[] = [{ seq: 0, ms: 0 }];
+
   get lastSeq(): number {
     return this.#kinds.length;
-  }
-
-  /** When the first event was. */
-  get firstNow(): number {
-    return this.#blocks[0]?.now ?? 0;
   }
 
   add(block: BlockLine): void {
@@ -75,9 +73,30 @@ export class Chronicle {
     return this.#kinds[seq - 1] as EventKind;
   }
 
-  /** When it was; before the first event, when that was. */
+  /** The time of day is ahead of the ledger's time by another amount from this event on. */
+  correctClock(seq: number, offsetMs: number): void {
+    this.#offsets.push({ seq, ms: offsetMs });
+  }
+
+  /** The ledger's time at an event; before the first event, the time of the first. */
   timeOf(seq: number): number {
-    return seq === 0 ? this.firstNow : this.blockOf(seq).now;
+    return seq === 0 ? (this.#blocks[0]?.now ?? 0) : this.blockOf(seq).now;
+  }
+
+  /** The time of day at an event. */
+  timeOfDayAt(seq: number): number {
+    return this.timeOf(seq) + (this.#offsets.findLast((one) => one.seq <= seq)?.ms ?? 0);
+  }
+
+  /** The last event at that time of day or before it; 0 if there is none. Of two, where the clock was set back, the later. */
+  lastAtTimeOfDay(time: number): number {
+    let end = this.lastSeq;
+    for (const { seq: from, ms } of this.#offsets.toReversed()) {
+      const found = Math.min(end, this.lastAt(time - ms));
+      if (found >= from) return found;
+      end = from - 1;
+    }
+    return 0;
   }
 
   /** The last event of its turn. */
@@ -105,7 +124,7 @@ export class Chronicle {
     }
   }
 
-  /** The last event at that time or before it; 0: there is none. */
+  /** The last event at that time of the ledger or before it; 0 if there is none. */
   lastAt(time: number): number {
     let low = 0;
     let high = this.#blocks.length;

@@ -15,11 +15,11 @@ export function momentsOf(chronicle: Chronicle, from: number, to: number, bucket
       const kind = chronicle.kindOf(seq);
       kinds[kind] = (kinds[kind] ?? 0) + 1;
     }
-    found.push({ seq: end, now: chronicle.timeOf(end), kinds });
+    found.push({ seq: end, now: chronicle.timeOfDayAt(end), kinds });
   }
   return {
-    first: { seq: Math.min(1, chronicle.lastSeq), now: chronicle.firstNow },
-    last: { seq: chronicle.lastSeq, now: chronicle.timeOf(chronicle.lastSeq) },
+    first: { seq: Math.min(1, chronicle.lastSeq), now: chronicle.timeOfDayAt(0) },
+    last: { seq: chronicle.lastSeq, now: chronicle.timeOfDayAt(chronicle.lastSeq) },
     buckets: found,
   };
 }
@@ -28,7 +28,7 @@ export function entriesOf(chronicle: Chronicle, state: State, query: EntryQuery)
   const found: EntryView[] = [];
   for (const seq of sequencesOf(chronicle, query)) {
     if (found.length === query.limit) break;
-    found.push(viewOf(chronicle.entry(seq), state));
+    found.push({ ...viewOf(chronicle.entry(seq), state), now: chronicle.timeOfDayAt(seq) });
   }
   return found;
 }
@@ -49,12 +49,11 @@ function* sequencesOf(chronicle: Chronicle, { after, before, kinds, taskId }: En
   for (let seq = Math.min(before - 1, chronicle.lastSeq); seq > after; seq--) if (isWanted(seq)) yield seq;
 }
 
-function viewOf({ seq, now, event, subject }: Entry, state: State): EntryView {
+function viewOf({ seq, event, subject }: Entry, state: State): Omit<EntryView, "now"> {
   const { zone, taskId, runId } = subject;
   const { kind, ...data } = event;
   return {
     seq,
-    now,
     kind,
     zone: zone ?? ("zone" in event ? event.zone : undefined),
     taskId,

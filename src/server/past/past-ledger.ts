@@ -56,6 +56,7 @@ export class PastLedger implements Questions {
       this.#projection.note(tip, event, now, undefined);
       this.#rows.change(seq, this.#projection.takeSoFar());
       apply(tip, event, now);
+      if (event.kind === "ClockCorrected") this.#chronicle.correctClock(seq, event.offsetMs);
     }
     this.#projection.take();
     for (const { event, about } of this.#projection.takeFacts()) this.#chronicle.note(event, about);
@@ -68,11 +69,11 @@ export class PastLedger implements Questions {
   }
 
   time(at: number): number {
-    return this.#chronicle.timeOf(at);
+    return this.#chronicle.timeOfDayAt(at);
   }
 
   lastAt(time: number): number {
-    return this.#chronicle.lastAt(time);
+    return this.#chronicle.lastAtTimeOfDay(time);
   }
 
   moments(from: number, to: number, buckets: number): Moments {
@@ -103,7 +104,7 @@ export class PastLedger implements Questions {
     const worker = state.worker(assigned.worker).id;
     return {
       seq,
-      now,
+      now: state.timeOfDay(now),
       attempt: assigned.attempt,
       worker,
       decidedBy: describeDecider(decideFor(assigned, rows) ?? decide(state.config, rows)),
@@ -133,7 +134,11 @@ export class PastLedger implements Questions {
     const rows = this.#rows;
     const trail = this.#trail;
     return new Reader({
-      driver: { read: async (look) => look(this.#states.at(seq)), now: () => now },
+      driver: {
+        read: async (look) => look(this.#states.at(seq)),
+        now: () => now,
+        timeOfDay: () => this.#chronicle.timeOfDayAt(seq),
+      },
       store: {
         backend: this.#backend,
         task: async (id) => withSettings(rows.task(seq, id), brought),
@@ -162,11 +167,16 @@ export class PastLedger implements Questions {
       .about(id)
       .filter((seq) => seq <= at)
       .map((one) => {
-        const { seq, now, event, subject } = this.#chronicle.entry(one);
+        const { seq, event, subject } = this.#chronicle.entry(one);
         const { runId, node, alternative: tag } = subject;
         const alternative = tag === undefined ? undefined : { tag };
         const about = { runId, task: { id, node, alternative } };
-        return streamEvent(this.#ids, this.#states.at(at), { seq, now, event, about });
+        return streamEvent(this.#ids, this.#states.at(at), {
+          seq,
+          now: this.#chronicle.timeOfDayAt(seq),
+          event,
+          about,
+        });
       });
   }
 

@@ -17,6 +17,7 @@ import {
   movedTasks,
   type Outcome,
   outcomeOf,
+  type PlayedTask,
   type Score,
   type State,
   type Stimulus,
@@ -72,16 +73,16 @@ export function whatIf(chronicle: Chronicle, state: State, query: WhatIfQuery): 
   const changed = outcomeOf(alteredCourse(course, alterations), endings, MOST);
   return {
     unknownWorkers: undefined,
-    now: snapshot.now,
+    now: state.timeOfDay(snapshot.now),
     isWhole: asIs.isWhole && changed.isWhole,
     leftOut,
     asIs: scoreOf(asIs, zone),
     changed: scoreOf(changed, zone),
-    moved: movedView(asIs, changed, zone, listed),
+    moved: movedView(asIs, changed, zone, listed, state),
   };
 }
 
-function movedView(asIs: Outcome, changed: Outcome, zone: string, listed: number) {
+function movedView(asIs: Outcome, changed: Outcome, zone: string, listed: number, state: State) {
   const all = movedTasks(asIs, changed, zone);
   const counts = { sooner: 0, later: 0, elsewhere: 0 };
   for (const { before, after } of all) {
@@ -93,7 +94,21 @@ function movedView(asIs: Outcome, changed: Outcome, zone: string, listed: number
     if (to > from) counts.later++;
     if (before && after && before.worker !== after.worker) counts.elsewhere++;
   }
-  return { total: all.length, ...counts, tasks: all.slice(0, listed) };
+  return {
+    total: all.length,
+    ...counts,
+    tasks: all.slice(0, listed).map((moved) => inTimeOfDay(state, moved)),
+  };
+}
+
+function inTimeOfDay(state: State, { name, before, after }: Moved): Moved {
+  const told = (played: PlayedTask | undefined) =>
+    played && {
+      ...played,
+      startedAt: state.timeOfDay(played.startedAt),
+      endedAt: played.endedAt === undefined ? undefined : state.timeOfDay(played.endedAt),
+    };
+  return { name, before: told(before), after: told(after) };
 }
 
 /** What only answers decisions, or follows from them, is played and not repeated. */

@@ -158,9 +158,9 @@ export class Schedules implements AsyncDisposable {
     }
   }
 
-  /** On the ledger's time. */
+  /** The time of day, which the times of schedules are in. */
   now(): number {
-    return this.#options.driver.now();
+    return this.#options.driver.timeOfDay();
   }
 
   #visible(caller: Caller, id: string): Entry | undefined {
