@@ -7,5 +7,5 @@ export {
   open,
   Refused,
   TaskFailed,
-  type TaskOptions,
 } from "./open.ts";
+export type { TaskOptions } from "./task-options.ts";

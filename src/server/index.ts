@@ -10,6 +10,8 @@ export type {
   WorkerSink,
 } from "./api.ts";
 export { StartError } from "./door.ts";
+export { problemWithPayload } from "./http/submission.ts";
+export { checkOf } from "./http/validation.ts";
 export { type Log, makeLog } from "./log.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 export { secretProblem } from "./secret.ts";

@@ -41,10 +41,8 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
   };
   const { resources = {} } = body;
   const payload = JSON.stringify(body.payload ?? {});
-  if (payload.length > MAX_PAYLOAD_BYTES / 4 && Buffer.byteLength(payload) > MAX_PAYLOAD_BYTES) {
-    const detail = "must fit into 1 MiB of JSON; keep large data elsewhere and pass its name";
-    errors.push({ in: "body", pointer: `${at}/payload`, detail });
-  }
+  const tooLarge = problemWithPayload(payload);
+  if (tooLarge !== undefined) errors.push({ in: "body", pointer: `${at}/payload`, detail: tooLarge });
   if (body.tokens !== undefined && body.tokens !== null && isCounted(body.limits, "tokens")) {
     errors.push({ in: "body", pointer: `${at}/tokens`, detail: "stands in limits too; say it once" });
   }
@@ -76,6 +74,13 @@ export function readSubmission(body: SubmitBody, at = ""): ReadSubmission {
   if (errors.length > 0) return { ok: false, errors };
   if (submission.idempotencyKey !== undefined) submission.bodyHash = hashOf(submission, body.payload);
   return { ok: true, submission };
+}
+
+/** The end of a sentence about the JSON text of a payload; `undefined` if it is small enough. */
+export function problemWithPayload(text: string): string | undefined {
+  // A character takes at most three bytes in UTF-8.
+  if (text.length <= MAX_PAYLOAD_BYTES / 3 || Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES) return undefined;
+  return "must fit into 1 MiB of JSON; keep large data elsewhere and pass its name";
 }
 
 function budgetOf({ budget }: SubmitBody, take: Take): TaskBudget {
