@@ -60,6 +60,8 @@ export class Schedules implements AsyncDisposable {
   readonly #options: SchedulesOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #firing = new Set<Promise<void>>();
+  /** Ids of rows that were left out. */
+  readonly #unreadable = new Set<string>();
   /** Changes go one after the other: what is deleted while it is changed must not come back. */
   #lastChange: Promise<unknown> = Promise.resolve();
   #changes = 0;
@@ -73,7 +75,7 @@ export class Schedules implements AsyncDisposable {
 
   static async open(options: SchedulesOptions): Promise<Schedules> {
     const schedules = new Schedules(options);
-    for (const row of await options.store.all()) schedules.#keep(row);
+    for (const row of await options.store.all()) schedules.#keepIfReadable(row);
     schedules.#wake();
     schedules.#lookingAgain = setInterval(() => void schedules.#lookAgain(), LOOK_AGAIN_MS).unref();
     return schedules;
@@ -150,7 +152,8 @@ export class Schedules implements AsyncDisposable {
       const rows = new Map((await this.#options.store.all()).map((row) => [row.id, row]));
       if (this.#isClosed || this.#changes !== changes) return;
       for (const id of this.#entries.keys()) if (!rows.has(id)) this.#entries.delete(id);
-      for (const [id, row] of rows) if (this.#entries.get(id)?.row.paused !== row.paused) this.#keep(row);
+      for (const [id, row] of rows)
+        if (this.#entries.get(id)?.row.paused !== row.paused) this.#keepIfReadable(row);
       this.#wake();
     } catch (error) {
       if (!this.#isClosed && !isAway(error))
@@ -177,6 +180,20 @@ export class Schedules implements AsyncDisposable {
 
   #view(row: ScheduleRow): ScheduleView {
     return { ...row, nextTimes: row.paused ? [] : nextTimes(row, this.now(), SHOWN_TIMES) };
+  }
+
+  /** Leaves out a row that cannot be read, so that it stops neither the start nor the others. */
+  #keepIfReadable(row: ScheduleRow): void {
+    if (this.#unreadable.has(row.id)) return;
+    const problem = problemWith(row);
+    if (problem === undefined) {
+      this.#keep(row);
+      return;
+    }
+    this.#unreadable.add(row.id);
+    this.#options.warn(
+      `schedule ${row.id} of zone ${row.zone} is left out, because its row cannot be read: ${problem}; delete the row, and make the schedule anew`,
+    );
   }
 
   #keep(row: ScheduleRow): void {
@@ -276,5 +293,22 @@ export class Schedules implements AsyncDisposable {
     const caller: Caller = { keyId: "schedule", zone, agent, scopes: new Set(["submit"]), isZoneAdmin: true };
     const [submitted] = await this.#options.api.submit(caller, [read.submission]);
     return submitted as Submitted;
+  }
+}
+
+/** What keeps the row of a schedule from being used; its field first. */
+function problemWith(row: ScheduleRow): string | undefined {
+  try {
+    nextTimes(row, row.seenTo, 1);
+  } catch (error) {
+    return `cron or time_zone: ${(error as Error).message}`;
+  }
+  const [first = ""] = row.task.trimStart();
+  if (first !== "{") return "task is not a JSON object";
+  try {
+    JSON.parse(row.task);
+    return undefined;
+  } catch {
+    return "task is not JSON";
   }
 }

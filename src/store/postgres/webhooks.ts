@@ -175,15 +175,28 @@ export class PostgresWebhooks implements WebhookStore {
 function webhookFrom(record: WebhookRecord): WebhookRow {
   const { include_result, created_at, disabled_at, disabled_reason, failing_since, secrets, ...rest } =
     record;
+  const known = secretsIn(secrets);
   return {
     ...rest,
     includeResult: include_result,
-    secrets: JSON.parse(secrets) as WebhookSecret[],
+    secrets: known ?? [],
     createdAt: created_at,
-    disabledAt: disabled_at,
-    disabledReason: disabled_reason,
+    disabledAt: known ? disabled_at : Math.max(disabled_at, created_at),
+    disabledReason: known ? disabled_reason : UNREADABLE,
     failingSince: failing_since,
   };
+}
+
+const UNREADABLE = "its secrets in the store cannot be read; delete it, and make it anew";
+
+/** One row that is not as it was written must not stop the start of a server. */
+function secretsIn(text: string): WebhookSecret[] | undefined {
+  try {
+    const secrets: unknown = JSON.parse(text);
+    return Array.isArray(secrets) ? (secrets as WebhookSecret[]) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function deliveryFrom(record: DeliveryRecord): DeliveryRow {
