@@ -12,6 +12,7 @@ import { MemoryStore, type RowChanges, type ServiceStore, StoreError } from "../
 import { PostgresStore } from "../src/store/postgres/store.ts";
 import { task } from "../src/worker/index.ts";
 import { testDatabase } from "./postgres.ts";
+import { TestService } from "./service.ts";
 import { aSubmission } from "./submissions.ts";
 
 const POISON = "poison";
@@ -249,6 +250,24 @@ for (const backend of ["memory", "postgresql"] as const) {
     expect(warnings.join()).not.toContain(POISON);
   });
 }
+
+test("[S-26.content] over HTTP, content that PostgreSQL refuses is answered with 422, and the next task is taken", async () => {
+  await using service = await TestService.start("postgresql");
+  const user = new pg.Client({ connectionString: service.storeUrl });
+  await user.connect();
+  await user.query(`alter table orrery.submissions add check (position('${POISON}' in payload) = 0)`);
+  await user.end();
+  const body = { task_type: "t", executor: "nobody", payload: { say: POISON } };
+  const honest = { ...body, payload: {} };
+  for (let times = 0; times < 2; times++) {
+    const refused = await service.post("submit", body);
+    expect([refused.status, refused.body.code]).toEqual([422, "content-refused"]);
+    expect(refused.body.detail).toMatch(/^the store cannot take its content/);
+    expect((await service.post("submit", honest)).status).toBe(201);
+  }
+  const batch = await service.post("submit/batch", { tasks: [honest, body, honest] });
+  expect(batch.body.results.map(({ status }: { status: number }) => status)).toEqual([201, 422, 201]);
+});
 
 test("[S-26.content] the state is rebuilt for the first refusal, and not for those that follow it", async () => {
   const memory = new RefusingStore();

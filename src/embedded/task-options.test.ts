@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../tests/postgres.ts";
+import { aSubmission } from "../../tests/submissions.ts";
 import { task } from "../worker/index.ts";
-import { type Orrery, open, Refused, type TaskOptions } from "./index.ts";
+import { localCaller, type Orrery, open, Refused, type TaskOptions } from "./index.ts";
 
 const OPTIONS = [
   "priority",
@@ -121,10 +122,19 @@ for (const backend of ["memory", "postgresql"] as const) {
         }
         if (count++ % 20 === 0) await next(count);
       }),
-      { numRuns: 400 },
+      { numRuns: process.env["FUZZ"] === "long" ? 20_000 : 150 },
     );
     await next(count);
-  }, 60_000);
+  }, 600_000);
+
+  test(`[S-26.schema] ${backend}: submissions that go around the options are looked at as well`, async () => {
+    const unfit = { estimateMs: 1.5, runAt: 0.5, priority: 7, maxAttempts: Number.NaN, backoffMs: -1 };
+    for (const [name, value] of Object.entries(unfit)) {
+      const raw = aSubmission({ type: "add", payload: '{"a":1}', [name]: value });
+      await expect(orrery.api.submit(localCaller("default"), [raw])).rejects.toThrow(`${name} must be`);
+    }
+    await next(1);
+  });
 
   test(`[S-26.schema] ${backend}: ids that are none are ids of no task`, async () => {
     for (const id of ["", "\0", "\ud800", "x".repeat(1e6), undefined, null, 5, {}] as string[]) {

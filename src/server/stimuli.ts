@@ -46,6 +46,7 @@ export function stimulusOf(
   id: string = newId(),
 ): { readonly stimulus: TaskSubmitted; readonly attached: TaskAttachment } {
   const { payload, requestState, boostMicros, deadline, runAt, idempotencyKey, bodyHash } = submission;
+  if (!isWhole(boostMicros, 0) || !isWhole(deadline, -1) || !isWhole(runAt, -1)) refuseUnfit(submission);
   const { spec, settings: shared } = sharedTerms(submission);
   const settings = withTrace(shared, submission.trace);
   const stimulus: TaskSubmitted = {
@@ -113,12 +114,46 @@ function termsByKey(submission: TaskSubmission): Terms {
   const key = termsKey(submission);
   const known = TERMS.get(key);
   if (known) return known;
+  refuseUnfit(submission);
   const task = specOf(submission);
   const terms = { task, spec: wireSpec(task), settings: JSON.stringify(settingsOf(submission)) };
   if (key.length > MAX_TERMS_KEY) return terms;
   if (TERMS.size >= MAX_TERMS) TERMS.clear();
   TERMS.set(key, terms);
   return terms;
+}
+
+/** The numbers of a submission, with the least value of each. */
+const NUMBERS = {
+  priority: 0,
+  estimateMs: 1,
+  cpuMillicores: 0,
+  memoryBytes: 0,
+  maxAttempts: 1,
+  backoffMs: 0,
+  timeoutMs: 0,
+  boostMicros: 0,
+  deadline: -1,
+  runAt: -1,
+} as const;
+const LEAST_URGENT = 4;
+
+/**
+ * The routes and `open` have validated what they submit; programs that use `api` directly may not have. Terms are looked at
+ * only when they are new, so this costs nothing for most submissions.
+ */
+function refuseUnfit(submission: TaskSubmission): void {
+  for (const [name, least] of Object.entries(NUMBERS) as [keyof typeof NUMBERS, number][]) {
+    const value = submission[name];
+    if (!isWhole(value, least))
+      throw new TypeError(`${name} must be a whole number of at least ${least}; got ${String(value)}`);
+  }
+  if (submission.priority > LEAST_URGENT)
+    throw new TypeError(`priority must be at most ${LEAST_URGENT}; got ${submission.priority}`);
+}
+
+function isWhole(value: number, least: number): boolean {
+  return Number.isSafeInteger(value) && value >= least;
 }
 
 function termsKey(submission: TaskSubmission): string {
