@@ -134,8 +134,8 @@ export const SERVICE_BUGS: readonly PlantedBug[] = [
     name: "a reader sees what is not committed",
     seed: 3,
     file: "driver/driver",
-    find: "if (!this.#isAhead) return seen;",
-    replace: "if (!this.#isAhead || !this.#closed) return seen;",
+    find: "const { seq } = this.#state;",
+    replace: "if (!this.#closed) return seen; const { seq } = this.#state;",
   },
   {
     name: "a driver that opens does not set its timer",
