@@ -117,7 +117,10 @@ export class Driver implements AsyncDisposable {
     return driver;
   }
 
-  /** To be read only. It may be ahead of what is committed: what others are to see of it, see `read`. */
+  /**
+   * The state, for reading only. It may be ahead of what is committed; use `read` for what others are to see. Do not keep
+   * it: a state that is ahead of a refused commit is replaced by another.
+   */
   get state(): State {
     return this.#state;
   }
