@@ -119,9 +119,13 @@ export class Forwarder implements Disposable {
   }
 
   #whyNot({ headers }: IncomingMessage): string | undefined {
-    const { holder, url } = this.#leader;
     const from = headers[FORWARDED];
-    if (from !== undefined) return `this server does not lead; ${String(from)} thought so`;
+    return from === undefined ? this.whyNot : `this server does not lead; ${String(from)} thought so`;
+  }
+
+  /** Why no request can be forwarded now; undefined if there is a leader. */
+  get whyNot(): string | undefined {
+    const { holder, url } = this.#leader;
     if (holder === "") return "no server leads at this moment";
     if (url === "") return `${holder} leads, and takes no requests`;
     return undefined;

@@ -45,7 +45,7 @@ export function leader(app: App, term: Term): Doorkeeper {
   };
 }
 
-const UNSURE = "this server cannot tell whether it still leads";
+export const UNSURE = "this server cannot tell whether it still leads";
 const CONFIRM_WITHIN_MS = 2_000;
 
 function confirmed(term: Term): Promise<boolean> {

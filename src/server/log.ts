@@ -130,6 +130,7 @@ class RequestLog implements FastifyBaseLogger {
   }
 
   warn(first: unknown, second?: unknown): void {
+    if (isLateAnswer(first)) return;
     this.#at("warn", first, second);
   }
 
@@ -155,6 +156,12 @@ class RequestLog implements FastifyBaseLogger {
     else
       this.#write(level, typeof second === "string" ? second : "", { ...this.#bound, ...recordable(first) });
   }
+}
+
+/** A handler that comes with its answer after a time limit or an outage has answered its request is no news. */
+function isLateAnswer(given: unknown): boolean {
+  const { err } = recordable(given) as { readonly err?: { readonly code?: unknown } };
+  return err?.code === "FST_ERR_REP_ALREADY_SENT";
 }
 
 function isWritten(level: Level, from: LogLevel): boolean {

@@ -17,7 +17,7 @@ import { type OpenService, openService, type ServiceSettings } from "./open-serv
 import { PreparedApp } from "./prepared-app.ts";
 import { openSecret } from "./secret.ts";
 import { StoreWatch } from "./store-watch.ts";
-import { Terms } from "./terms.ts";
+import { STARTING, Terms } from "./terms.ts";
 import { Tickets } from "./tickets.ts";
 
 export interface StartOptions extends Address {
@@ -161,8 +161,9 @@ async function serve(
     cluster,
     log,
     health: {
-      notReady: () => failure?.message ?? (watch.isReachable ? whyNotYet(terms) : UNREACHABLE),
-      isStarting: () => failure === undefined && watch.isReachable,
+      notReady: () => failure?.message ?? watch.trouble() ?? (terms ? terms.notReady() : STARTING),
+      isStarting: () => failure === undefined && watch.trouble() === undefined,
+      storeTrouble: () => watch.trouble(),
       info: () => ({ version, store: store.backend, role: terms?.role }),
     },
   };
@@ -193,13 +194,6 @@ async function serve(
   closers.push(() => made[Symbol.asyncDispose]());
   await made.ready;
   return made;
-}
-
-const UNREACHABLE = "the store cannot be reached";
-
-function whyNotYet(terms: Terms | undefined): string | undefined {
-  if (terms && terms.role !== "starting") return undefined;
-  return "the server reads what is stored, to lead or to follow";
 }
 
 async function levelsNow(service: OpenService | undefined): Promise<Levels | undefined> {

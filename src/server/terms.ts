@@ -3,7 +3,7 @@ import { Forwarder, type Term, untilLeading } from "../cluster/index.ts";
 import { type Leadership, type Member, type ServiceStore, StoreError } from "../store/index.ts";
 import type { Door } from "./door.ts";
 import type { ClusterControl, ClusterStatus, SteppingDown } from "./http/route.ts";
-import { follower, leader, refusals } from "./keepers.ts";
+import { follower, leader, refusals, UNSURE } from "./keepers.ts";
 import type { OpenService } from "./open-service.ts";
 import type { PreparedApp } from "./prepared-app.ts";
 
@@ -27,6 +27,8 @@ export interface TermsOptions {
   /** It can neither lead nor follow. */
   readonly onFailed: (error: Error) => void;
 }
+
+export const STARTING = "the server reads what is stored, to lead or to follow";
 
 /** A server that was heard of within so many leases may take over. */
 const FRESH_LEASES = 3;
@@ -70,6 +72,13 @@ export class Terms implements ClusterControl, AsyncDisposable {
 
   get role(): Member["role"] {
     return this.#role;
+  }
+
+  /** Returns why a submission would be refused by this server now; undefined if it would be taken or forwarded. */
+  notReady(): string | undefined {
+    if (this.#role === "starting") return STARTING;
+    if (this.#role === "follower") return this.#forwarder.whyNot;
+    return this.#led && !this.#led.term.isCertain ? UNSURE : undefined;
   }
 
   /** While it leads. */

@@ -131,6 +131,11 @@ export interface ServiceStore extends Store, Leading {
   refresh(): Promise<Head>;
   /** Whether it can be reached now. */
   isReachable(): Promise<boolean>;
+  /**
+   * Why commits have got nowhere for about a second; undefined while they are written, or none is under way. They are
+   * tried until they succeed. A store can be reachable and still be in trouble, on a full disk for example.
+   */
+  trouble(): string | undefined;
   /** The block that holds the event of that sequence; undefined: there is none, or no longer. */
   blockAt(seq: number): Promise<Block | undefined>;
 

@@ -100,6 +100,10 @@ export class MemoryStore implements ServiceStore {
     return true;
   }
 
+  trouble(): undefined {
+    return undefined;
+  }
+
   async commit(block: Block, rows: RowChanges = NO_CHANGES): Promise<boolean> {
     if (!mayFollow(block, this.#head, this.#leader.holder)) return false;
     this.#rows.change(rows);

@@ -50,6 +50,7 @@ import { runGraphRoutes } from "./run-graph-routes.ts";
 import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
+import { useStoreTrouble } from "./store-trouble.ts";
 import { submitRoutes } from "./submit-routes.ts";
 import { taskListRoute } from "./task-list-route.ts";
 import { taskRoutes } from "./task-routes.ts";
@@ -144,7 +145,7 @@ export function isLocal(url = ""): boolean {
 }
 
 /** Without routes: how requests are named, let in and refused. */
-function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log" | "answerWithinMs">): {
+function buildBare(options: Pick<AppOptions, "keys" | "health" | "instruments" | "log" | "answerWithinMs">): {
   app: App;
   instruments: Instruments;
   closing: AbortSignal;
@@ -179,6 +180,7 @@ function buildBare(options: Pick<AppOptions, "keys" | "instruments" | "log" | "a
   if (!options.instruments) app.addHook("onClose", async () => instruments.close());
   useClosing(app, open, closing);
   useAuth(app, options.keys);
+  useStoreTrouble(app, open, options.health);
   return { app, instruments, closing: closing.signal };
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isAway } from "../../store/index.ts";
 import { formatBytes } from "../../words/index.ts";
 import { documentOf, Problem, problemOf } from "./problems.ts";
 
@@ -28,7 +29,8 @@ export function useProblems(app: FastifyInstance): void {
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = tooLarge(error, request) ?? problemOf(error);
   if (problem.code === "bug") request.log.error({ err: problem.cause }, "a request ran into a bug");
-  else if (problem.code === "unavailable" && problem.cause)
+  // The store reports an outage itself, once and not for each request.
+  else if (problem.code === "unavailable" && problem.cause && !isAway(problem.cause))
     request.log.warn({ err: problem.cause }, "the store failed");
   return reply
     .code(problem.statusCode)

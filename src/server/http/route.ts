@@ -47,6 +47,8 @@ export interface Health {
   notReady(): string | undefined;
   /** Whether it is only a matter of time. */
   isStarting?(): boolean;
+  /** Why the store cannot be used now; undefined if it can. */
+  storeTrouble?(): string | undefined;
   /** What is worth saying beside it, such as a version. */
   info(): Readonly<Record<string, unknown>>;
 }

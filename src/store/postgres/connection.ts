@@ -25,6 +25,7 @@ export class Sockets {
 }
 
 const BIGINT = 20;
+const DISCONNECT_WITHIN_MS = 1_000;
 
 /** The driver gives bigint as text. Ours are milliseconds, sequences and millionths, all below 2^53. */
 const types: pg.CustomTypesConfig = {
@@ -62,7 +63,14 @@ export async function connect(
     await client.query({ text: sql(settings).text, values: [target.schema] });
     return client;
   } catch (cause) {
-    void client.end().catch(() => {});
+    await disconnect(client);
     throw cause;
   }
+}
+
+/** Closes a connection within a second, also if its other end no longer answers. */
+export async function disconnect(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => client.connection?.stream.destroy(), DISCONNECT_WITHIN_MS);
+  await client.end().catch(() => {});
+  clearTimeout(timer);
 }

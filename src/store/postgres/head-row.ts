@@ -5,8 +5,11 @@ import type { Outage } from "./outage.ts";
 import { Pacemaker } from "./pacemaker.ts";
 import { Reader } from "./reader.ts";
 
-/** One to be alive on, one to be asked by. */
+/** One to be alive on, one to be asked by: slow lists must not delay either. */
 const CONNECTIONS = 2;
+
+/** A database that only reads lets a server follow, but not lead. */
+const LEADING = "leading";
 
 /**
  * Who leads, as the row of the head says it; on connections of its own, because a leader that waits behind slow
@@ -34,7 +37,7 @@ export class HeadRow {
     { epoch, seq, beat }: Leadership,
     { holder, url, leaseMs }: Candidate,
   ): Promise<Head | undefined> {
-    const [won] = await this.#reader.rows<Leadership>("lead", [epoch, seq, beat, holder, url]);
+    const [won] = await this.#reader.rows<Leadership>("lead", [epoch, seq, beat, holder, url], LEADING);
     // When the answer to a first try was lost, the second finds what the first one wrote.
     const row = won ?? (await this.read());
     if (row.holder !== holder || row.epoch !== epoch + 1) return undefined;
@@ -74,6 +77,10 @@ export class HeadRow {
   async members(): Promise<readonly (Member & { readonly seenMsAgo: number })[]> {
     const rows = await this.#reader.rows<Member & { seen_ms_ago: number }>("members", []);
     return rows.map(({ seen_ms_ago: seenMsAgo, ...member }) => ({ ...member, seenMsAgo }));
+  }
+
+  isReachable(): Promise<boolean> {
+    return this.#reader.isReachable();
   }
 
   close(): Promise<void> {

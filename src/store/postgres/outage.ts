@@ -1,42 +1,40 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { StoreError } from "../contract.ts";
+import { type Verdict, verdictOn } from "./sqlstates.ts";
 
-const FIRST_PAUSE_MS = 50;
+const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 const NOTICED_AFTER_MS = 1_000;
 const REMIND_AFTER_MS = 60_000;
+/** Time, in ms, within which a new outage counts as following the last one. */
+const FLAPPING_MS = 60_000;
+
+/** Returns what to do about an error. Errors that PostgreSQL did not send come from the connection to it, and can pass. */
+export function verdictOf(error: unknown): Verdict {
+  if (error instanceof pg.DatabaseError && error.code !== undefined) return verdictOn(error.code);
+  return "retry";
+}
 
 /**
- * What may pass by itself, by class or code: connections (08), resources (53), and the server being stopped, started,
- * or a standby; and what only hit this transaction: cancelled, idle for too long, deadlock, serialisation.
- */
-const PASSING: readonly string[] = ["08", "53", "57P", "25006", "25P03", "57014", "40001", "40P01"];
-
-/**
- * Whether an error says nothing about the statement: the connection broke, or the server is going down or coming up.
- * What PostgreSQL answers to a statement has a severity; anything else comes from the way there.
+ * Whether the same statement may work later. A server that may not write now does not lead, so it can wait as well, for
+ * the primary to come back or for its rights.
  */
 export function isOutage(error: unknown): boolean {
   if (error instanceof StoreError) return false;
-  if (!(error instanceof pg.DatabaseError)) return true;
-  const { code = "" } = error;
-  return PASSING.some((begin) => code.startsWith(begin));
+  const verdict = verdictOf(error);
+  return verdict === "retry" || verdict === "step down";
 }
 
-/** Classes of errors about the values of a statement: bad data (22), broken constraints (23), and limits of PostgreSQL (54). */
-const CONTENT: readonly string[] = ["22", "23", "54"];
-
-/** Returns the error of a statement that PostgreSQL refuses because of its values. It names no value. */
-export function refusalOf(error: unknown): StoreError | undefined {
-  if (!(error instanceof pg.DatabaseError) || !CONTENT.some((begin) => error.code?.startsWith(begin)))
-    return undefined;
-  const where = error.constraint === undefined ? "" : `, constraint ${error.constraint}`;
-  return new StoreError("refused", `PostgreSQL refused it with SQLSTATE ${error.code}${where}`, error);
+/** Returns why PostgreSQL refuses the content of a statement, without its values, which its own message may hold. */
+export function refusalOf(error: unknown): string {
+  const { code, constraint } = error as pg.DatabaseError;
+  return `PostgreSQL refused it with SQLSTATE ${code}${constraint === undefined ? "" : `, constraint ${constraint}`}`;
 }
 
-/** Waits that grow, ended by the signal. */
+/** Waits that grow until `reset`, and end early with an error when the signal aborts. Calls during a wait share it. */
 export class BackOff {
+  #waiting: Promise<void> | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   readonly #closed: AbortSignal;
 
@@ -44,7 +42,18 @@ export class BackOff {
     this.#closed = closed;
   }
 
-  async wait(): Promise<void> {
+  reset(): void {
+    this.#pauseMs = FIRST_PAUSE_MS;
+  }
+
+  wait(): Promise<void> {
+    this.#waiting ??= this.#wait().finally(() => {
+      this.#waiting = undefined;
+    });
+    return this.#waiting;
+  }
+
+  async #wait(): Promise<void> {
     throwIfClosed(this.#closed);
     const pauseMs = this.#pauseMs;
     this.#pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
@@ -60,28 +69,33 @@ export interface OutageOptions {
   readonly closed: AbortSignal;
 }
 
-/** One outage is one, however many wait for its end. What passes within a moment is none that anybody must know of. */
+/**
+ * Reports an outage once, however many parts of the store wait for its end: when it has lasted a moment, at growing
+ * intervals while it lasts, and when it is over. If outages follow one another within a minute, each is reported only
+ * after it has lasted twice as long as the last reported one had to, so that a database that fails and recovers again and
+ * again does not fill the log.
+ */
 export class Outage {
   readonly #options: OutageOptions;
   readonly #failing = new Set<unknown>();
   #sinceMs = 0;
+  #overMs = Number.NEGATIVE_INFINITY;
   #nextMs = 0;
+  /** Number of lines about this outage. */
   #told = 0;
+  /** Number of reported outages that followed one another within a minute. */
+  #flaps = 0;
 
   constructor(options: OutageOptions) {
     this.#options = options;
   }
 
-  /** A part failed that will try again; `isUrgent`: somebody has waited in vain, or waits for a commit. */
+  /** Notes that a part failed and will try again. `isUrgent`: a caller has waited in vain, or a commit waits. */
   failed(part: unknown, message: string, isUrgent: boolean): void {
     const now = performance.now();
-    if (this.#failing.size === 0) {
-      this.#sinceMs = now;
-      this.#nextMs = now + NOTICED_AFTER_MS;
-      this.#told = 0;
-    }
+    if (this.#failing.size === 0) this.#begin(now);
     this.#failing.add(part);
-    const isDue = now >= this.#nextMs || (isUrgent && this.#told === 0);
+    const isDue = now >= this.#nextMs || (isUrgent && this.#told === 0 && this.#flaps === 0);
     if (!isDue || this.#options.closed.aborted) return;
     const rest = this.#told === 0 ? "trying again until it is there" : `not there for ${this.#lasted()}`;
     this.#nextMs = now + REMIND_AFTER_MS * 2 ** this.#told++;
@@ -89,8 +103,18 @@ export class Outage {
   }
 
   passed(part: unknown): void {
-    if (!this.#failing.delete(part) || this.#failing.size > 0 || this.#told === 0) return;
+    if (!this.#failing.delete(part) || this.#failing.size > 0) return;
+    this.#overMs = performance.now();
+    if (this.#told === 0) return;
     this.#options.onRecovery(`PostgreSQL is there again, after ${this.#lasted()}`);
+  }
+
+  #begin(now: number): void {
+    if (now - this.#overMs > FLAPPING_MS) this.#flaps = 0;
+    else if (this.#told > 0) this.#flaps++;
+    this.#sinceMs = now;
+    this.#told = 0;
+    this.#nextMs = now + Math.min(NOTICED_AFTER_MS * 2 ** this.#flaps, REMIND_AFTER_MS);
   }
 
   #lasted(): string {

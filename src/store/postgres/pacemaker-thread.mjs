@@ -33,7 +33,8 @@ async function beatInstead() {
     await client.query({ text: beat, values: [epoch, holder] });
   } catch {
     // The main thread says so, when it finds the same.
-    void client?.end().catch(() => {});
+    // Waiting for the old connection to close keeps their number at one.
+    await client?.end().catch(() => {});
     client = undefined;
   }
 }

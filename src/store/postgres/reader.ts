@@ -9,7 +9,7 @@ const POOL_SIZE = 4;
 const QUERY_TIMEOUT_MS = 10_000;
 /** How long an outage is waited out. */
 const PATIENCE_MS = 10_000;
-const REACHABLE_WITHIN_MS = 2_000;
+const REACHABLE_WITHIN_MS = 1_000;
 
 /** The connections for everything but commits: reads, and writes that may be made twice. */
 export class Reader {
@@ -34,9 +34,14 @@ export class Reader {
     this.#pool.on("error", () => {});
   }
 
-  async rows<R extends pg.QueryResultRow>(name: string, values: readonly unknown[]): Promise<R[]> {
+  /** `part` is what an outage is reported for: a statement that fails although others work names a part of its own. */
+  async rows<R extends pg.QueryResultRow>(
+    name: string,
+    values: readonly unknown[],
+    part: unknown = this,
+  ): Promise<R[]> {
     const query = { ...sql(name), values: valuesOf(values) };
-    return this.#patiently(async () => (await this.#pool.query<R>(query)).rows);
+    return this.#patiently(async () => (await this.#pool.query<R>(query)).rows, part);
   }
 
   /** All of `work` in one transaction, and all of it again when the connection breaks. */
@@ -75,21 +80,21 @@ export class Reader {
     await this.#pool.end();
   }
 
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+  async #patiently<T>(work: () => Promise<T>, part: unknown = this): Promise<T> {
     const backOff = new BackOff(this.#closed);
     const startedMs = performance.now();
     for (;;) {
       throwIfClosed(this.#closed);
       try {
         const result = await work();
-        this.#outage.passed(this);
+        this.#outage.passed(part);
         return result;
       } catch (cause) {
         throwIfClosed(this.#closed);
         if (cause instanceof StoreError) throw cause;
         if (!isOutage(cause)) throw new StoreError("unreadable", `PostgreSQL: ${messageOf(cause)}`, cause);
         const isEnough = performance.now() - startedMs > PATIENCE_MS;
-        this.#outage.failed(this, messageOf(cause), isEnough);
+        this.#outage.failed(part, messageOf(cause), isEnough);
         if (isEnough)
           throw new StoreError("unavailable", `PostgreSQL cannot be reached: ${messageOf(cause)}`, cause);
         await backOff.wait();

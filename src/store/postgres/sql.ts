@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { invariant } from "../../core/index.ts";
 
 /** A statement by the name under which PostgreSQL keeps it prepared. */
 export interface Statement {
@@ -12,30 +13,34 @@ export interface Migration {
   readonly text: string;
 }
 
-const known = new Map<string, Statement>();
+// All files are read when this module is loaded: the installed package may be replaced while a server runs, and a file of
+// another version must not reach the database.
+const STATEMENTS: ReadonlyMap<string, Statement> = new Map(
+  textsIn("sql/").map(({ name, text }) => [name, { name: `orrery ${name}`, text }]),
+);
 
-/** The statement of a file in `sql/`, read once. */
+const MIGRATIONS: readonly Migration[] = textsIn("migrations/").map(({ name, text }) => ({
+  number: Number.parseInt(name, 10),
+  name,
+  text,
+}));
+
+/** Returns the statement of a file in `sql/`. */
 export function sql(name: string): Statement {
-  let statement = known.get(name);
-  if (!statement) {
-    statement = { name: `orrery ${name}`, text: read(`sql/${name}.sql`) };
-    known.set(name, statement);
-  }
+  const statement = STATEMENTS.get(name);
+  invariant(statement !== undefined, `there is no statement ${name}`);
   return statement;
 }
 
-/** All migrations in their order. */
+/** Returns all migrations in the order in which they are applied. */
 export function migrations(): readonly Migration[] {
-  return readdirSync(new URL("migrations/", import.meta.url))
-    .filter((file) => file.endsWith(".sql"))
-    .sort()
-    .map((file) => ({
-      number: Number.parseInt(file, 10),
-      name: file.replace(/\.sql$/, ""),
-      text: read(`migrations/${file}`),
-    }));
+  return MIGRATIONS;
 }
 
-function read(path: string): string {
-  return readFileSync(new URL(path, import.meta.url), "utf8");
+function textsIn(folder: string): { readonly name: string; readonly text: string }[] {
+  const url = new URL(folder, import.meta.url);
+  return readdirSync(url)
+    .filter((file) => file.endsWith(".sql"))
+    .sort()
+    .map((file) => ({ name: file.replace(/\.sql$/, ""), text: readFileSync(new URL(file, url), "utf8") }));
 }

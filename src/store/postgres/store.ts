@@ -169,7 +169,11 @@ export class PostgresStore implements ServiceStore {
   }
 
   isReachable(): Promise<boolean> {
-    return this.#reader.isReachable();
+    return this.#headRow.isReachable();
+  }
+
+  trouble(): string | undefined {
+    return this.#committer.trouble();
   }
 
   async commit(block: Block, rows: RowChanges = NO_CHANGES): Promise<boolean> {
