@@ -269,7 +269,7 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
     await commit(store, { ...submitted(taskOf("t1")), keys: [key] });
     const { head } = store;
     const again = { ...submitted(taskOf("t2")), keys: [{ ...key, taskId: "t2" }] };
-    await expect(store.commit(blockOn(head), again)).rejects.toMatchObject({ code: "unwritable" });
+    await expect(store.commit(blockOn(head), again)).rejects.toMatchObject({ code: "refused" });
     expect(await store.refresh()).toEqual(head);
     expect(await store.task("t2")).toBeUndefined();
     await commit(store, submitted(taskOf("t2")));
