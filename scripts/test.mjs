@@ -18,6 +18,7 @@ const LONG = {
   DATA_KILLS: "long",
   FUZZ: "long",
   KILLS: "10",
+  OUTAGES: "long",
 };
 
 /** The files that read one of these variables. */
@@ -30,6 +31,7 @@ const LONG_FILES = [
   "tests/raw-sockets.test.ts",
   "tests/rogue-workers.test.ts",
   "tests/schedules-kill.test.ts",
+  "tests/store-outage.test.ts",
   "tests/transactional-kill.test.ts",
 ];
 

@@ -191,12 +191,12 @@ export class MemoryRows {
   #refuseDoubles({ submitted, alternatives, keys, runs }: RowChanges): void {
     const texts = keys.map(textOf);
     if (new Set(texts).size < texts.length || texts.some((text) => this.#keys.has(text)))
-      throw new StoreError("unwritable", "an idempotency key is used twice");
+      throw new StoreError("refused", "an idempotency key is used twice");
     const isKept = ({ task }: { readonly task: SubmittedTask }) => this.#tasks.has(task.id);
     if (submitted.some(isKept) || alternatives.some(isKept))
-      throw new StoreError("unwritable", "a task is submitted twice");
+      throw new StoreError("refused", "a task is submitted twice");
     if (runs.some(({ id }) => this.#runs.has(id)))
-      throw new StoreError("unwritable", "a run is submitted twice");
+      throw new StoreError("refused", "a run is submitted twice");
   }
 
   #addRun(row: RunRow): void {
