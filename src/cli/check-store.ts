@@ -1,6 +1,6 @@
 /** Whether a database keeps what it is told to keep, and holds what we wrote. */
 
-import { type DatabaseFacts, inspectDatabase, type StoreError } from "../store/index.ts";
+import { type DatabaseFacts, inspectDatabase, type StoreError, USE_SESSIONS } from "../store/index.ts";
 import { countOf, formatCount, formatMs } from "../words/index.ts";
 import { type Check, failure, pass, warning } from "./check.ts";
 
@@ -155,7 +155,9 @@ function judgeSecret(problem: string | undefined): Check {
 }
 
 /** By what PostgreSQL or the way to it said; never with the URL, which may hold a password. */
-function judgeOutage({ message, cause }: StoreError): Check {
+function judgeOutage({ code: what, message, cause }: StoreError): Check {
+  if (what === "foreign")
+    return failure("pooling", `${message}; Orrery needs sessions of its own`, USE_SESSIONS);
   const { code = "" } = (cause ?? {}) as { code?: string };
   const fixes: Readonly<Record<string, string>> = {
     "28P01": "check the user and the password in the URL",

@@ -89,6 +89,8 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
 const HINTS: Readonly<Record<string, string>> = {
   "orrery schedules create": 'say when with --cron, such as --cron "*/5 * * * *" for every five minutes',
 };
+/** Time, in ms, for a command that failed to end by itself. */
+const END_WITHIN_MS = 3_000;
 const LOOKING = /^error: (?:required|unknown) option /;
 
 function program(): Command {
@@ -164,3 +166,5 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 process.stderr.on("error", () => {});
 
 process.exitCode = await main();
+// After an error nothing that is still open, such as a connection that does not close, may keep the process alive.
+if (process.exitCode !== 0) setTimeout(() => process.exit(), END_WITHIN_MS).unref();

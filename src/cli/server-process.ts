@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config, Settings } from "../config/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import {
+  keepSpareThread,
   type Log,
   makeLog,
   type RunningServer,
@@ -10,6 +12,7 @@ import {
   type StartOptions,
   startServer,
 } from "../server/index.ts";
+import { abandonPostmasters } from "../store/index.ts";
 import { workerCommand } from "../words/index.ts";
 import { CliError, UsageError } from "./errors.ts";
 import { printJson, printLines } from "./output.ts";
@@ -17,6 +20,11 @@ import type { ServeOptions } from "./serve.ts";
 import { untilSignal } from "./server-signals.ts";
 import { budgetsOf } from "./settings.ts";
 import { telemetryFor } from "./telemetry.ts";
+
+/** Time, in ms, after which a thread for later replays is started: until then the start itself needs the processor. */
+const SPARE_AFTER_MS = 1_000;
+/** Time, in ms, that a start may take to end after a signal. */
+const END_START_WITHIN_MS = 5_000;
 
 const NOT_WRITTEN =
   "its store could not be reached: what was under way is not written, and whoever asked for it was told so";
@@ -37,12 +45,13 @@ export async function runServer(options: ServeOptions, config: Config): Promise<
   });
   const stopped = untilSignal(log);
   await using _telemetry = await telemetryFor(settings.telemetry, "orrery-server");
-  const server = await start(config, options.newSecret, log, fail);
+  const server = await startedBefore(stopped, start(config, options.newSecret, log, fail));
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
     if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server, log, options.shell);
     await announce(server, options, settings.server.port);
+    setTimeout(keepSpareThread, SPARE_AFTER_MS).unref();
     log.info("serving", { url: server.url, store: server.storeDescription, version: ownVersion() });
     const ended = await Promise.race([stopped, failed]);
     if (ended instanceof Error) failure = ended;
@@ -53,6 +62,18 @@ export async function runServer(options: ServeOptions, config: Config): Promise<
   if (failure) throw new CliError(`the server has stopped: ${failure.message}`, 1);
   if (server.isLetGo) throw new CliError(`the server has stopped, but ${NOT_WRITTEN}`, 1);
   log.info("stopped");
+}
+
+/** Waits for the start. After a signal it has a moment to end in order: it may hang, or wait for a store. */
+async function startedBefore(
+  stopped: Promise<unknown>,
+  starting: Promise<RunningServer>,
+): Promise<RunningServer> {
+  const givenUp = stopped.then(() => sleep(END_START_WITHIN_MS, undefined, { ref: false }));
+  const server = await Promise.race([starting, givenUp]);
+  if (server) return server;
+  abandonPostmasters();
+  throw new CliError("stopped before the server had started", 1);
 }
 
 async function start(
@@ -99,6 +120,7 @@ async function start(
       onFailed,
     });
   } catch (error) {
+    abandonPostmasters();
     if (error instanceof StartError || (error as Error).name === "KeyError") {
       throw new CliError((error as Error).message, 2);
     }

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { LEASE_MS } from "../cluster/index.ts";
 import { makeDirectory } from "../files/index.ts";
 import { isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
@@ -58,6 +59,9 @@ export interface RunningServer extends AsyncDisposable {
   /** When it has stopped: whether something still waited for its store, and was let go. */
   readonly isLetGo: boolean;
 }
+
+/** Time limit, in ms, for closing what a failed start has opened. */
+const CLOSE_WITHIN_MS = 10_000;
 
 /** What has not ended this long after the server was told to stop waits for its store, and is let go. */
 const LET_GO_AFTER_MS = 4_000;
@@ -125,7 +129,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       [Symbol.asyncDispose]: closeAll,
     };
   } catch (error) {
-    await closeAll();
+    // A start that failed must end, even if something that it began cannot be closed.
+    await Promise.race([closeAll(), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })]);
     throw error;
   }
 }

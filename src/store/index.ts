@@ -14,7 +14,13 @@ export {
 } from "./contract.ts";
 export { abandonPostmasters } from "./embedded/postmaster.ts";
 export { FileStore } from "./file.ts";
-export { type DatabaseFacts, type DataDirFacts, inspectDatabase, inspectDataDir } from "./inspect.ts";
+export {
+  type DatabaseFacts,
+  type DataDirFacts,
+  inspectDatabase,
+  inspectDataDir,
+  USE_SESSIONS,
+} from "./inspect.ts";
 export { headPath, LedgerFile, readSnapshot, snapshotPath } from "./ledger-file.ts";
 export { MemoryStore } from "./memory.ts";
 export { newId } from "./new-id.ts";

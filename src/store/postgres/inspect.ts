@@ -4,6 +4,7 @@ import { type Block, ChainVerifier, type Damage, type Head } from "../../ledger/
 import { StoreError } from "../contract.ts";
 import { connect } from "./connection.ts";
 import { messageOf } from "./outage.ts";
+import { poolingOf } from "./pooling.ts";
 import { migrations, sql } from "./sql.ts";
 
 /** What there is to know about a database before it is opened, found without changing anything in it. */
@@ -60,12 +61,15 @@ const BLOCK_BYTES = 64 << 20;
 
 /** Throws a `StoreError` where the database cannot be asked. */
 export async function inspectDatabase(url: string, schema = "orrery"): Promise<DatabaseFacts> {
-  const client = await connect({ url, schema }, "settings-of-reads", QUERY_TIMEOUT_MS).catch(
-    (cause: unknown) => {
-      throw new StoreError("unavailable", messageOf(cause), cause);
-    },
-  );
+  const target = { url, schema };
+  const client = await connect(target, "settings-of-reads", QUERY_TIMEOUT_MS).catch((cause: unknown) => {
+    throw new StoreError("unavailable", messageOf(cause), cause);
+  });
   try {
+    const pooling = await poolingOf(client, target);
+    // What the settings of the connection should make true, such as the schema, does not hold for its next statement.
+    if (pooling === "transaction")
+      throw new StoreError("foreign", "a pooler in transaction mode stands before it");
     const { server, skewMs } = await inspectServer(client);
     const facts = await inspectSchema(client, schema);
     const chain = facts.state === "ours" && facts.newer.length === 0 ? await inspectChain(client) : undefined;
@@ -74,6 +78,7 @@ export async function inspectDatabase(url: string, schema = "orrery"): Promise<D
     const secretFingerprint = facts.state === "ours" ? await inspectSecret(client) : undefined;
     return { server, skewMs, schema: facts, chain, inbox, secretFingerprint };
   } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
     throw new StoreError("unreadable", messageOf(cause), cause);
   } finally {
     await client.end().catch(() => {});

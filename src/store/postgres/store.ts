@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Block, ChainVerifier, GENESIS, type Head, headOf } from "../../ledger/index.ts";
 import {
   type Candidate,
@@ -345,10 +346,10 @@ export class PostgresStore implements ServiceStore {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     this.#notify.stop();
-    const timer = setTimeout(() => this.#sockets.destroy(), CLOSE_WITHIN_MS);
-    await Promise.all([this.#committer.close(), this.#reader.close(), this.#headRow.close()]);
-    clearTimeout(timer);
-    // One that was being made meanwhile belongs to nobody.
+    const closed = Promise.all([this.#committer.close(), this.#reader.close(), this.#headRow.close()]);
+    closed.catch(() => {});
+    await Promise.race([closed, sleep(CLOSE_WITHIN_MS, undefined, { ref: false })]);
+    // A pool may wait for ever for a connection that was being made: whatever is still open belongs to nobody now.
     this.#sockets.destroy();
   }
 
