@@ -14,5 +14,6 @@ export { problemWithPayload } from "./http/submission.ts";
 export { checkOf } from "./http/validation.ts";
 export { type Log, makeLog } from "./log.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
+export { keepSpareThread } from "./past/thread.ts";
 export { secretProblem } from "./secret.ts";
 export { type RunningServer, type StartOptions, startServer } from "./start.ts";

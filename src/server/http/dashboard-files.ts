@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
@@ -23,28 +21,33 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Beside what is compiled; and where that is when the sources run as they are. */
 const FOLDERS = ["../../dashboard/", "../../../dist/dashboard/"];
 
-/** The built dashboard by path, read and compressed when it is first asked for; empty where it was not built. */
-export class DashboardFiles {
-  #files: Promise<ReadonlyMap<string, DashboardFile>> | undefined;
+/**
+ * The built dashboard by path; empty if it was not built. It is read when this module is loaded, because the installed
+ * package may be replaced while a server runs. A file is compressed when it is first asked for.
+ */
+const FILES: ReadonlyMap<string, Buffer> = readAll();
+const served = new Map<string, Promise<DashboardFile>>();
 
-  async get(path: string): Promise<DashboardFile | undefined> {
-    this.#files ??= readAll();
-    return (await this.#files).get(path);
-  }
+/** Returns a file of the dashboard, or undefined if there is none of that name. */
+export async function dashboardFile(path: string): Promise<DashboardFile | undefined> {
+  const plain = FILES.get(path);
+  if (!plain) return undefined;
+  const file = served.get(path) ?? fileOf(path, plain);
+  served.set(path, file);
+  return await file;
 }
 
-async function readAll(): Promise<ReadonlyMap<string, DashboardFile>> {
+function readAll(): ReadonlyMap<string, Buffer> {
   const folder = FOLDERS.map((path) => new URL(path, import.meta.url)).find((url) =>
     existsSync(new URL("index.html", url)),
   );
   if (!folder) return new Map();
-  const names = await readdir(fileURLToPath(folder), { recursive: true });
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const known = names.filter((name) => TYPES[extname(name)] !== undefined);
-  return new Map(await Promise.all(known.map(async (name) => [name, await read(folder, name)] as const)));
+  return new Map(known.map((name) => [name, readFileSync(new URL(name, folder))]));
 }
 
-async function read(folder: URL, name: string): Promise<DashboardFile> {
-  const plain = await readFile(new URL(name, folder));
+async function fileOf(name: string, plain: Buffer): Promise<DashboardFile> {
   return {
     type: TYPES[extname(name)] as string,
     plain,

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { DashboardFiles } from "./dashboard-files.ts";
+import { dashboardFile } from "./dashboard-files.ts";
 import { Problem } from "./problems.ts";
 import type { App } from "./route.ts";
 
@@ -24,15 +24,13 @@ const open = { config: { scopes: "none" }, exposeHeadRoute: true, schema: { hide
 
 /** The web app. It holds nothing secret: what it shows it asks of the API, with the key of whoever looks. */
 export function dashboardRoutes(app: App): void {
-  const files = new DashboardFiles();
-
   const sendFile = async (
     request: FastifyRequest,
     reply: FastifyReply,
     name: string,
     caching: string,
   ): Promise<FastifyReply> => {
-    const file = await files.get(name);
+    const file = await dashboardFile(name);
     if (!file) throw new Problem("not-found", "there is nothing here; /docs lists what there is");
     reply.headers({
       "cache-control": caching,

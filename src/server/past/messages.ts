@@ -6,8 +6,13 @@ export interface ThreadSettings {
   readonly streamKey: Uint8Array;
 }
 
-/** What the server says to the thread. Blocks come in order; each batch is answered by how far it has come. */
+/**
+ * What the server says to the thread. It opens a ledger first, and closes it before another is opened. Blocks come in
+ * order; each batch is answered by how far the replay has come.
+ */
 export type ToThread =
+  | { readonly type: "open"; readonly settings: ThreadSettings }
+  | { readonly type: "close" }
   | { readonly type: "blocks"; readonly blocks: readonly BlockLine[] }
   | {
       readonly type: "ask";
@@ -17,6 +22,7 @@ export type ToThread =
     };
 
 export type FromThread =
+  | { readonly type: "closed" }
   | { readonly type: "fed"; readonly seq: number }
   | { readonly type: "answer"; readonly id: number; readonly answer: unknown }
   | { readonly type: "failed"; readonly id: number; readonly error: string };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { BlockLine } from "./chronicle.ts";
 import type { FromThread, ThreadSettings, ToThread } from "./messages.ts";
@@ -12,6 +13,35 @@ const MAIN = new URL(
   new URL("./thread-main.js", import.meta.url).href.replace("/src/server/past/", "/dist/server/past/"),
 );
 
+/** Time, in ms, that a thread has to close its ledger before it is ended. */
+const CLOSE_WITHIN_MS = 1_000;
+
+/** A thread that has loaded its code and waits for a ledger. */
+let spare: Worker | undefined;
+let keepsSpare = false;
+
+/**
+ * Starts a thread now that a replay will use later. The installed package may be replaced while a server runs, and a
+ * thread that is started after that would load nothing, or another version.
+ */
+export function keepSpareThread(): void {
+  keepsSpare = true;
+  spare ??= threadWith(HEAP_MB);
+}
+
+function threadWith(heapMb: number): Worker {
+  const worker = new Worker(MAIN, {
+    name: "orrery-past",
+    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+  });
+  // One that fails before it is used is replaced when it is needed.
+  worker.on("error", () => {
+    if (spare === worker) spare = undefined;
+  });
+  worker.unref();
+  return worker;
+}
+
 interface Waiting {
   resolve(answer: unknown): void;
   reject(error: Error): void;
@@ -20,21 +50,24 @@ interface Waiting {
 /** The thread that replays, and what it was asked. */
 export class PastThread {
   readonly #worker: Worker;
+  readonly #mayBeSpare: boolean;
+  readonly #onMessage = (message: FromThread) => this.#hear(message);
+  readonly #onError = (error: Error) => this.#over(errorOf(error));
+  readonly #onExit = () => this.#over(new PastError("failed", "the replay has ended"));
+  #onClosed = () => {};
   readonly #asked = new Map<number, Waiting>();
   #fed: Waiting | undefined;
   #nextId = 0;
   #end: PastError | undefined;
 
   constructor(settings: ThreadSettings, heapMb: number = HEAP_MB) {
-    this.#worker = new Worker(MAIN, {
-      name: "orrery-past",
-      workerData: settings,
-      resourceLimits: { maxOldGenerationSizeMb: heapMb },
-    });
-    this.#worker.unref();
-    this.#worker.on("message", (message: FromThread) => this.#hear(message));
-    this.#worker.on("error", (error) => this.#over(errorOf(error)));
-    this.#worker.on("exit", () => this.#over(new PastError("failed", "the replay has ended")));
+    this.#mayBeSpare = heapMb === HEAP_MB;
+    this.#worker = (this.#mayBeSpare ? spare : undefined) ?? threadWith(heapMb);
+    if (this.#worker === spare) spare = undefined;
+    this.#worker.on("message", this.#onMessage);
+    this.#worker.on("error", this.#onError);
+    this.#worker.on("exit", this.#onExit);
+    this.#say({ type: "open", settings });
   }
 
   /** Why it is over; undefined: it is not. */
@@ -63,9 +96,22 @@ export class PastThread {
     });
   }
 
+  /** Ends the replay. The thread is kept as the spare one if there is none, because its code is loaded. */
   async close(): Promise<void> {
+    const isSound = this.#end === undefined;
     this.#over(new PastError("failed", "the replay was closed"));
-    await this.#worker.terminate();
+    const isKept = keepsSpare && this.#mayBeSpare && isSound && (await this.#isEmptied());
+    this.#worker.off("message", this.#onMessage).off("error", this.#onError).off("exit", this.#onExit);
+    if (isKept && !spare) spare = this.#worker;
+    else await this.#worker.terminate();
+  }
+
+  async #isEmptied(): Promise<boolean> {
+    const closed = new Promise<boolean>((resolve) => {
+      this.#onClosed = () => resolve(true);
+    });
+    this.#say({ type: "close" });
+    return await Promise.race([closed, sleep(CLOSE_WITHIN_MS, false, { ref: false })]);
   }
 
   #say(message: ToThread): void {
@@ -73,6 +119,10 @@ export class PastThread {
   }
 
   #hear(message: FromThread): void {
+    if (message.type === "closed") {
+      this.#onClosed();
+      return;
+    }
     if (message.type === "fed") {
       this.#fed?.resolve(message.seq);
       return;

@@ -190,7 +190,7 @@ export class Committer {
       case "step down":
         throw new StoreError("locked", `this server may not write to PostgreSQL now: ${message}`, cause);
       case "refuse":
-        throw new StoreError("refused", refusalOf(cause), cause);
+        throw refusalOf(cause);
       case "stop":
         throw new StoreError("unwritable", `commit: ${message} (SQLSTATE ${codeOf(cause)})`, cause);
     }

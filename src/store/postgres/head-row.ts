@@ -1,9 +1,11 @@
 import type { Head } from "../../ledger/index.ts";
 import { type Candidate, type Leadership, type Member, StoreError } from "../contract.ts";
 import type { Target } from "./connection.ts";
+import { migratedByNewer } from "./migrate.ts";
 import type { Outage } from "./outage.ts";
 import { Pacemaker } from "./pacemaker.ts";
 import { Reader } from "./reader.ts";
+import { migrations } from "./sql.ts";
 
 /** One to be alive on, one to be asked by: slow lists must not delay either. */
 const CONNECTIONS = 2;
@@ -37,16 +39,31 @@ export class HeadRow {
     { epoch, seq, beat }: Leadership,
     { holder, url, leaseMs }: Candidate,
   ): Promise<Head | undefined> {
-    const [won] = await this.#reader.rows<Leadership>("lead", [epoch, seq, beat, holder, url], LEADING);
+    const [won] = await this.#reader.rows<Leadership>(
+      "lead",
+      [epoch, seq, beat, holder, url, migrations().map(({ number }) => number)],
+      LEADING,
+    );
     // When the answer to a first try was lost, the second finds what the first one wrote.
     const row = won ?? (await this.read());
-    if (row.holder !== holder || row.epoch !== epoch + 1) return undefined;
+    if (row.holder !== holder || row.epoch !== epoch + 1) {
+      await this.#refuseNewer();
+      return undefined;
+    }
     this.#term = { epoch: row.epoch, holder };
     this.#pacemaker?.stop();
     this.#pacemaker = leaseMs
       ? new Pacemaker({ target: this.#target, epoch: row.epoch, holder, leaseMs })
       : undefined;
     return { epoch: row.epoch, seq: row.seq, hash: row.hash };
+  }
+
+  /** Throws if a newer version has migrated the tables since this process was started. */
+  async #refuseNewer(): Promise<void> {
+    const known = new Set(migrations().map(({ number }) => number));
+    const applied = await this.#reader.rows<{ number: number; name: string }>("read-migrations", []);
+    const newer = applied.filter(({ number }) => !known.has(number)).map(({ name }) => name);
+    if (newer.length > 0) throw new StoreError("foreign", migratedByNewer(this.#target.schema, newer));
   }
 
   async beat(): Promise<boolean> {

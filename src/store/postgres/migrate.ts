@@ -42,10 +42,7 @@ function missing(known: readonly Migration[], applied: readonly Applied[], schem
   for (const { number, name, hash } of applied) {
     const migration = known.find((candidate) => candidate.number === number);
     if (!migration) {
-      throw new StoreError(
-        "foreign",
-        `schema ${schema} was migrated by a newer version of Orrery (${name}); use that version`,
-      );
+      throw new StoreError("foreign", migratedByNewer(schema, [name]));
     }
     if (hash !== sha256Hex(migration.text)) {
       throw new StoreError(
@@ -55,6 +52,10 @@ function missing(known: readonly Migration[], applied: readonly Applied[], schem
     }
   }
   return known.filter(({ number }) => !applied.some((one) => one.number === number));
+}
+
+export function migratedByNewer(schema: string, names: readonly string[]): string {
+  return `schema ${schema} was migrated by a newer version of Orrery (${names.join(", ")}); use that version`;
 }
 
 async function apply(client: ClientBase, { number, name, text }: Migration): Promise<void> {

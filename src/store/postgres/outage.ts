@@ -26,10 +26,12 @@ export function isOutage(error: unknown): boolean {
   return verdict === "retry" || verdict === "step down";
 }
 
-/** Returns why PostgreSQL refuses the content of a statement, without its values, which its own message may hold. */
-export function refusalOf(error: unknown): string {
+/** Returns the error of a statement that PostgreSQL refuses because of its content. It names no value. */
+export function refusalOf(error: unknown): StoreError | undefined {
+  if (verdictOf(error) !== "refuse") return undefined;
   const { code, constraint } = error as pg.DatabaseError;
-  return `PostgreSQL refused it with SQLSTATE ${code}${constraint === undefined ? "" : `, constraint ${constraint}`}`;
+  const where = constraint === undefined ? "" : `, constraint ${constraint}`;
+  return new StoreError("refused", `PostgreSQL refused it with SQLSTATE ${code}${where}`, error);
 }
 
 /** Waits that grow until `reset`, and end early with an error when the signal aborts. Calls during a wait share it. */
