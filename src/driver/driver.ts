@@ -179,7 +179,7 @@ export class Driver implements AsyncDisposable {
 
   #enqueue(arrived: readonly Waiting[]): void {
     if (this.#closed) {
-      const error = this.#failure ?? new StoreError("unwritable", "the scheduler has stopped");
+      const error = this.#failure ?? new StoreError("locked", "the scheduler has stopped");
       for (const { request } of arrived) request.fail(error);
       return;
     }

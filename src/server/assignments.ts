@@ -8,7 +8,8 @@ import type { Traces } from "./traces.ts";
 import { givenAssignment, payloadIdOf } from "./worker-terms.ts";
 
 const NO_PAYLOAD = "{}";
-const RETRY_PAYLOADS_MS = 500;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 8_000;
 
 interface AssignmentsOptions {
   readonly payloads: Payloads;
@@ -39,7 +40,7 @@ export class Assignments {
   }
 
   /** While the store cannot be read, assignments wait: they are committed and stay so. */
-  async send(tasks: readonly PlacedTask[]): Promise<void> {
+  async send(tasks: readonly PlacedTask[], retryMs: number = FIRST_RETRY_MS): Promise<void> {
     const { payloads, results, data, traces, warn } = this.#options;
     const ids = tasks.map(payloadIdOf);
     const needed = resultsNeededBy(tasks);
@@ -59,8 +60,9 @@ export class Assignments {
       }
       for (const [worker, given] of byWorker) this.#assignee(worker)?.assign(given);
     } catch (error) {
-      if (!isAway(error)) warn(`assignments wait: ${(error as Error).message}`);
-      setTimeout(() => void this.send(tasks), RETRY_PAYLOADS_MS).unref();
+      // Later tries of the same tasks fail for the same reason.
+      if (!isAway(error) && retryMs === FIRST_RETRY_MS) warn(`assignments wait: ${(error as Error).message}`);
+      setTimeout(() => void this.send(tasks, Math.min(2 * retryMs, LONGEST_RETRY_MS)), retryMs).unref();
     }
   }
 }

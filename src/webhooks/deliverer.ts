@@ -28,7 +28,8 @@ const AT_ONCE_WHILE_FAILING = 1;
 /** What is read ahead, so that a look at the store serves more than one delivery. */
 const AHEAD = 512;
 const AHEAD_PER_WEBHOOK = 32;
-const TRY_AGAIN_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /** What is known of a webhook's deliveries here. */
@@ -56,6 +57,7 @@ export class Deliverer implements AsyncDisposable {
   #looking: Promise<void> | undefined;
   #writing: Promise<void> | undefined;
   #isAsked = false;
+  #retryMs = FIRST_RETRY_MS;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
@@ -91,10 +93,12 @@ export class Deliverer implements AsyncDisposable {
       this.#isAsked = false;
       try {
         this.#wakeIn(await this.#read());
+        this.#retryMs = FIRST_RETRY_MS;
       } catch (error) {
-        if (!isAway(error))
+        if (!isAway(error) && this.#retryMs === FIRST_RETRY_MS)
           this.#options.warn(`webhooks: what is due could not be read: ${(error as Error).message}`);
-        this.#wakeIn(TRY_AGAIN_MS);
+        this.#wakeIn(this.#retryMs);
+        this.#retryMs = Math.min(2 * this.#retryMs, LONGEST_RETRY_MS);
       }
       this.#begin();
     }

@@ -26,7 +26,8 @@ const PAGE = 200;
 const PAGE_WITH_RESULTS = 50;
 /** What ends together is read together. */
 const GATHER_MS = 10;
-const TRY_AGAIN_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
 
 /**
  * Makes deliveries of what ended. It reads rows, which are committed with the events that change them, from a durable
@@ -38,6 +39,7 @@ export class Follower implements AsyncDisposable {
   #pass: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #retryMs = FIRST_RETRY_MS;
   #isClosed = false;
 
   constructor(options: FollowerOptions) {
@@ -49,11 +51,17 @@ export class Follower implements AsyncDisposable {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.follow().catch((error: unknown) => {
-        if (!isAway(error))
-          this.#options.warn(`webhooks: what ended could not be read: ${(error as Error).message}`);
-        this.nudge(TRY_AGAIN_MS);
-      });
+      this.follow().then(
+        () => {
+          this.#retryMs = FIRST_RETRY_MS;
+        },
+        (error: unknown) => {
+          if (!isAway(error) && this.#retryMs === FIRST_RETRY_MS)
+            this.#options.warn(`webhooks: what ended could not be read: ${(error as Error).message}`);
+          this.nudge(this.#retryMs);
+          this.#retryMs = Math.min(2 * this.#retryMs, LONGEST_RETRY_MS);
+        },
+      );
     }, afterMs);
   }
 

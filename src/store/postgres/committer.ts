@@ -181,17 +181,16 @@ export class Committer {
 
   /** Notes a failure that can pass, and throws what the driver has to know about any other. */
   #failed(message: string, cause?: unknown): void {
-    const verdict = cause instanceof StoreError ? "retry" : verdictOf(cause);
-    switch (verdict) {
+    const refusal = refusalOf(cause);
+    if (refusal) throw refusal;
+    switch (verdictOf(cause)) {
       case "retry":
         this.#failure = message;
         this.#outage.failed(this, message, true);
         break;
       case "step down":
         throw new StoreError("locked", `this server may not write to PostgreSQL now: ${message}`, cause);
-      case "refuse":
-        throw refusalOf(cause);
-      case "stop":
+      default:
         throw new StoreError("unwritable", `commit: ${message} (SQLSTATE ${codeOf(cause)})`, cause);
     }
   }
