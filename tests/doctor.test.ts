@@ -142,14 +142,14 @@ describe("a database", () => {
   test("whose role may not make the schema is said to lack that", async () => {
     await sql(url, "create database bare");
     const bare = url.replace(nameOf(url), "bare");
-    await sql(bare, "create role visitor login");
-    const checks = await checkStore(bare.replace("orrery@", "visitor@"));
+    await sql(bare, "create role visitor login password 'v'");
+    const checks = await checkStore(bare.replace("orrery@", "visitor:v@"));
     expect(named(checks, "migrations")).toMatchObject({
       result: "fail",
       fix: expect.stringContaining("grant create on database"),
     });
     await sql(bare, "grant create on database bare to visitor");
-    const granted = await checkStore(bare.replace("orrery@", "visitor@"));
+    const granted = await checkStore(bare.replace("orrery@", "visitor:v@"));
     expect(named(granted, "migrations")).toMatchObject({ result: "pass" });
   });
 

@@ -7,12 +7,14 @@ import { promisify } from "node:util";
 import { makeDirectory } from "../../files/index.ts";
 import { StoreError } from "../contract.ts";
 import { lockFile } from "../lock.ts";
+import { postgresEnvironment, restrictAccess, SUPERUSER } from "./access.ts";
 import { type Binaries, findBinaries } from "./binaries.ts";
 import { checkReachable, giveTo, type Owner, ownerOf } from "./owner.ts";
 import {
   findPostmaster,
   isPostmasterOf,
   type Postmaster,
+  reloadPostmaster,
   SOCKET,
   startPostmaster,
   stopPostmaster,
@@ -34,7 +36,6 @@ export interface Embedded extends AsyncDisposable {
   readonly major: number;
 }
 
-const USER = "orrery";
 const STARTS = 3;
 const RETRY_AFTER_MS = 200;
 const WATCH_EVERY_MS = 1_000;
@@ -45,8 +46,8 @@ const LONGEST_SOCKET_DIR = 107 - `/${SOCKET}`.length;
  * A private PostgreSQL whose data is ours: made at first use, started, started again if it dies, and stopped when it
  * is disposed of.
  *
- * It listens on a socket in a folder that only its user may enter, and not on the network; so it asks for no
- * password. If we are killed it goes on, and whoever opens the same data next finds it and takes it over.
+ * It listens on a socket in a folder that only its user may enter, and not on the network. It asks for no password, but it
+ * checks that the user of this process is at the other end (`access.ts`). If we are killed it goes on, and whoever opens the same data next finds it and takes it over.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataDir, log = () => {}, warn = log } = options;
@@ -62,7 +63,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
     const released = new AbortController();
     const begin = (socketDir: string) =>
       start(clusterDir, folder, socketDir, binaries, owner, options, released.signal);
-    const first = (await findPostmaster(clusterDir)) ?? (await begin(await socketDirFor(clusterDir, owner)));
+    const running = await findPostmaster(clusterDir);
+    const isChanged = await restrictAccess(clusterDir, owner);
+    if (running && isChanged) reloadPostmaster(running);
+    const first = running ?? (await begin(await socketDirFor(clusterDir, owner)));
     const { socketDir } = first;
     const kept = keepRunning(first, clusterDir, () => begin(socketDir), warn, released);
     return {
@@ -190,11 +194,15 @@ async function createCluster(
     throw new StoreError("unwritable", `${clusterDir}: ${cause.message}; choose another with --data`, cause);
   });
   await giveTo(unfinished, owner);
-  const access = ["--auth-local=trust", "--auth-host=reject"];
+  const access = ["--auth-local=peer", "--auth-host=reject"];
   const form = ["--encoding=UTF8", "--locale=C", "--data-checksums", "--no-instructions"];
-  const args = ["-D", unfinished, "-U", USER, ...access, ...form];
+  const args = ["-D", unfinished, "-U", SUPERUSER, ...access, ...form];
   try {
-    await promisify(execFile)(join(folder, "initdb"), args, { cwd: "/", ...owner });
+    await promisify(execFile)(join(folder, "initdb"), args, {
+      cwd: "/",
+      env: postgresEnvironment(),
+      ...owner,
+    });
   } catch (cause) {
     const { stderr } = cause as { stderr?: string };
     throw new StoreError("unwritable", `initdb: ${stderr?.trim() || (cause as Error).message}`, cause);
@@ -232,5 +240,5 @@ async function socketDirFor(clusterDir: string, owner: Owner | undefined): Promi
 }
 
 export function urlOf(socketDir: string): string {
-  return `postgresql://${USER}@/postgres?host=${encodeURIComponent(socketDir)}`;
+  return `postgresql://${SUPERUSER}@/postgres?host=${encodeURIComponent(socketDir)}`;
 }

@@ -4,6 +4,7 @@ import { readFile, readlink, realpath, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../contract.ts";
+import { postgresEnvironment } from "./access.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Owner } from "./owner.ts";
 
@@ -29,6 +30,7 @@ const LARGE_LOG_BYTES = 5 << 20;
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "",
   unix_socket_permissions: "0700",
+  password_encryption: "scram-sha-256",
   max_connections: "40",
   random_page_cost: "1.1",
   timezone: "UTC",
@@ -82,7 +84,7 @@ export async function startPostmaster(options: StartOptions): Promise<Postmaster
     join(binaries.folder, "postgres"),
     ["-D", clusterDir, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
     // A group of its own: what ends us by a key on the terminal must leave it to us to stop it.
-    { detached: true, stdio: ["ignore", output, output], cwd: "/", ...owner },
+    { detached: true, stdio: ["ignore", output, output], cwd: "/", env: postgresEnvironment(), ...owner },
   );
   closeSync(output);
   child.unref();
@@ -129,6 +131,11 @@ export async function findPostmaster(clusterDir: string): Promise<Postmaster | u
     }
     await sleep(POLL_MS);
   }
+}
+
+/** Makes it read its rules for connections again. */
+export function reloadPostmaster({ pid }: Postmaster): void {
+  signal(pid, "SIGHUP");
 }
 
 /** Asks it to end its connections, write everything and stop; insists after a while. */
