@@ -274,3 +274,14 @@ function readSources(): Source[] {
     .sort()
     .map((file) => ({ path: relative(src, file).split(sep).join("/"), text: readFileSync(file, "utf8") }));
 }
+
+test("[F19] all output of the command line passes the guard of the terminal", () => {
+  const cli = fileURLToPath(new URL("../src/cli", import.meta.url));
+  expect(readFileSync(join(cli, "main.ts"), "utf8")).toMatch(
+    /^guardTerminal\(process\.stdout\);\nguardTerminal\(process\.stderr\);$/m,
+  );
+  // The guard replaces `write` of both streams. Only descriptors and children could go past it.
+  const past = /\bwriteSync\(|\/dev\/(tty|std)|"inherit"|\bfd: ?[12]\b|WriteStream\(\s*[12]/;
+  const files = readdirSync(cli).filter((name) => name.endsWith(".ts"));
+  expect(files.filter((name) => past.test(readFileSync(join(cli, name), "utf8")))).toEqual([]);
+});

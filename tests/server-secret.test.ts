@@ -73,7 +73,7 @@ test("[F3] a server with another secret than the others of its store does not st
 test("[F3] a lost secret is replaced when all servers have stopped, and API keys stay valid", async () => {
   const [store, first, second] = [await freshDatabase(), await directoryWith({}), await directoryWith({})];
   const made = await start(store, first, { apiKey: undefined });
-  const key = made.devKey ?? "";
+  const key = made.devKey?.secret ?? "";
   await stop(made);
   const restored = await start(store, second, { isNewSecret: true });
   expect(await status(restored, key)).toBe(200);

@@ -19,11 +19,13 @@ import { releaseCommand, resultCommand } from "./result.ts";
 import { runCommand } from "./run.ts";
 import { runsCommand } from "./runs.ts";
 import { schedulesCommand } from "./schedules.ts";
+import { readSecretFiles } from "./secret-files.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
 import { submitCommand } from "./submit.ts";
 import { taskCommand } from "./task.ts";
 import { tasksCommand } from "./tasks.ts";
+import { guardTerminal } from "./terminal-guard.ts";
 import { neutralise } from "./terminal-text.ts";
 import { topCommand } from "./top.ts";
 import { traceCommand } from "./trace.ts";
@@ -127,6 +129,7 @@ async function main(): Promise<number> {
   // A variable that is empty is how shells take one away for a command.
   if (process.env["ORRERY_URL"] === "") delete process.env["ORRERY_URL"];
   try {
+    readSecretFiles(process.env);
     await program().exitOverride().parseAsync();
     return 0;
   } catch (error) {
@@ -156,6 +159,8 @@ function prefixed(message: string): string {
     .join("\n");
 }
 
+guardTerminal(process.stdout);
+guardTerminal(process.stderr);
 // A reader that closes early, like `head`, is no error; one that cannot take more is.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);

@@ -83,8 +83,8 @@ export function serveCommand(): Command {
 }
 
 const EXAMPLES = `
-ORRERY_API_KEY (32 characters or more: openssl rand -base64 32) is the first admin key. Without any key, one is made and shown, and the
-server listens on this machine only.
+ORRERY_API_KEY (32 characters or more: openssl rand -base64 32) is the first admin key. Without any key, one is made
+and kept in DATA/dev-key, and the server listens on this machine only.
 
 Examples:
   orrery serve                                          all in .orrery/server

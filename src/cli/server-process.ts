@@ -13,10 +13,9 @@ import {
   startServer,
 } from "../server/index.ts";
 import { abandonPostmasters } from "../store/index.ts";
-import { workerCommand } from "../words/index.ts";
 import { CliError, UsageError } from "./errors.ts";
-import { printJson, printLines } from "./output.ts";
 import type { ServeOptions } from "./serve.ts";
+import { announce } from "./server-announcement.ts";
 import { untilSignal } from "./server-signals.ts";
 import { budgetsOf } from "./settings.ts";
 import { telemetryFor } from "./telemetry.ts";
@@ -50,7 +49,7 @@ export async function runServer(options: ServeOptions, config: Config): Promise<
   let failure: Error | undefined;
   try {
     if (options.demo) demo = await (await import("./server-demo.ts")).startDemo(server, log, options.shell);
-    await announce(server, options, settings.server.port);
+    await announce(server, { ...options, port: settings.server.port, version: ownVersion() });
     setTimeout(keepSpareThread, SPARE_AFTER_MS).unref();
     log.info("serving", { url: server.url, store: server.storeDescription, version: ownVersion() });
     const ended = await Promise.race([stopped, failed]);
@@ -158,47 +157,4 @@ function withoutUnused({
 function ownVersion(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;
-}
-
-function workerLine({ demo, shell }: ServeOptions): string {
-  if (!demo) return `no worker yet: ${workerCommand()}`;
-  return shell
-    ? "worker the example tasks, and shell commands of anyone who may submit tasks"
-    : "worker the example tasks, and no shell commands; with --shell it runs those too";
-}
-
-async function announce(server: RunningServer, options: ServeOptions, port: number): Promise<void> {
-  const { url, storeDescription, devKey } = server;
-  // What is written to a log is read by others; a key that was made here is told there all the same.
-  const link = devKey !== undefined || process.stdout.isTTY ? await server.dashboardLink() : undefined;
-  const readyMs = Math.round(performance.now());
-  if (options.json) {
-    await printJson({
-      version: ownVersion(),
-      url,
-      store: storeDescription,
-      role: server.service ? "leader" : "follower",
-      key: devKey ?? null,
-      dashboard: link ?? url,
-      readyMs,
-      pid: process.pid,
-    });
-    return;
-  }
-  const isMoved = port !== 0 && server.port !== port;
-  const key = devKey ?? "$ORRERY_API_KEY";
-  const header = `-H "Authorization: Bearer ${key}"`;
-  await printLines([
-    `orrery ${ownVersion()}, ready after ${(readyMs / 1000).toFixed(1)} s`,
-    `  look   ${link ? `${link}   (once, within ten minutes; then with a key)` : `${url}   (with a key)`}`,
-    `  url    ${url}   documentation: ${url}/docs`,
-    ...(isMoved ? [`         port ${port} is taken; for other commands: export ORRERY_URL=${url}`] : []),
-    `  key    ${devKey ?? "$ORRERY_API_KEY, or one that you made"}`,
-    `  store  ${storeDescription}`,
-    ...(server.service ? [] : ["  role   follower: another server leads, and gets what is asked here"]),
-    `  ${workerLine(options)}`,
-    `try: curl -sd '{"executor":"default","task_type":"echo","payload":{"hello":"world"}}' \\`,
-    `       ${header} -H 'Content-Type: application/json' ${url}/api/v2/scheduler/submit`,
-    `     and for its result, with the id of the answer: curl -s ${header} ${url}/api/v2/scheduler/task/ID?wait=10`,
-  ]);
 }

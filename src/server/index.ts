@@ -16,4 +16,4 @@ export { type Log, makeLog } from "./log.ts";
 export { type OpenService, openService, type ServiceSettings } from "./open-service.ts";
 export { keepSpareThread } from "./past/thread.ts";
 export { secretProblem } from "./secret.ts";
-export { type RunningServer, type StartOptions, startServer } from "./start.ts";
+export { type DevKey, type RunningServer, type StartOptions, startServer } from "./start.ts";

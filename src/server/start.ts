@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LEASE_MS } from "../cluster/index.ts";
-import { makeDirectory } from "../files/index.ts";
+import { writeSecretFile } from "../files/index.ts";
 import { isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
 import { type Address, Door, StartError } from "./door.ts";
 import { type AppOptions, buildLocalApp } from "./http/app.ts";
@@ -50,14 +50,22 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly storeDescription: string;
-  /** A key that was made because there was none, now or when it was started first. */
-  readonly devKey: string | undefined;
+  /** A key that was made because there was none, now or when the server was started first. */
+  readonly devKey: DevKey | undefined;
   /** A link to the dashboard that lets one browser in, once. */
   readonly dashboardLink: () => Promise<string>;
   /** While this server leads. */
   readonly service: OpenService | undefined;
   /** When it has stopped: whether something still waited for its store, and was let go. */
   readonly isLetGo: boolean;
+}
+
+export interface DevKey {
+  readonly secret: string;
+  /** A file that only its owner can read. */
+  readonly file: string;
+  /** Whether the key was made by this start. */
+  readonly isNew: boolean;
 }
 
 /** Time limit, in ms, for closing what a failed start has opened. */
@@ -214,12 +222,12 @@ function isAnywhere(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-/** Without any key one is made and kept with the data, and then only this machine may use it. */
-async function makeDevKey(keys: Keys, { host, apiKey, dataDir }: StartOptions): Promise<string | undefined> {
+/** Makes a key if there is none, and keeps it with the data. Then only this machine may use the server. */
+async function makeDevKey(keys: Keys, { host, apiKey, dataDir }: StartOptions): Promise<DevKey | undefined> {
   if (apiKey !== undefined) return undefined;
   const file = join(dataDir, "dev-key");
-  const kept = await readFile(file, "utf8").catch(() => "");
-  if (kept !== "" && isLoopback(host) && keys.find(kept)) return kept;
+  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  if (kept !== "" && isLoopback(host) && keys.find(kept)) return { secret: kept, file, isNew: false };
   if (keys.all().length > 0) return undefined;
   if (!isLoopback(host)) {
     throw new StartError(
@@ -234,15 +242,14 @@ async function makeDevKey(keys: Keys, { host, apiKey, dataDir }: StartOptions): 
     expiresAt: -1,
   });
   try {
-    await makeDirectory(dataDir);
-    await writeFile(file, secret, { mode: 0o600 });
+    await writeSecretFile(file, secret, "replace");
   } catch (cause) {
     const why = (cause as Error).message;
     throw new StartError(
       `the key that was made cannot be kept: ${why}; choose another --data, or set ORRERY_API_KEY`,
     );
   }
-  return secret;
+  return { secret, file, isNew: true };
 }
 
 function isLoopback(host: string): boolean {
