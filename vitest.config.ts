@@ -19,6 +19,7 @@ const MEASURING = [
   "src/graph/problems.test.ts",
   "src/protocol/graph-file.test.ts",
   "src/scheduler/speed.test.ts",
+  "src/scheduler/weights.test.ts",
   "src/server/event-stream.test.ts",
   "src/server/http/events.test.ts",
   "src/server/http/runs.test.ts",

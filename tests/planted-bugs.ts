@@ -299,9 +299,9 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
   {
     name: "a full backlog takes one more",
     seed: 14,
-    file: "scheduler/step",
-    find: "backlog + tasks > config.backlogLimit",
-    replace: "backlog + tasks > config.backlogLimit + 1",
+    file: "scheduler/accounts",
+    find: "waiting + tasks > most.tasks",
+    replace: "waiting + tasks > most.tasks + 1",
   },
   {
     name: "what is settling is told to stop",

@@ -213,8 +213,8 @@ test("what is wrong is refused with the name of the field and what would be righ
     ["a", {}, { resources: { gpu: 1 } }, "options.resources must be an object with cpu, memory or both"],
     ["a", {}, { resources: { cpu: "many" } }, "options.resources has a cpu that is no number of cores"],
     ["a", {}, { resources: { memory: "big" } }, "options.resources has a memory that is no whole number"],
-    ["a", {}, { limits: "openai" }, "options.limits must be a list of up to 100 names"],
-    ["a", {}, { limits: { gpu: 1.5 } }, "options.limits must be a list of up to 100 names"],
+    ["a", {}, { limits: "openai" }, "options.limits must be a list of up to 20 names"],
+    ["a", {}, { limits: { gpu: 1.5 } }, "options.limits must be a list of up to 20 names"],
     ["a", {}, { tokens: -1 }, "options.tokens must be a whole number from 0 to 1000000000"],
     ["a", {}, { capabilities: [""] }, "options.capabilities must be a list"],
   ];

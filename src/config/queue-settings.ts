@@ -123,8 +123,29 @@ export const QUEUE = {
   backlogLimit: setting({
     key: "backlog_limit",
     type: whole(0),
-    default: 1_000_000,
+    default: 2_000_000,
     about: "Above this many waiting tasks a submission is refused",
+    readers,
+  }),
+  backlogBytes: setting({
+    key: "backlog_size",
+    type: orNull(SIZE, "a third of the heap that Node.js may use"),
+    default: null,
+    about: "Above this much estimated memory of waiting and running tasks and graphs a submission is refused",
+    readers,
+  }),
+  zoneShare: setting({
+    key: "zone_share",
+    type: share(),
+    default: 800,
+    about: "The part of backlog_limit and backlog_size that one zone may use",
+    readers,
+  }),
+  agentShare: setting({
+    key: "agent_share",
+    type: share(),
+    default: 800,
+    about: "The part of a zone's that one of its agents may use",
     readers,
   }),
   maxNodes: setting({

@@ -1,7 +1,7 @@
 export { criticalPath } from "./critical-path.ts";
 export { topologicalOrder } from "./edges.ts";
 export { Graph } from "./graph.ts";
-export { limitsOf } from "./limits.ts";
+export { limitsOf, MAX_NAMES } from "./limits.ts";
 export { findCycles, findGraphProblems, type GraphProblem } from "./problems.ts";
 export { RISKS, type Risk } from "./risk.ts";
 export type { NodeSpec, Priority, TaskSpec } from "./spec.ts";

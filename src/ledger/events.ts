@@ -76,6 +76,11 @@ export interface SchedulerConfig extends PlacementConfig, QueueConfig {
   readonly maxNodes: number;
   /** Above this many waiting tasks a submission is refused. */
   readonly backlogLimit: number;
+  /** Above this many estimated bytes of waiting and running work a submission is refused. Left out or null: no limit. */
+  readonly backlogBytes?: number | null;
+  /** The part of both limits that one zone may use, and the part of a zone's that one agent may use, in permille. Left out: all. */
+  readonly zoneShare?: number;
+  readonly agentShare?: number;
   /** Usage of the workers' queues, 0 to 1, at which a submission is refused; null: never. */
   readonly rejectThreshold: number | null;
   /** How long a task may be passed over for lack of capacity before a worker is kept free for it. */

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { MAX_NAMES } from "../graph/index.ts";
 import {
   Amount,
   Count,
@@ -27,14 +28,14 @@ const Payload = Type.Record(Type.String(), Type.Unknown(), {
   examples: [{ action: "noop" }],
 });
 const Names = Type.Array(Name("A name.", "net"), {
-  maxItems: 100,
-  description: "Names.",
+  maxItems: MAX_NAMES,
+  description: `Up to ${MAX_NAMES} names.`,
   examples: [["net"]],
 });
 const Amounts = Type.Record(
   Type.String({ pattern: "^[^\\p{Cc}\\p{Cs}]{1,256}$" }),
   Type.Integer({ minimum: 0, maximum: MAX_AMOUNT }),
-  { additionalProperties: false, maxProperties: 100 },
+  { additionalProperties: false, maxProperties: MAX_NAMES },
 );
 const Instant = Type.String({
   maxLength: 64,

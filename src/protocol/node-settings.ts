@@ -1,4 +1,4 @@
-import { type BudgetPart, RISKS, type Risk, type TaskSpec, taskBudget } from "../graph/index.ts";
+import { type BudgetPart, MAX_NAMES, RISKS, type Risk, type TaskSpec, taskBudget } from "../graph/index.ts";
 import type { Faults, Path } from "./faults.ts";
 import { closest } from "./suggestion.ts";
 import {
@@ -283,7 +283,7 @@ function readLimits(value: unknown, draft: Draft, at: Path, faults: Faults): voi
     else if (isRefusal(amount)) refuse(faults, [...at, key], amount);
     else amounts.set(name, amount);
   }
-  draft.limits = amounts;
+  if (!refusesTooMany(amounts.size, at, faults)) draft.limits = amounts;
 }
 
 const BUDGET: ReadonlyMap<string, BudgetPart> = new Map([
@@ -336,7 +336,14 @@ function readNames(
     if (isRefusal(name)) refuse(faults, [...at, index], name);
     else names.add(name);
   }
+  if (refusesTooMany(names.size, at, faults)) return undefined;
   return names;
+}
+
+function refusesTooMany(count: number, at: Path, faults: Faults): boolean {
+  if (count <= MAX_NAMES) return false;
+  refuse(faults, at, { refusal: `must not have more than ${MAX_NAMES} names, got ${count}` });
+  return true;
 }
 
 function readEnv(value: unknown, draft: Draft, at: Path, faults: Faults): void {

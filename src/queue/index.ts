@@ -19,5 +19,5 @@ export type { Entry } from "./entry.ts";
 export { FairShare, type FairShareSnapshot } from "./fair-share.ts";
 export { Line } from "./line.ts";
 export { goesBefore } from "./rank.ts";
-export { Limit, type LimitSnapshot } from "./rate-limit.ts";
+export { Limit, type LimitSnapshot, NoLimit } from "./rate-limit.ts";
 export { type Rate, SubmitRates, type SubmitRatesSnapshot } from "./submit-rates.ts";

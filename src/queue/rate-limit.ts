@@ -137,6 +137,12 @@ export class Limit {
   }
 }
 
+/** A limit that never binds and counts nothing: names that nobody configured share one. */
+export class NoLimit extends Limit {
+  override start(): void {}
+  override end(): void {}
+}
+
 /** A debt in the units of another rate: as many starts, rounded up, but no more than the bucket holds. */
 function converted(debt: number, fromPeriodMs: number, toPeriodMs: number, toCount: number): number {
   const exact = (BigInt(debt) * BigInt(toPeriodMs) + BigInt(fromPeriodMs) - 1n) / BigInt(fromPeriodMs);

@@ -2,22 +2,27 @@ import { expect, test } from "vitest";
 import { aNode, joins, Loop, submits } from "../../tests/builders.ts";
 
 const refused = (code: string) => ({ accepted: false, code });
+const full = (held: number, asked: number, most: number) => ({
+  accepted: false,
+  code: "backlog",
+  excess: { whose: "server", unit: "tasks", held, asked, most },
+});
 const accepted = (throttle = false) => ({ accepted: true, throttle });
 const three = [aNode("a"), aNode("b"), aNode("c")];
 
 test("[P-05] above the backlog limit a submission is refused as a whole, at it it is not", () => {
   const loop = new Loop({ backlogLimit: 5 });
   expect(loop.turn(1, submits("r1", three)).replies).toEqual([accepted()]);
-  expect(loop.turn(2, submits("r2", three)).replies).toEqual([refused("backlog")]);
+  expect(loop.turn(2, submits("r2", three)).replies).toEqual([full(3, 3, 5)]);
   expect(loop.turn(3, submits("r3", three.slice(1))).replies).toEqual([accepted()]);
-  expect(loop.turn(4, submits("r4", three.slice(2))).replies).toEqual([refused("backlog")]);
+  expect(loop.turn(4, submits("r4", three.slice(2))).replies).toEqual([full(5, 1, 5)]);
   expect(loop.state.backlog).toBe(5);
 });
 
 test("[P-05] what was given to a worker no longer counts towards the backlog", () => {
   const loop = new Loop({ backlogLimit: 3 });
   loop.turn(1, joins("w", { slots: 2 }), submits("r1", three));
-  expect(loop.turn(2, submits("r2", three)).replies).toEqual([refused("backlog")]);
+  expect(loop.turn(2, submits("r2", three)).replies).toEqual([full(1, 3, 3)]);
   expect(loop.turn(3, submits("r3", three.slice(1))).replies).toMatchObject([{ accepted: true }]);
 });
 

@@ -115,7 +115,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       state.shares.setZoneMax(event.zone, event.max);
       break;
     case "LimitConfigured":
-      state.limit(event.zone, event.name).configure(event, now);
+      state.configureLimit(event, now);
       break;
     case "CreditsGranted":
       state.credits.grant(zonedKey(event.zone, event.agent), event.micros);
@@ -187,10 +187,12 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       const run = state.run(event.run);
       run.outcome = event.outcome;
       run.endedAt = now;
-      state.closeLanes(run);
+      const forgotten = state.forgottenBy(run);
+      state.retire(run);
       state.endedRuns.push(run.number);
-      if (state.endedRuns.length > state.mostEnded(run)) {
-        state.forget(state.run(state.endedRuns.shift() as number));
+      for (const old of forgotten) {
+        state.endedRuns.shift();
+        state.forget(old);
       }
       break;
     }
@@ -213,7 +215,7 @@ function submitRun(state: State, event: RunSubmitted, now: number): void {
   if (event.parent) expand(state, event.parent, now);
   else state.rates.take(zonedKey(event.zone, event.agent), now);
   const run = state.addRun(event, state.nextRun++, state.seq, now);
-  state.backlog += run.unfinished;
+  state.accounts.wait(run.account, run.unfinished);
   for (const link of run.links.keys()) borrow(state, run, link);
   for (let node = 0; node < run.graph.size; node++) {
     if (run.pending[node] === 0 && !run.links.has(node) && run.status[node] === Status.waiting)
@@ -235,7 +237,7 @@ function expand(state: State, { run: number, node }: RunParent, now: number): vo
 function submitTask(state: State, event: TaskSubmitted, now: number): void {
   state.rates.take(zonedKey(event.zone, event.agent), now);
   const single = state.addSingle(event, state.nextTask++, state.seq, now);
-  state.backlog++;
+  state.accounts.wait(single.group.account, 1);
   if (single.reservedMicros > 0) state.credits.reserve(single.group.shareKey, single.reservedMicros);
   if (single.status === Status.ready) state.singles.offer(single.number);
   else state.delay(state.singles, single.number, single.since);
@@ -283,7 +285,7 @@ function speculate(
   state.fleet.returned.delete(taskKey(number, node));
   state.unreserve(run, node);
   run.move(node, Status.speculating, state.seq, now);
-  state.backlog--;
+  state.accounts.wait(run.account, count - 1);
   run.speculations.set(node, new Speculated(because, first, count, now));
   for (let at = 0; at < count; at++) {
     const { number: task } = state.addAlternative(
@@ -292,7 +294,6 @@ function speculate(
       state.seq,
       now,
     );
-    state.backlog++;
     state.singles.offer(task);
   }
 }

@@ -28,7 +28,7 @@ export function assign(state: State, event: TaskAssigned, now: number): void {
     data?.territories.take(node, event.worker);
     data?.outdated.delete(node);
   }
-  state.backlog--;
+  state.accounts.wait(group.account, -1);
   if (lacksInputs(state, event.run, node)) {
     noteFollower(state.run(event.run), node);
     worker.ahead.add(key);
@@ -132,7 +132,7 @@ export function withdrawFollowers(state: State, { run: number, nodes }: TasksWit
     release(state, run, node);
     run.excuse(node);
     run.move(node, Status.waiting, state.seq, now);
-    state.backlog++;
+    state.accounts.wait(run.account, 1);
   }
 }
 
@@ -188,7 +188,7 @@ export function settle(state: State, tasks: Tasks, node: number, now: number): v
 
 export function retry(state: State, run: number, node: number, dueAt: number): void {
   const tasks = state.tasks(run);
-  state.backlog++;
+  state.accounts.wait(tasks.groupOf(node).account, 1);
   if (lacksInputs(state, run, node)) {
     tasks.move(node, Status.waiting, state.seq, state.now);
     return;
@@ -202,7 +202,7 @@ export function retry(state: State, run: number, node: number, dueAt: number): v
 export function leave(state: State, tasks: Tasks, node: number, to: Status, now: number): void {
   const from = tasks.statusOf(node);
   const isCounted = from <= Status.delayed;
-  if (isCounted) state.backlog--;
+  if (isCounted) state.accounts.wait(tasks.groupOf(node).account, -1);
   if (from === Status.ready || from === Status.delayed) tasks.withdraw(node);
   state.fleet.returned.delete(taskKey(tasks.number, node));
   state.unreserve(tasks, node);

@@ -107,13 +107,12 @@ export function evictCached({ state, emit }: DataTurn): void {
 
 /** A run that ends may be one too many to remember: what was kept of the oldest goes. */
 export function freeForgotten({ state, emit }: DataTurn, ending: Run): void {
-  const { endedRuns, runs } = state;
-  if (endedRuns.length < state.mostEnded(ending)) return;
-  const run = runs.get(endedRuns[0] ?? ending.number);
-  if (!run?.data) return;
-  // Also what it has borrowed, which another keeps for it.
-  const nodes = [...run.data.holders.keys(), ...run.data.loans.keys()].sort((a, b) => a - b);
-  if (nodes.length > 0) emit({ kind: "ChunksFreed", run: run.number, nodes });
+  for (const run of state.forgottenBy(ending)) {
+    if (!run.data) continue;
+    // Also what it has borrowed, which another keeps for it.
+    const nodes = [...run.data.holders.keys(), ...run.data.loans.keys()].sort((a, b) => a - b);
+    if (nodes.length > 0) emit({ kind: "ChunksFreed", run: run.number, nodes });
+  }
 }
 
 /** Makes what was lost and is needed again. What a run that has ended kept is lost for good. */

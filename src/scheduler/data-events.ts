@@ -109,7 +109,7 @@ export function recompute(state: State, { run: number, nodes }: NodesRecomputed,
     if (data.found.get(node)) data.found.set(node, false);
     else run.excuse(node);
     run.move(node, Status.waiting, state.seq, now);
-    state.backlog++;
+    state.accounts.wait(run.account, 1);
   }
   const { dependents } = run.graph;
   for (const node of nodes) {
@@ -184,7 +184,7 @@ export function reuse(
   run.withdraw(node);
   state.fleet.returned.delete(taskKey(number, node));
   state.unreserve(run, node);
-  state.backlog--;
+  state.accounts.wait(run.account, -1);
   run.move(node, Status.completed, state.seq, now);
   run.data?.hashes.set(node, resultHash);
   if (run.links.has(node)) link(state, run, node);

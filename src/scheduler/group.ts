@@ -1,6 +1,8 @@
 import type { TaskSpec } from "../graph/index.ts";
 import { Demand, type Needs } from "../placement/index.ts";
 import { type Limit, Line, type QueueConfig } from "../queue/index.ts";
+import type { Account } from "./accounts.ts";
+import { groupBytes } from "./weights.ts";
 
 /**
  * Waiting tasks with the same needs: a worker that can take one can take any of them, so either the first has a
@@ -46,7 +48,8 @@ export class Group {
   readonly agent: string;
   readonly shareKey: string;
   readonly limitNames: readonly string[];
-  readonly limits: readonly Limit[];
+  /** For each of its names the limit. A name that nobody configured has one that it shares with all such names, and never binds. */
+  readonly limits: Limit[];
   /** What each of its tasks counts towards each of the limits. */
   readonly amounts: readonly number[];
   /** What may be given out: tasks, and for each run the first of its ready nodes. */
@@ -54,14 +57,20 @@ export class Group {
   /** Lanes, and tasks of no run that have not ended. A group without any is forgotten. */
   members = 0;
   isForgotten = false;
+  /** Its agent's. */
+  readonly account: Account;
+  /** Estimated heap of the group itself. */
+  readonly bytes: number;
 
   constructor(
     pool: Pool,
     agent: string,
-    { limits: limitNames, amounts }: TaskSpec,
-    limits: readonly Limit[],
+    task: TaskSpec,
+    limits: Limit[],
+    accountOf: (zone: string, key: string) => Account,
     config: QueueConfig,
   ) {
+    const { limits: limitNames, amounts } = task;
     this.key = groupKey(agent, limitNames, amounts);
     this.pool = pool;
     this.agent = agent;
@@ -70,6 +79,8 @@ export class Group {
     this.limits = limits;
     this.amounts = amounts.length > 0 ? amounts : limits.map(() => 1);
     this.line = new Line(config);
+    this.account = accountOf(this.zone, this.shareKey);
+    this.bytes = groupBytes(task);
   }
 
   get zone(): string {

@@ -1,3 +1,4 @@
+export type { Account, Excess } from "./accounts.ts";
 export type { RoomBarrier } from "./admission.ts";
 export { lineBefore } from "./ahead.ts";
 export { apply } from "./apply.ts";
@@ -8,6 +9,7 @@ export { chargeOf } from "./charges.ts";
 export { isHolding, type LettingGo } from "./chunk-owners.ts";
 export { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 export { isWaiting, nextWakeAt } from "./dispatch.ts";
+export { excessOf } from "./excess.ts";
 export {
   type InputPlace,
   isServing,
@@ -25,7 +27,8 @@ export {
   Play,
   type PlayedAttempt,
 } from "./fork.ts";
-export { placeKey, zonedKey } from "./group.ts";
+export { type Group, placeKey, zonedKey } from "./group.ts";
+export { runningByName } from "./limits-in-use.ts";
 export { linkRefusal, nodeAbove } from "./links.ts";
 export {
   type Moved,
@@ -50,6 +53,7 @@ export { State } from "./state.ts";
 export { isEnded, isPlaced, STATUS_NAMES, Status, type StatusName } from "./status.ts";
 export { type Reply, type Stimulus, step } from "./step.ts";
 export type { Tasks } from "./tasks.ts";
+export { runBytes, specBytes, TASK_BYTES } from "./weights.ts";
 export {
   type Alteration,
   alteredCourse,

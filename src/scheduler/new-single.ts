@@ -23,7 +23,7 @@ export function submittedSingle(
   config: SchedulerConfig,
   clockOffsetMs: number,
 ): Single {
-  const { id, agent, zone, requestState, boostMicros, requestHash } = event;
+  const { id, requestState, boostMicros, requestHash } = event;
   const { number, seq, now, spec, group } = place;
   const tier = startTier(spec.priority, boostMicros, config);
   const runAt = ledgerTime(event.runAt, clockOffsetMs);
@@ -31,8 +31,9 @@ export function submittedSingle(
   return {
     number,
     id,
-    agent,
-    zone,
+    // The group's, because each request brings its own copies of the names.
+    agent: group.agent,
+    zone: group.zone,
     spec,
     requestState,
     boostMicros,

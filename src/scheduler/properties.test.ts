@@ -5,6 +5,7 @@ import { Loop } from "../../tests/builders.ts";
 import { dispatchPlainly } from "../../tests/plain-dispatch.ts";
 import { isDecision, type LedgerEvent } from "../ledger/index.ts";
 import { candidateTable, taskKey } from "../placement/index.ts";
+import { compareAccounts } from "../simulator/recount.ts";
 import {
   apply,
   isEnded,
@@ -156,6 +157,34 @@ test("[P-05] what waits is counted as it changes", () => {
         expect(restore(takeSnapshot(loop.state)).backlog).toBe(waiting.length);
       });
     }),
+    SEED,
+  );
+});
+
+test("[F2] what work holds is counted as it changes, and never beyond what is allowed", () => {
+  fc.assert(
+    fc.property(
+      anyPlay,
+      fc.constantFrom(40_000, 80_000, 1e9),
+      fc.constantFrom(500, 1000),
+      (story, bytes, share) => {
+        const loop = new Loop({ ...story.config, backlogBytes: bytes, zoneShare: share, agentShare: share });
+        perform(loop, story, () => {
+          const { accounts } = loop.state;
+          compareAccounts(loop.state);
+          const restored = restore(takeSnapshot(loop.state));
+          compareAccounts(restored);
+          expect(new Map(restored.accounts.byKey)).toEqual(new Map(accounts.byKey));
+          expect(accounts.bytes).toBeLessThanOrEqual(bytes);
+          for (const zone of accounts.zones.values())
+            expect(zone.bytes).toBeLessThanOrEqual((bytes * share) / 1000);
+          expect(accounts.endedBytes).toBeLessThanOrEqual(bytes / 4);
+        });
+        for (const run of loop.state.runs.values())
+          if (run.outcome === undefined)
+            loop.turn(1e6, { kind: "CancelRequested", run: run.number, node: -1 });
+      },
+    ),
     SEED,
   );
 });

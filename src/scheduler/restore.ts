@@ -2,7 +2,7 @@ import { invariant } from "../core/index.ts";
 import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted } from "../ledger/index.ts";
 import { Worker } from "../placement/index.ts";
-import { CostWindow, Credits, FairShare, Limit } from "../queue/index.ts";
+import { CostWindow, Credits, FairShare } from "../queue/index.ts";
 import { borrow, seekResult } from "./data-events.ts";
 import type { Run } from "./run.ts";
 import { Result } from "./run-data.ts";
@@ -37,7 +37,7 @@ export function restore(snapshot: Snapshot): State {
   state.cache.restore(snapshot.cache ?? []);
   state.credits = Credits.restore(snapshot.credits);
   for (const [key, cost] of snapshot.costs) state.costs.set(key, CostWindow.restore(cost));
-  for (const [key, limit] of snapshot.limits) state.adoptLimit(key, Limit.restore(limit));
+  for (const [key, limit] of snapshot.limits) state.restoreLimit(key, limit);
   for (const [zone, key] of snapshot.roomFor ?? []) state.roomFor.set(zone, key);
   for (const [zone, at] of snapshot.roomAgainAt ?? []) state.roomAgainAt.set(zone, at);
   for (const key of snapshot.paused) state.paused.add(key);
@@ -61,8 +61,8 @@ function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSn
   state.adoptSingle({
     number,
     id,
-    agent,
-    zone,
+    agent: group.agent,
+    zone: group.zone,
     spec,
     requestState,
     boostMicros,
@@ -158,7 +158,7 @@ function restoreRun(state: State, saved: RunSnapshot): void {
   run.counts.fill(0);
   for (const status of run.status) (run.counts[status] as number)++;
   if (run.outcome !== undefined) {
-    state.closeLanes(run);
+    state.retire(run);
     return;
   }
   run.findFront();
@@ -182,5 +182,5 @@ function reindexTask(state: State, tasks: Tasks, node: number): void {
   );
   if (status === Status.ready) tasks.offer(node);
   if (status === Status.delayed) state.delay(tasks, node, tasks.sinceOf(node));
-  if (status <= Status.delayed) state.backlog++;
+  if (status <= Status.delayed) state.accounts.wait(tasks.groupOf(node).account, 1);
 }

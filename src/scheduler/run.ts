@@ -2,6 +2,7 @@ import { IndexHeap, taskIdOf } from "../core/index.ts";
 import { Graph, type Priority, type TaskSpec } from "../graph/index.ts";
 import type { RunOutcome, RunParent, RunSubmitted } from "../ledger/index.ts";
 import { classify, type Entry, type PriorityClass } from "../queue/index.ts";
+import type { Account } from "./accounts.ts";
 import type { Group } from "./group.ts";
 import { Lane } from "./lane.ts";
 import { type DataWatch, RunData } from "./run-data.ts";
@@ -9,6 +10,7 @@ import type { Speculated } from "./speculated.ts";
 import { type Precedence, type Stage, standingOf, tierAt, whatPartsStandings } from "./standing.ts";
 import { checkMove, hasBegun, isEnded, STATUS_NAMES, Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
+import { runBytes } from "./weights.ts";
 
 /** Derived by hashes, and asked for several times of each node: also before there is a run. */
 const TASK_IDS = new WeakMap<RunSubmitted, string[]>();
@@ -71,6 +73,10 @@ export class Run implements Tasks {
   readonly counts: Uint32Array = new Uint32Array(STATUS_NAMES.length);
   /** Nodes completed in earlier runs. */
   readonly carried: readonly number[];
+  /** Its agent's. */
+  readonly account: Account;
+  /** Estimated heap, without its groups. */
+  readonly bytes: number;
   lastEventSeq: number;
   cancelRequested = false;
   outcome: RunOutcome | undefined;
@@ -105,6 +111,7 @@ export class Run implements Tasks {
     now: number,
     groupOf: (run: Run, spec: number) => Group,
     watch: Watch,
+    account: Account,
     rootId: string = event.runId,
   ) {
     this.number = number;
@@ -122,6 +129,8 @@ export class Run implements Tasks {
     this.submittedSeq = seq;
     this.lastEventSeq = seq;
     this.carried = event.graph.done;
+    this.account = account;
+    this.bytes = runBytes(event.graph, this.graph.specs, this.links.size);
     const { size } = this.graph;
     this.status = new Uint8Array(size);
     this.attempt = new Uint32Array(size);

@@ -19,6 +19,7 @@ import type {
   Tier,
 } from "../queue/index.ts";
 import type { Charge } from "./charges.ts";
+import { NEVER_SET, runningByName } from "./limits-in-use.ts";
 import type { ResultCache } from "./result-cache.ts";
 import type { Run } from "./run.ts";
 import type { DataSnapshot } from "./run-data.ts";
@@ -187,10 +188,7 @@ export function takeSnapshot(state: State, taken: Taken = allOf(state)): Snapsho
     shares: state.shares.toSnapshot(),
     credits: state.credits.toSnapshot(),
     costs: sortedByKey(state.costs).map(([key, cost]) => [key, cost.toSnapshot()] as const),
-    limits: sortedByKey(state.limits)
-      // One that nobody set counts only while something runs under it.
-      .filter(([, limit]) => limit.isConfigured || limit.running > 0)
-      .map(([key, limit]) => [key, limit.toSnapshot()] as const),
+    limits: ofLimits(state),
     paused: [...state.paused].sort(compareText),
     ...(state.roomFor.size > 0 && { roomFor: sortedByKey(state.roomFor) }),
     ...(state.roomAgainAt.size > 0 && { roomAgainAt: sortedByKey(state.roomAgainAt) }),
@@ -219,6 +217,15 @@ function ofRecalls({ fleet: { recalls, returned } }: State): Pick<Snapshot, "rec
     ...(asked.length > 0 && { recalls: asked.map(([key, { idle, at }]) => [key, idle, at] as const) }),
     ...(back.length > 0 && { returned: back.map(([key, { number }]) => [key, number] as const) }),
   };
+}
+
+/** Those that somebody set, and those that something runs under. Of the latter the state keeps no limit where nobody configured one. */
+function ofLimits(state: State): [string, LimitSnapshot][] {
+  const found = new Map<string, LimitSnapshot>();
+  for (const [key, running] of runningByName(state)) found.set(key, { ...NEVER_SET, running });
+  for (const [key, limit] of state.limits)
+    if (limit.isConfigured || limit.running > 0) found.set(key, limit.toSnapshot());
+  return sortedByKey(found);
 }
 
 function sortedByKey<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {

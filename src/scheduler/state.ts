@@ -1,6 +1,6 @@
 import { type Specimens, violated } from "../core/index.ts";
 import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
-import type { RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
+import type { LimitConfigured, RunSubmitted, SchedulerConfig, TaskSubmitted } from "../ledger/index.ts";
 import {
   Candidates,
   Fleet,
@@ -12,11 +12,22 @@ import {
   taskKey,
   type Worker,
 } from "../placement/index.ts";
-import { type CostWindow, Credits, FairShare, Limit, Line, SubmitRates } from "../queue/index.ts";
+import {
+  type CostWindow,
+  Credits,
+  FairShare,
+  Limit,
+  type LimitSnapshot,
+  Line,
+  NoLimit,
+  SubmitRates,
+} from "../queue/index.ts";
+import { Accounts } from "./accounts.ts";
 import type { Charge } from "./charges.ts";
 import { DEFAULT_CONFIG, DEFAULT_STARVE_NODE_MS } from "./default-config.ts";
 import { Group, groupKey, Pool, zonedKey } from "./group.ts";
 import { Lane } from "./lane.ts";
+import { isNeverSet, runningByName } from "./limits-in-use.ts";
 import { alternativeSingle, ledgerTime, submittedSingle } from "./new-single.ts";
 import { ResultCache } from "./result-cache.ts";
 import type { Kept } from "./room.ts";
@@ -27,6 +38,7 @@ import { type AlternativeOf, type Single, Singles } from "./singles.ts";
 import { Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
 import { type Due, Timetable } from "./timetable.ts";
+import { TASK_BYTES } from "./weights.ts";
 
 /** What a rate without a period is counted in. */
 export const DEFAULT_PERIOD_MS = 1000;
@@ -64,7 +76,7 @@ export class State {
   readonly rates: SubmitRates = new SubmitRates();
   credits: Credits = new Credits();
   readonly costs: Map<string, CostWindow> = new Map();
-  /** By zone and name: those that were set, and those that some group names. */
+  /** By zone and name: those that were set, or have a default, and that some group names. */
   readonly limits: Map<string, Limit> = new Map();
   /** By zone, the task that room is kept for under its limits; and of these, those for whom it is in this turn. */
   readonly roomFor: Map<string, TaskKey> = new Map();
@@ -79,8 +91,8 @@ export class State {
 
   readonly cache: ResultCache = new ResultCache();
 
-  /** Tasks that have neither ended nor been given to a worker. */
-  backlog = 0;
+  /** What work holds, by agent and zone. Follows from the rest, like the indexes below. */
+  readonly accounts: Accounts = new Accounts();
   readonly pools: Map<string, Pool> = new Map();
   /** For each executor and zone how many pools there are. */
   readonly places: Map<string, number> = new Map();
@@ -92,9 +104,12 @@ export class State {
   readonly candidates: Candidates = new Candidates();
   /** See `Specimens`. */
   readonly specimens: Specimens<"turn" | "contest" | "prospects"> = {};
-  readonly specs: SharedSpecs = new SharedSpecs((spec, zone, agent) => this.groupFor(spec, zone, agent));
+  readonly specs: SharedSpecs = new SharedSpecs(this.accounts, (spec, zone, agent) =>
+    this.groupFor(spec, zone, agent),
+  );
   readonly #numbers = new Map<string, number>();
   readonly #limitUsers = new Map<string, number>();
+  readonly #unlimited = new NoLimit();
   readonly #watch: Watch = {
     withIdle: this.withIdle,
     withLinks: this.withLinks,
@@ -109,6 +124,11 @@ export class State {
 
   /** Most of what is asked is asked of the same run as before. */
   #lastRun: Run | undefined;
+
+  /** Tasks that have neither ended nor been given to a worker. */
+  get backlog(): number {
+    return this.accounts.waiting;
+  }
 
   runById(id: string): Run | undefined {
     const number = this.#numbers.get(id);
@@ -179,6 +199,7 @@ export class State {
       for (const [key, cost] of this.costs)
         this.costs.set(key, cost.resized(this.config.costWindowMs, this.now));
     }
+    this.accounts.configure(this.config);
     this.fleet.configure(this.config);
     this.shares.configure(this.config.fairShare);
     const { submitRate = null, submitRatePeriodMs = DEFAULT_PERIOD_MS } = this.config;
@@ -191,7 +212,7 @@ export class State {
         for (const entry of entries) if (!(entry instanceof Lane)) group.line.add(entry);
       }
     }
-    for (const [key, limit] of this.limits) this.adoptLimit(key, limit);
+    this.#configureLimits();
     this.#watch.afterMs = this.config.starveNodeMs ?? DEFAULT_STARVE_NODE_MS;
     this.#watch.liftAt = 0;
     for (const run of this.#openRuns()) for (const lane of run.lanes()) lane.rejoin();
@@ -215,7 +236,9 @@ export class State {
     const groupOf = (run: Run, spec: number) =>
       this.groupFor(run.graph.specs[spec] as TaskSpec, run.zone, run.agent);
     const rootId = knownRoot ?? (event.parent && this.runs.get(event.parent.run)?.rootId);
-    const run = new Run(number, event, seq, now, groupOf, this.#watch, rootId);
+    const account = this.accounts.of(event.zone, zonedKey(event.zone, event.agent));
+    const run = new Run(number, event, seq, now, groupOf, this.#watch, account, rootId);
+    this.accounts.hold(account, run.bytes);
     this.runs.set(number, run);
     this.#numbers.set(run.id, number);
     if (run.data) this.dataRuns.add(run);
@@ -228,7 +251,32 @@ export class State {
     return Math.max(this.config.keepEndedRuns, parent ? 1 : 0);
   }
 
+  /**
+   * Returns the ended runs that are forgotten when this one ends, oldest first: one if there are too many, and as many as it
+   * takes if they hold too much memory. A run that was added stays until its result is taken.
+   */
+  forgottenBy(ending: Run): Run[] {
+    const { accounts, endedRuns } = this;
+    const forgotten: Run[] = [];
+    const next = () => {
+      const number = endedRuns[forgotten.length];
+      return number === undefined ? ending : this.run(number);
+    };
+    let bytes = accounts.endedBytes + ending.bytes;
+    const most = endedRuns.length + (ending.parent ? 0 : 1);
+    // Not more than one, as every ledger has it: a lower number in the configuration takes effect slowly.
+    let isOneTooMany = endedRuns.length >= this.mostEnded(ending);
+    while (isOneTooMany || (bytes > accounts.mostEndedBytes && forgotten.length < most)) {
+      isOneTooMany = false;
+      const run = next();
+      bytes -= run.bytes;
+      forgotten.push(run);
+    }
+    return forgotten;
+  }
+
   forget(run: Run): void {
+    this.accounts.endedBytes -= run.bytes;
     this.runs.delete(run.number);
     this.#lastRun = undefined;
     this.#numbers.delete(run.id);
@@ -238,8 +286,10 @@ export class State {
   }
 
   /** An ended run needs no lanes; a group that nobody uses any more goes too. */
-  closeLanes(run: Run): void {
+  retire(run: Run): void {
     for (const { group } of run.lanes()) this.#leaveGroup(group);
+    this.accounts.release(run.account, run.bytes);
+    this.accounts.endedBytes += run.bytes;
   }
 
   addSingle(event: TaskSubmitted, number: number, seq: number, now: number): Single {
@@ -262,6 +312,7 @@ export class State {
   adoptSingle(single: Single): void {
     this.singles.add(single);
     single.group.members++;
+    this.accounts.hold(single.group.account, TASK_BYTES);
     if (single.deadline >= 0) {
       this.#deadlines.add({ key: taskKey(NO_RUN, single.number), at: single.deadline });
     }
@@ -269,8 +320,9 @@ export class State {
 
   forgetSingle(single: Single): void {
     this.singles.delete(single);
+    this.accounts.release(single.group.account, TASK_BYTES);
+    this.specs.leave(single.spec, single.group);
     this.#leaveGroup(single.group);
-    this.specs.leave(single.spec);
   }
 
   delay(tasks: Tasks, node: number, dueAt: number): void {
@@ -327,18 +379,25 @@ export class State {
     return totals;
   }
 
+  /** The limit of that name; one that never binds if nobody configured it. */
   limit(zone: string, name: string): Limit {
-    const key = zonedKey(zone, name);
-    let limit = this.limits.get(key);
-    if (!limit) {
-      limit = new Limit();
-      this.adoptLimit(key, limit);
-    }
-    return limit;
+    return this.limits.get(zonedKey(zone, name)) ?? this.#unlimited;
   }
 
-  adoptLimit(key: string, limit: Limit): void {
+  /** Sets a limit. If nobody had set it, the running tasks that name it are counted now. */
+  configureLimit(event: LimitConfigured, now: number): void {
+    const { zone, name } = event;
+    const key = zonedKey(zone, name);
+    const limit = this.limits.get(key) ?? this.#makeLimit(zone, name, key);
+    limit.configure(event, now);
+    if (!limit.isConfigured && !this.#limitUsers.has(key)) this.limits.delete(key);
+  }
+
+  /** Takes in a limit from a snapshot, unless nobody ever configured it. */
+  restoreLimit(key: string, saved: LimitSnapshot): void {
     const [, name] = JSON.parse(key) as [zone: string, name: string];
+    if (isNeverSet(saved) && this.capacityOf(name) === null) return;
+    const limit = Limit.restore(saved);
     limit.byDefault = this.capacityOf(name);
     this.limits.set(key, limit);
   }
@@ -358,10 +417,11 @@ export class State {
     }
     const known = pool.groups.get(groupKey(agent, task.limits, task.amounts));
     if (known) return known;
-    const limits = task.limits.map((name) => this.limit(zone, name));
-    for (const name of task.limits) this.#useLimit(zonedKey(zone, name), 1);
-    const group = new Group(pool, agent, task, limits, this.config);
+    const limits = task.limits.map((name) => this.#useLimit(zone, name));
+    const accountOf = (zone: string, key: string) => this.accounts.of(zone, key);
+    const group = new Group(pool, agent, task, limits, accountOf, this.config);
     pool.groups.set(group.key, group);
+    this.accounts.hold(group.account, group.bytes);
     return group;
   }
 
@@ -388,7 +448,10 @@ export class State {
     const { pool } = group;
     group.isForgotten = true;
     pool.groups.delete(group.key);
-    for (const name of group.limitNames) this.#useLimit(zonedKey(group.zone, name), -1);
+    this.accounts.release(group.account, group.bytes);
+    for (const [at, name] of group.limitNames.entries()) {
+      if (group.limits[at] !== this.#unlimited) this.#leaveLimit(zonedKey(group.zone, name));
+    }
     if (pool.groups.size > 0) return;
     this.pools.delete(pool.key);
     const left = (this.places.get(pool.place) as number) - 1;
@@ -396,12 +459,23 @@ export class State {
     else this.places.delete(pool.place);
   }
 
-  /**
-   * A limit that nobody set and nobody names any more is as good as none. While a snapshot is read, what runs under it
-   * may be named only by what is still to come.
-   */
-  #useLimit(key: string, change: number): void {
-    const users = (this.#limitUsers.get(key) ?? 0) + change;
+  /** Gives tasks a limit that they name. Names that nobody configured share one that never binds: anybody can make up names. */
+  #useLimit(zone: string, name: string): Limit {
+    const key = zonedKey(zone, name);
+    let limit = this.limits.get(key);
+    if (!limit) {
+      if (this.capacityOf(name) === null) return this.#unlimited;
+      limit = new Limit();
+      limit.byDefault = this.capacityOf(name);
+      this.limits.set(key, limit);
+    }
+    this.#limitUsers.set(key, (this.#limitUsers.get(key) ?? 0) + 1);
+    return limit;
+  }
+
+  /** Deletes a limit that nobody set and no group names. While a snapshot is read, groups of what runs under it may still come. */
+  #leaveLimit(key: string): void {
+    const users = (this.#limitUsers.get(key) ?? 0) - 1;
     if (users > 0) {
       this.#limitUsers.set(key, users);
       return;
@@ -409,6 +483,44 @@ export class State {
     this.#limitUsers.delete(key);
     const limit = this.limits.get(key);
     if (limit && !limit.isConfigured && limit.running === 0) this.limits.delete(key);
+  }
+
+  /** Makes a limit for a name that has had none, and counts what runs under that name. */
+  #makeLimit(zone: string, name: string, key: string): Limit {
+    const limit = new Limit();
+    limit.byDefault = this.capacityOf(name);
+    this.limits.set(key, limit);
+    let users = 0;
+    for (const pool of this.pools.values()) {
+      if (pool.demand.needs.zone !== zone) continue;
+      for (const { limitNames, limits } of pool.groups.values()) {
+        const at = limitNames.indexOf(name);
+        if (at === -1) continue;
+        limits[at] = limit;
+        users++;
+      }
+    }
+    if (users === 0) return limit;
+    this.#limitUsers.set(key, users);
+    const running = runningByName(this).get(key) ?? 0;
+    if (running > 0) limit.start(this.now, running);
+    return limit;
+  }
+
+  /** Names may have got a default, or lost it. */
+  #configureLimits(): void {
+    for (const [key, limit] of this.limits) {
+      const [, name] = JSON.parse(key) as [zone: string, name: string];
+      limit.byDefault = this.capacityOf(name);
+    }
+    const zones = new Set(Array.from(this.pools.values(), ({ demand }) => demand.needs.zone));
+    for (const name of Object.keys(this.config.resources ?? {})) {
+      for (const zone of zones) {
+        const key = zonedKey(zone, name);
+        if (!this.limits.has(key)) this.#makeLimit(zone, name, key);
+        if (!this.#limitUsers.has(key) && !this.limits.get(key)?.isConfigured) this.limits.delete(key);
+      }
+    }
   }
 }
 

@@ -21,6 +21,7 @@ import {
   shouldThrottle,
   type Worker,
 } from "../placement/index.ts";
+import type { Excess } from "./accounts.ts";
 import { apply } from "./apply.ts";
 import { isNewCharge } from "./charges.ts";
 import {
@@ -35,6 +36,7 @@ import {
 } from "./data-decisions.ts";
 import { dispatch, type Emit } from "./dispatch.ts";
 import { Endings } from "./endings.ts";
+import { excessOf } from "./excess.ts";
 import { expand } from "./expansion.ts";
 import { isAhead, placeFollowers } from "./followers.ts";
 import { zonedKey } from "./group.ts";
@@ -75,6 +77,8 @@ interface Refusal {
   readonly code: RefusalCode | "duplicate-run" | "duplicate-task" | "too-many-nodes" | "stale" | "unknown";
   /** When it would be taken, where that is known. */
   readonly retryAt?: number;
+  /** Of a refusal for the backlog: which limit, and what is held. */
+  readonly excess?: Excess;
 }
 
 /**
@@ -234,7 +238,9 @@ class Turn {
     if (this.#state.runById(event.runId)) return { accepted: false, code: "duplicate-run" };
     if (size > config.maxNodes) return { accepted: false, code: "too-many-nodes" };
     if (event.parent) return this.#answer(expand(this.endings, event, event.parent));
-    const refused = this.#refusalOf(event.zone, event.agent, size);
+    const excess = excessOf(this.#state, event);
+    if (excess) return this.#refuse(event, "backlog", excess);
+    const refused = this.#refusalOf(event.zone, event.agent);
     if (refused) return this.#refuse(event, refused);
     const number = this.#state.nextRun;
     this.emit(event);
@@ -245,7 +251,9 @@ class Turn {
   #submitTask(event: TaskSubmitted): Reply {
     const { config, credits, singles } = this.#state;
     if (singles.byId(event.id)) return { accepted: false, code: "duplicate-task" };
-    const refused = this.#refusalOf(event.zone, event.agent, 1);
+    const excess = excessOf(this.#state, event);
+    if (excess) return this.#refuse(event, "backlog", excess);
+    const refused = this.#refusalOf(event.zone, event.agent);
     if (refused) return this.#refuse(event, refused);
     const cost = config.credits ? boostCost(event.boostMicros, config) : 0;
     if (cost > 0 && !credits.canReserve(zonedKey(event.zone, event.agent), cost)) {
@@ -263,22 +271,22 @@ class Turn {
     return this.#accepted();
   }
 
-  /** What stands against so many more tasks of an agent. */
-  #refusalOf(zone: string, agent: string, tasks: number): RefusalCode | undefined {
-    const { config, fleet, backlog, shares, rates } = this.#state;
-    if (backlog + tasks > config.backlogLimit) return "backlog";
+  /** What else stands against more tasks of an agent. */
+  #refusalOf(zone: string, agent: string): RefusalCode | undefined {
+    const { config, fleet, shares, rates } = this.#state;
     if (!shouldAccept(fleet, config.rejectThreshold)) return "backpressure";
     if (config.overLimit === "reject" && !shares.admit(zone, zonedKey(zone, agent))) return "fair-share";
     if (rates.nextAt(zonedKey(zone, agent), this.#now) !== undefined) return "rate-limit";
     return undefined;
   }
 
-  #refuse({ zone, agent }: RunSubmitted | TaskSubmitted, code: RefusalCode): Reply {
+  #refuse({ zone, agent }: RunSubmitted | TaskSubmitted, code: RefusalCode, excess?: Excess): Reply {
     const key = JSON.stringify([agent, code]);
     this.#refusals ??= new Map();
     const sum = this.#refusals.get(key) ?? { agent, code, count: 0 };
     sum.count++;
     this.#refusals.set(key, sum);
+    if (excess) return { accepted: false, code, excess };
     if (code !== "rate-limit") return { accepted: false, code };
     const retryAt = this.#state.rates.nextAt(zonedKey(zone, agent), this.#now) ?? this.#now;
     return { accepted: false, code, retryAt };

@@ -3,8 +3,9 @@ import type { Attachment } from "../driver/index.ts";
 import type { NodeSpec, TaskSpec } from "../graph/index.ts";
 import type { AttemptFailed, RunLink, RunSubmitted } from "../ledger/index.ts";
 import { type FileNode, META_EXECUTOR, type Report, readGraphFile } from "../protocol/index.ts";
-import { linkRefusal, nodeAbove, type State } from "../scheduler/index.ts";
+import { excessOf, linkRefusal, nodeAbove, type State } from "../scheduler/index.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
+import { excessText } from "./refusals.ts";
 import { runStimulus } from "./stimuli.ts";
 
 /** How far below the run that was submitted: their ends and cancellations go from one to the next, in one turn. */
@@ -48,6 +49,19 @@ export function expansionOf(
     failFast: true,
   });
   const parent = { ...of, tail, ...(links.length > 0 && { links }) };
+  const excess = excessOf(state, { ...stimulus, parent });
+  // By the time of another attempt there may be room.
+  if (excess)
+    return {
+      stimulus: {
+        kind: "AttemptFailed",
+        ...of,
+        code: "backlog",
+        message: `the nodes that it returned: ${excessText(excess)}`,
+        costMicros: 0,
+        retry: excess.asked <= excess.most,
+      },
+    };
   return { stimulus: { ...stimulus, parent }, attached };
 }
 

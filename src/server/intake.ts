@@ -169,5 +169,7 @@ function verdictOf({ submission }: Read, answer: Answer, now: number): Verdict {
   // It is there, and has not ended yet.
   if (answer.code === "duplicate-task") return "taken";
   const { code, message, retryAfterMs } = refusalOf(answer, now);
-  return retryAfterMs === undefined ? message : { isOfAgent: OF_AGENT.has(code), retryAfterMs };
+  if (retryAfterMs === undefined) return message;
+  const { whose } = answer.excess ?? {};
+  return { isOfAgent: OF_AGENT.has(code) || whose === "agent" || whose === "zone", retryAfterMs };
 }

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import type { Term } from "../cluster/index.ts";
 import type { Fact } from "../driver/index.ts";
 import { ClockWatch, Driver, steadyClock } from "../driver/index.ts";
@@ -66,7 +67,24 @@ export const SERVICE_CONFIG: SchedulerConfig = {
   maxQueuePerWorker: 0,
   jitterPermille: 250,
   cacheBytes: 256 * 2 ** 20,
+  backlogLimit: 2_000_000,
+  backlogBytes: null,
+  zoneShare: 800,
+  agentShare: 800,
 };
+
+/**
+ * The part of the heap that open work may take by default. Ended runs take up to a quarter of that besides, a snapshot that is
+ * written or read takes some two thirds for a moment, and the process itself up to 100 MiB.
+ */
+const BACKLOG_PART = 1 / 3;
+
+/** Fills in what depends on this process. The scheduler itself asks nobody, so the result is recorded with the configuration. */
+function configFor(settings: Partial<SchedulerConfig>): SchedulerConfig {
+  const config = { ...SERVICE_CONFIG, ...settings };
+  const byHeap = Math.floor(getHeapStatistics().heap_size_limit * BACKLOG_PART);
+  return { ...config, backlogBytes: config.backlogBytes ?? byHeap };
+}
 
 export interface OpenServiceOptions {
   readonly store: ServiceStore;
@@ -115,7 +133,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const driver = await Driver.open({
     store,
     ...(term && { epoch: term.epoch, follower: term.follower }),
-    config: { ...SERVICE_CONFIG, ...settings.config },
+    config: configFor(settings.config),
     lookEveryMs: settings.lookEveryMs,
     clock: steadyClock(),
     recorder: projection,

@@ -1,4 +1,6 @@
 import type { Answer } from "../driver/index.ts";
+import type { Excess } from "../scheduler/index.ts";
+import { countOf, formatBytes } from "../words/index.ts";
 import type { Refusal, RefusalCode } from "./api.ts";
 
 type Refused = Extract<Answer, { readonly accepted: false }>;
@@ -24,12 +26,36 @@ const REFUSALS: Readonly<Partial<Record<RefusalCode, string>>> = {
 const MAY_PASS: ReadonlySet<string> = new Set(["backlog", "backpressure", "fair-share", "rate-limit"]);
 
 /** What the scheduler refused, in words, and when it is worth another try. */
-export function refusalOf({ code, retryAt }: Refused, now: number): Refusal {
+export function refusalOf({ code, retryAt, excess }: Refused, now: number): Refusal {
+  if (excess) {
+    const isForGood = excess.asked > excess.most;
+    return { ...refusal("backlog", excessText(excess)), ...(!isForGood && { retryAfterMs: RETRY_AFTER_MS }) };
+  }
   const message = REFUSALS[code as RefusalCode] ?? "it was refused";
   const retryAfterMs = retryAt === undefined ? RETRY_AFTER_MS : Math.max(1, retryAt - now);
   const known = (code in REFUSALS ? code : "not-ended") as RefusalCode;
   const when = retryAt === undefined ? "" : `; it may again in ${Math.ceil(retryAfterMs / 1000)} s`;
   return { ...refusal(known, message + when), ...(MAY_PASS.has(code) && { retryAfterMs }) };
+}
+
+const SETTINGS = {
+  tasks: { server: "queue.backlog_limit", zone: "queue.zone_share", agent: "queue.agent_share" },
+  bytes: { server: "queue.backlog_size", zone: "queue.zone_share", agent: "queue.agent_share" },
+} as const;
+
+/** Says whose work holds how much, and which setting allows how much. What other zones hold is not told. */
+export function excessText({ whose, unit, held, asked, most }: Excess): string {
+  const all = whose === "server" ? "the server" : `this ${whose}`;
+  const [allowed, more] =
+    unit === "tasks"
+      ? [countOf(most, "task"), countOf(asked, "task")]
+      : [formatBytes(most), formatBytes(asked)];
+  const limit = `at most ${allowed} (${SETTINGS[unit][whose]})`;
+  if (asked > most)
+    return `this submission needs ${more}${unit === "bytes" ? " of memory" : ""}, and ${all} may have ${limit}`;
+  return unit === "tasks"
+    ? `${countOf(held, "task")} of ${all} wait already, and ${limit} may wait; this submission has ${more}`
+    : `waiting and running work of ${all} holds ${formatBytes(held)} of memory, and ${limit} is allowed; this submission needs up to ${more}`;
 }
 
 export function refusal(code: RefusalCode, message: string): Refusal {

@@ -4,6 +4,7 @@ import {
   agentCensus,
   agentsOf,
   type Census,
+  runningByName,
   type State,
   zonedKey,
 } from "../scheduler/index.ts";
@@ -60,16 +61,27 @@ function viewOf({ max, ...rest }: AgentCensus): AgentView {
 /** Those that somebody set, those of the settings, and whatever else runs under one. */
 export function limitsOf(state: State, zone: string): LimitView[] {
   const names = new Set(Object.keys(state.config.resources ?? {}));
-  for (const [key, limit] of state.limits) {
+  const running = runningByName(state);
+  for (const key of [...state.limits.keys(), ...running.keys()]) {
     const [ofZone, name] = JSON.parse(key) as [string, string];
-    if (ofZone === zone && (limit.isConfigured || limit.running > 0)) names.add(name);
+    if (ofZone === zone && (running.has(key) || state.limits.get(key)?.isConfigured)) names.add(name);
   }
-  return [...names].sort(compareText).map((name) => limitView(state, zone, name));
+  return [...names].sort(compareText).map((name) => limitView(state, zone, name, running));
 }
 
-export function limitView(state: State, zone: string, name: string): LimitView {
-  const limit = state.limits.get(zonedKey(zone, name));
-  const { concurrency = null, rateCount = null, ratePeriodMs = 0, running = 0 } = limit?.toSnapshot() ?? {};
+export function limitView(
+  state: State,
+  zone: string,
+  name: string,
+  runningBy: ReadonlyMap<string, number> = runningByName(state),
+): LimitView {
+  const key = zonedKey(zone, name);
+  const {
+    concurrency = null,
+    rateCount = null,
+    ratePeriodMs = 0,
+  } = state.limits.get(key)?.toSnapshot() ?? {};
+  const running = runningBy.get(key) ?? 0;
   return {
     name,
     concurrency: concurrency ?? state.capacityOf(name),

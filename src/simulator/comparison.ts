@@ -10,6 +10,7 @@ import {
   type ModelTask,
   type ModelWorker,
 } from "./model-tasks.ts";
+import { compareAccounts } from "./recount.ts";
 import { demand } from "./violation.ts";
 
 type RunData = NonNullable<Run["data"]>;
@@ -48,6 +49,7 @@ export function compareStates(model: Model, state: State): void {
   compareRooms(model, state);
   compareRecalls(model, state);
   compareKept(model, state);
+  compareAccounts(state);
 }
 
 /** What workers keep for whoever may use it again, the latest last. */
@@ -238,8 +240,15 @@ function compareCounts(model: Model, state: State): void {
   }
   for (const { zone, spec } of limited.values()) {
     for (const name of spec.limits) {
-      const running = state.limits.get(JSON.stringify([zone, name]))?.running ?? 0;
-      equal("limit-count", `running under ${name} in ${zone}`, running, runningUnder(model, zone, name));
+      // There is none where nobody configured one.
+      const limit = state.limits.get(JSON.stringify([zone, name]));
+      if (limit)
+        equal(
+          "limit-count",
+          `running under ${name} in ${zone}`,
+          limit.running,
+          runningUnder(model, zone, name),
+        );
     }
   }
   const counted = state.shares.toSnapshot().running.reduce((sum, [, running]) => sum + running, 0);

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION are_amounts(value jsonb)
  IMMUTABLE
 AS $function$
     select case when jsonb_typeof(value) = 'object'
-                then (select count(*) <= 100 and coalesce(bool_and(is_name(to_jsonb(name)) and is_amount(amount)), true)
+                then (select count(*) <= 20 and coalesce(bool_and(is_name(to_jsonb(name)) and is_amount(amount)), true)
                         from jsonb_each(value) counted (name, amount))
                 else false end
   $function$;
@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION are_names(value jsonb)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-    select case when jsonb_typeof(value) = 'array' and jsonb_array_length(value) <= 100
+    select case when jsonb_typeof(value) = 'array' and jsonb_array_length(value) <= 20
                 then not exists (select from jsonb_array_elements(value) name where not is_name(name))
                 else false end
   $function$;
@@ -133,10 +133,10 @@ AS $function$
       when field in ('executor', 'zone', 'agent', 'idempotency_key') then
         case when not is_name(value) then 'must have 1 to 256 characters, none of them a control character' end
       when field = 'capabilities' then
-        case when not are_names(value) then 'must be a list of up to 100 names such as ["net"]' end
+        case when not are_names(value) then 'must be a list of up to 20 names such as ["net"]' end
       when field = 'limits' then
         case when not are_names(value) and not are_amounts(value)
-             then 'must be a list of up to 100 names such as ["openai"], or an object with whole numbers such as {"gpu": 2}'
+             then 'must be a list of up to 20 names such as ["openai"], or an object with whole numbers such as {"gpu": 2}'
         end
       when field = 'tokens' then
         case when not is_amount(value) then 'must be a whole number from 0 to 1000000000' end
