@@ -243,3 +243,21 @@ test("of workers that were lost only so many are remembered, and the first lost 
   expect(again.number).toBe(6);
   expect(fleet.reachable).toBe(4);
 });
+
+test("[F6] of a forgotten worker only its id is left, and in the end not even that", () => {
+  const fleet = new Fleet(aConfig({ keepLostWorkers: 2 }));
+  for (let at = 0; at < 1_100; at++) {
+    const worker = fleet.register(aWorker(`w${at}`, { capabilities: [`type-${at}`] }), 2 * at);
+    fleet.lose(worker, 2 * at + 1);
+  }
+  expect(fleet.known().map(({ id }) => id)).toEqual(["w1097", "w1098", "w1099"]);
+  expect(fleet.workers[1_000]).toMatchObject({
+    id: "w1000",
+    isForgotten: true,
+    spec: { id: "w1000", capabilities: [] },
+  });
+  expect(fleet.workers[0]?.id).toBe("");
+  expect(new Set(fleet.workers).size).toBe(1_004);
+  fleet.settle();
+  expect(fleet.sorted).toHaveLength(3);
+});

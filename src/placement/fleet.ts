@@ -2,13 +2,19 @@ import { bitsetOf, hasBit, invariant, setBit, writeBit } from "../core/index.ts"
 import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
 import { Depths } from "./depths.ts";
-import { byId, type Held, type TaskKey, Worker, type WorkerSpec } from "./worker.ts";
+import { byId, forgottenSpec, type Held, type TaskKey, Worker, type WorkerSpec } from "./worker.ts";
 
 /** A worker was asked to give a task back for another that stands idle. */
 export interface Recall {
   readonly idle: number;
   readonly at: number;
 }
+
+/** Forgotten workers whose ids are kept, if the configuration does not ask for more. */
+const MOST_NAMED = 1000;
+/** Stands for all forgotten workers whose ids are not kept any more. */
+const NAMELESS = new Worker(-1, forgottenSpec(""));
+NAMELESS.forget();
 
 /** How many changes are remembered for demands that look again. */
 const CHANGES = 4096;
@@ -71,6 +77,8 @@ export class Fleet {
   /** The numbers of the workers that got room, by `relief`. */
   readonly #relieved: Int32Array = new Int32Array(CHANGES);
   #stale = false;
+  /** Numbers of the forgotten workers that still have an id, ascending. */
+  readonly #named: number[] = [];
 
   constructor(config: PlacementConfig) {
     this.config = config;
@@ -86,7 +94,7 @@ export class Fleet {
   }
 
   ordinalOf(worker: Worker): number {
-    return this.#ordinals[worker.number] as number;
+    return this.#ordinals[worker.number] ?? -1;
   }
 
   isOpen({ status }: Worker): boolean {
@@ -130,14 +138,17 @@ export class Fleet {
 
   /** Those that something may still look at. */
   known(): Worker[] {
-    return this.workers.filter(({ isForgotten }) => !isForgotten);
+    return [...this.#byId.values()].sort((a, b) => a.number - b.number);
   }
 
   /** Takes in a worker as it is, for instance from a snapshot. */
   adopt(worker: Worker): void {
     invariant(worker.number === this.workers.length, "workers are numbered in order");
     this.workers.push(worker);
-    if (worker.isForgotten) return;
+    if (worker.isForgotten) {
+      this.#noteForgotten(worker.number);
+      return;
+    }
     this.#byId.set(worker.id, worker);
     this.#known++;
     if (worker.status !== "Unreachable") this.reachable++;
@@ -279,10 +290,23 @@ export class Fleet {
       if (worker.status === "Unreachable" && (!first || worker.lostSeq < first.lostSeq)) first = worker;
     }
     invariant(first, "of many lost workers one was lost first");
-    first.isForgotten = true;
-    first.executed.clear();
+    first.forget();
+    this.#ordinals[first.number] = -1;
+    this.#noteForgotten(first.number);
     this.#byId.delete(first.id);
     this.#known--;
+  }
+
+  /** Beyond `keepLostWorkers` forgotten workers, the one that registered first loses its id as well. */
+  #noteForgotten(number: number): void {
+    const named = this.#named;
+    let at = named.length;
+    while (at > 0 && (named[at - 1] as number) > number) at--;
+    named.splice(at, 0, number);
+    if (named.length <= Math.max(MOST_NAMED, this.config.keepLostWorkers)) return;
+    const first = named.shift() as number;
+    if (this.cursor?.number === first) this.cursor = undefined;
+    this.workers[first] = NAMELESS;
   }
 
   #relieve(worker: Worker): void {
@@ -316,7 +340,8 @@ export class Fleet {
     this.membership++;
     this.sorted = this.known().sort(byId);
     const size = this.sorted.length;
-    this.#ordinals = new Int32Array(this.workers.length).fill(-1);
+    if (this.#ordinals.length < this.workers.length)
+      this.#ordinals = new Int32Array(2 * this.workers.length).fill(-1);
     for (const [ordinal, worker] of this.sorted.entries()) this.#ordinals[worker.number] = ordinal;
     this.#freeCpu = new Float64Array(size);
     this.#freeMemory = new Float64Array(size);

@@ -18,6 +18,7 @@ export { REJECTIONS, type Reason, type Rejection } from "./reason.ts";
 export { firstOpening, type Opening } from "./reservation.ts";
 export { type CandidateRow, candidateTable, rejectionOf } from "./table.ts";
 export {
+  forgottenSpec,
   type Held,
   NO_RUN,
   nodeOfKey,

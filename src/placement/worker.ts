@@ -113,6 +113,14 @@ export class Worker {
     this.freeMemory = spec.memoryBytes;
   }
 
+  /** Leaves nothing but the id, which decisions on what it once ran still name. */
+  forget(): void {
+    this.isForgotten = true;
+    this.status = "Unreachable";
+    this.spec = forgottenSpec(this.id);
+    this.executed.clear();
+  }
+
   get queueDepth(): number {
     return this.held.size;
   }
@@ -138,6 +146,21 @@ export class Worker {
       violated(`a worker that is ${this.status} cannot become ${status}`);
     this.status = status;
   }
+}
+
+const NONE: readonly string[] = [];
+
+/** The form of a worker of which only the id is left. */
+export function forgottenSpec(id: string): WorkerSpec {
+  const nothing = {
+    zones: NONE,
+    executors: NONE,
+    capabilities: NONE,
+    cpuMillicores: 0,
+    memoryBytes: 0,
+    slots: 0,
+  };
+  return { id, endpoint: "", zone: "", ...nothing };
 }
 
 export function byId(a: Worker, b: Worker): number {

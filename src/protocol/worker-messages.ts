@@ -45,7 +45,7 @@ export const Registration = Type.Object({
   zones: Type.Optional(Names),
   executors: Type.Array(Name, { minItems: 1, maxItems: 1000 }),
   /** The task types that it can run: it gets no others. */
-  types: Type.Array(Name, { minItems: 1, maxItems: 10_000 }),
+  types: Type.Array(Name, { minItems: 1, maxItems: 1000 }),
   capabilities: Type.Optional(Names),
   cpu_millicores: Type.Integer({ minimum: 0, maximum: 1e9 }),
   memory_bytes: Millis,

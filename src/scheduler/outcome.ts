@@ -1,9 +1,9 @@
 import { compareText } from "../core/index.ts";
-import { nodeOfKey, runOfKey, type TaskKey, taskKey } from "../placement/index.ts";
+import { nodeOfKey, runOfKey, type TaskKey, taskKey, type WorkerSpec } from "../placement/index.ts";
 import { type Beginning, type Endings, type Happening, Play, type PlayedAttempt } from "./fork.ts";
 import { Run } from "./run.ts";
 import { type AlternativeOf, Singles } from "./singles.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { isRemembered, type Snapshot } from "./snapshot.ts";
 import type { State } from "./state.ts";
 import { isEnded, type Status } from "./status.ts";
 import type { Tasks } from "./tasks.ts";
@@ -124,11 +124,7 @@ function shiftsOf({ workers, now }: Snapshot, happenings: readonly Happening[], 
   const shifts: Shift[] = [];
   const open = new Map<number, Shift>();
   const numbers = new Map<string, number>();
-  const begin = (
-    number: number,
-    { id, slots, zone, zones }: Snapshot["workers"][number]["spec"],
-    from: number,
-  ) => {
+  const begin = (number: number, { id, slots, zone, zones }: WorkerSpec, from: number) => {
     const shift = { slots, zones: [zone, ...zones], from, to };
     end(number, from);
     numbers.set(id, number);
@@ -140,9 +136,12 @@ function shiftsOf({ workers, now }: Snapshot, happenings: readonly Happening[], 
     if (shift) shift.to = Math.min(to, at);
     open.delete(number);
   };
-  for (const [number, { spec, status }] of workers.entries())
+  for (const [number, worker] of workers.entries()) {
+    if (!isRemembered(worker)) continue;
+    const { spec, status } = worker;
     if (status !== "Unreachable") begin(number, spec, now);
     else numbers.set(spec.id, number);
+  }
   let next = workers.length;
   for (const { at, stimuli } of happenings) {
     for (const one of at > to ? [] : stimuli) {

@@ -1,7 +1,7 @@
 import { invariant } from "../core/index.ts";
 import { type TaskSpec, taskSpecOf } from "../graph/index.ts";
 import type { RunSubmitted } from "../ledger/index.ts";
-import { Worker } from "../placement/index.ts";
+import { forgottenSpec, Worker } from "../placement/index.ts";
 import { CostWindow, Credits, FairShare } from "../queue/index.ts";
 import { borrow, seekResult } from "./data-events.ts";
 import type { Run } from "./run.ts";
@@ -93,7 +93,12 @@ function restoreSingle(state: State, specs: readonly TaskSpec[], saved: SingleSn
   reindexTask(state, state.singles, number);
 }
 
-function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
+function restoreWorker(number: number, saved: WorkerSnapshot | string): Worker {
+  if (typeof saved === "string" || saved.isForgotten) {
+    const worker = new Worker(number, forgottenSpec(typeof saved === "string" ? saved : saved.spec.id));
+    worker.forget();
+    return worker;
+  }
   const worker = new Worker(number, saved.spec);
   worker.registeredSeq = saved.registeredSeq;
   worker.status = saved.status;
@@ -101,7 +106,6 @@ function restoreWorker(number: number, saved: WorkerSnapshot): Worker {
   worker.saysOverloaded = saved.saysOverloaded;
   worker.lostSeq = saved.lostSeq;
   worker.hasLeft = saved.hasLeft;
-  worker.isForgotten = saved.isForgotten;
   for (const [key, held] of saved.held) {
     worker.held.set(key, held);
     if (held.io) worker.io++;

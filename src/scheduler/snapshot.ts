@@ -41,7 +41,8 @@ export interface Snapshot {
   /** The number of the worker that round robin stands at; -1 before the first assignment. */
   readonly cursor: number;
   readonly endedRuns: readonly number[];
-  readonly workers: readonly WorkerSnapshot[];
+  /** By number; of a forgotten worker its id. Older snapshots have the whole of it. */
+  readonly workers: readonly (WorkerSnapshot | string)[];
   readonly runs: readonly RunSnapshot[];
   /** What the tasks of no run ask for; left out where there are none. */
   readonly specs?: readonly WireSpec[];
@@ -113,6 +114,11 @@ export interface WorkerSnapshot {
   readonly lostSeq: number;
   readonly hasLeft: boolean;
   readonly isForgotten: boolean;
+}
+
+/** Whether more than the id of the worker is left. */
+export function isRemembered(worker: Snapshot["workers"][number]): worker is WorkerSnapshot {
+  return typeof worker !== "string";
 }
 
 export interface RunSnapshot {
@@ -302,7 +308,8 @@ function ofSingle(single: Single, specs: Map<TaskSpec, number>): SingleSnapshot 
   return alternativeOf ? [...snapshot, alternativeOf] : snapshot;
 }
 
-function ofWorker(worker: Worker): WorkerSnapshot {
+function ofWorker(worker: Worker): WorkerSnapshot | string {
+  if (worker.isForgotten) return worker.id;
   return {
     spec: worker.spec,
     registeredSeq: worker.registeredSeq,

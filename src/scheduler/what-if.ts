@@ -11,7 +11,7 @@ import type { LedgerEvent, SchedulerConfig, TaskSubmitted } from "../ledger/inde
 import type { WorkerSpec } from "../placement/index.ts";
 import { classify, startTier } from "../queue/index.ts";
 import type { Happening } from "./fork.ts";
-import type { SingleSnapshot, Snapshot } from "./snapshot.ts";
+import { isRemembered, type SingleSnapshot, type Snapshot } from "./snapshot.ts";
 import { Status } from "./status.ts";
 import type { Stimulus } from "./step.ts";
 
@@ -46,7 +46,12 @@ export interface Course {
 
 /** Workers that an alteration names and that are not there. */
 export function unknownWorkers({ workers }: Snapshot, alterations: readonly Alteration[]): string[] {
-  const known = new Set(workers.filter(({ hasLeft }) => !hasLeft).map(({ spec }) => spec.id));
+  const known = new Set(
+    workers
+      .filter(isRemembered)
+      .filter(({ hasLeft }) => !hasLeft)
+      .map(({ spec }) => spec.id),
+  );
   const named = alterations.flatMap((one) => ("worker" in one ? one.worker : "like" in one ? one.like : []));
   return [...new Set(named)].filter((id) => !known.has(id)).sort(compareText);
 }
@@ -66,7 +71,9 @@ function alter(course: Course, alteration: Alteration): Course {
     case "slots": {
       const resized = (spec: WorkerSpec) =>
         spec.id === alteration.worker ? { ...spec, slots: alteration.slots } : spec;
-      const workers = snapshot.workers.map((worker) => ({ ...worker, spec: resized(worker.spec) }));
+      const workers = snapshot.workers.map((worker) =>
+        isRemembered(worker) ? { ...worker, spec: resized(worker.spec) } : worker,
+      );
       const isOther = (one: Stimulus) =>
         one.kind === "WorkerRegistered" ? { ...one, worker: resized(one.worker) } : one;
       return { snapshot: { ...snapshot, workers }, happenings: mapped(happenings, isOther) };
@@ -107,7 +114,7 @@ function mapped(happenings: readonly Happening[], map: (one: Stimulus) => Stimul
 
 /** Names that no worker has. */
 function withMore({ snapshot, happenings }: Course, like: string, count: number): Course {
-  const found = snapshot.workers.findLast(({ spec }) => spec.id === like);
+  const found = snapshot.workers.filter(isRemembered).findLast(({ spec }) => spec.id === like);
   if (!found) return { snapshot, happenings };
   const known = new Set(namesIn(snapshot, happenings));
   const added: Stimulus[] = [];
@@ -129,11 +136,13 @@ function namesIn({ workers }: Snapshot, happenings: readonly Happening[]): strin
   const later = happenings.flatMap(({ stimuli }) =>
     stimuli.flatMap((one) => (one.kind === "WorkerRegistered" ? one.worker.id : [])),
   );
-  return [...workers.map(({ spec }) => spec.id), ...later];
+  return [...workers.map((worker) => (isRemembered(worker) ? worker.spec.id : worker)), ...later];
 }
 
 function without({ snapshot, happenings }: Course, id: string): Course {
-  const worker = snapshot.workers.findLastIndex(({ spec, hasLeft }) => spec.id === id && !hasLeft);
+  const worker = snapshot.workers.findLastIndex(
+    (one) => isRemembered(one) && one.spec.id === id && !one.hasLeft,
+  );
   if (worker === -1) return { snapshot, happenings };
   const others = mapped(happenings, (one) => {
     if (one.kind === "WorkerRegistered" && one.worker.id === id) return undefined;

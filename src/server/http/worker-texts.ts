@@ -4,6 +4,9 @@ import { allows, type Identity } from "./auth.ts";
 import { invalid, Problem } from "./problems.ts";
 import { isName } from "./route.ts";
 
+/** Characters that all names of a registration may have. The server keeps them for as long as it knows the worker. */
+const MAX_REGISTRATION = 65_536;
+
 /**
  * What workers print is not theirs to choose: a program may write anything. Texts are made storable instead of being
  * refused, because a report that is never accepted would be repeated for ever.
@@ -40,6 +43,13 @@ export function checkRegistration({ key, caller }: Identity, registration: Regis
           },
         ],
   );
+  const characters = Object.values(lists)
+    .flat()
+    .reduce((sum, name) => sum + name.length, 0);
+  if (characters > MAX_REGISTRATION) {
+    const detail = `has names of ${characters} characters in all, at most ${MAX_REGISTRATION} are taken; register fewer or shorter ones`;
+    errors.push({ in: "body", pointer: "/registration/types", detail });
+  }
   if (errors.length > 0) throw invalid(errors);
   const foreign = [zone, ...zones].find((one) => !allows(key.zones, one));
   if (foreign !== undefined)
