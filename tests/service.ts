@@ -8,6 +8,7 @@ import {
   type OpenService,
   type RunningServer,
   type ServiceSettings,
+  type StartOptions,
   startServer,
 } from "../src/server/index.ts";
 import { type Handlers, task } from "../src/worker/index.ts";
@@ -49,6 +50,7 @@ export class TestService implements AsyncDisposable {
     backend: Backend,
     settings: Partial<ServiceSettings> = {},
     storeUrl?: string,
+    limits: StartOptions["limits"] = {},
   ): Promise<TestService> {
     const url = storeUrl ?? (backend === "memory" ? "memory" : await freshDatabase());
     const failures: Error[] = [];
@@ -62,6 +64,7 @@ export class TestService implements AsyncDisposable {
       secret: SECRET,
       version: "test",
       settings,
+      limits,
       log: makeLog({ level: "error", write: (line) => process.stderr.write(line) }),
       onFailed: (error) => failures.push(error),
     });

@@ -115,6 +115,7 @@ async function start(
         webhooks: { ...otherWebhooks, ...(waitsMs && { waitsMs }) },
         retention: { endedTasksMs, logsMs, idempotencyMs },
       },
+      limits: server,
       log,
       onFailed,
     });

@@ -1,3 +1,4 @@
+import { EDGE } from "./edge-settings.ts";
 import { SCHEDULING, SPECULATION } from "./planner-settings.ts";
 import { PLACEMENT, QUEUE } from "./queue-settings.ts";
 import { SERVER, TELEMETRY, WEBHOOKS } from "./server-settings.ts";
@@ -13,7 +14,7 @@ const SECTIONS = {
   speculation: SPECULATION,
   queue: QUEUE,
   placement: PLACEMENT,
-  server: SERVER,
+  server: { ...SERVER, ...EDGE },
   webhooks: WEBHOOKS,
   telemetry: TELEMETRY,
   worker: WORKER,

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { newId } from "../store/index.ts";
+import { ConnectionTable } from "./http/connection-table.ts";
 import {
   CONNECTION_OPTIONS,
   limitConnections,
@@ -9,6 +10,7 @@ import {
 } from "./http/connections.ts";
 import { refuseWith } from "./http/errors.ts";
 import { misframed } from "./http/framing.ts";
+import type { EdgeLimits } from "./http/limits.ts";
 import { Problem } from "./http/problems.ts";
 import { answerWithoutUpgrade } from "./http/upgrades.ts";
 
@@ -37,9 +39,11 @@ const PORTS_TRIED = 20;
 /** The listening socket, from the first moment on, whoever answers behind it. */
 export class Door {
   keeper: Doorkeeper = STARTING;
+  readonly connections: ConnectionTable;
   readonly #server: Server;
 
-  constructor() {
+  constructor(limits: EdgeLimits) {
+    this.connections = new ConnectionTable(limits);
     this.#server = createServer(CONNECTION_OPTIONS, (request, response) => {
       const problem = misframed(request);
       if (problem) refuseAndClose(request, response, problem);
@@ -55,6 +59,7 @@ export class Door {
     });
     refuseOddRequests(this.#server);
     limitConnections(this.#server);
+    this.connections.watch(this.#server);
   }
 
   /** The port asked for, or the next one that is free. */
@@ -72,6 +77,7 @@ export class Door {
   }
 
   close(): Promise<void> {
+    this.connections[Symbol.dispose]();
     return new Promise((resolve) => {
       this.#server.close(() => resolve());
       this.#server.closeAllConnections();

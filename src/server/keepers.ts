@@ -1,13 +1,16 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Forwarder, Term } from "../cluster/index.ts";
 import { newId } from "../store/index.ts";
 import type { Doorkeeper } from "./door.ts";
 import { isLocal } from "./http/app.ts";
-import { refuseOnSocket } from "./http/connections.ts";
+import { keyShown } from "./http/auth.ts";
+import { recognize } from "./http/connection-table.ts";
+import { leaveUnread, refuseOnSocket } from "./http/connections.ts";
 import { refuseWith } from "./http/errors.ts";
-import { noLeader } from "./http/problems.ts";
+import { noLeader, type Problem } from "./http/problems.ts";
 import type { App } from "./http/route.ts";
+import type { Keys } from "./keys.ts";
 
 /** How it is said that nobody leads. */
 export const refusals = {
@@ -15,14 +18,29 @@ export const refusals = {
   refuseOnSocket: (socket: Socket, why: string): void => refuseOnSocket(socket, noLeader(why), newId()),
 };
 
-/** Answers what is about this server, and hands on the rest. */
-export function follower(local: App, forwarder: Forwarder): Doorkeeper {
+/**
+ * Answers what is about this server, and hands on the rest. The leader checks keys; here they only tell whose connection
+ * it is.
+ */
+export function follower(local: App, forwarder: Forwarder, keys: Keys): Doorkeeper {
+  const refusal = ({ headers, url = "", socket }: IncomingMessage): Problem | undefined => {
+    const key = keyShown(keys, headers);
+    return key && recognize(socket, key.id, url.startsWith("/worker/") ? "worker" : "client");
+  };
   return {
     answer(request, response) {
-      if (isLocal(request.url)) local.server.emit("request", request, response);
+      const problem = refusal(request);
+      if (problem) {
+        leaveUnread(request);
+        refuseWith(response, problem, newId());
+      } else if (isLocal(request.url)) local.server.emit("request", request, response);
       else forwarder.forward(request, response);
     },
-    connect: (request, socket, head) => forwarder.forwardUpgrade(request, socket, head),
+    connect(request, socket, head) {
+      const problem = refusal(request);
+      if (problem) refuseOnSocket(socket, problem, newId());
+      else forwarder.forwardUpgrade(request, socket, head);
+    },
   };
 }
 

@@ -9,6 +9,7 @@ import { writeSecretFile } from "../files/index.ts";
 import { isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
 import { type Address, Door, StartError } from "./door.ts";
 import { type AppOptions, buildLocalApp } from "./http/app.ts";
+import { EDGE_LIMITS, type EdgeLimits } from "./http/limits.ts";
 import { Instruments } from "./http/metrics.ts";
 import type { ClusterControl } from "./http/route.ts";
 import { Keys } from "./keys.ts";
@@ -39,6 +40,8 @@ export interface StartOptions extends Address {
   readonly isNewSecret?: boolean;
   readonly version: string;
   readonly settings: Partial<ServiceSettings>;
+  /** Bounds per caller at the HTTP edge. */
+  readonly limits?: Partial<EdgeLimits>;
   readonly log: Log;
   /** What runs beside the scheduler whenever this server leads, and ends before it does not lead any more. */
   readonly beside?: (service: OpenService) => AsyncDisposable;
@@ -85,7 +88,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     clearTimeout(timer);
   };
   try {
-    const door = new Door();
+    const door = new Door({ ...EDGE_LIMITS, ...options.limits });
     const port = await door.listen(options);
     closers.push(() => door.close());
     const { store, dataDir, isDataDirGiven = false, log } = options;
@@ -152,12 +155,18 @@ async function serve(
   closers: (() => PromiseLike<unknown>)[],
 ): Promise<Terms> {
   const { version, settings, log, takeOverMs = LEASE_MS } = options;
-  const { secret } = credentials;
+  const { keys, secret } = credentials;
   const warn = (message: string) => log.warn(message);
   let failure: Error | undefined;
   let terms: Terms | undefined;
   const watch = new StoreWatch(store);
   const instruments = new Instruments({ version, levels: () => levelsNow(terms?.service) });
+  const { connections } = door;
+  connections.onLimited = (limit) => instruments.limited(limit);
+  instruments.held.add(() => {
+    const { client, worker, unknown } = connections.counts;
+    return { client_connections: client, worker_connections: worker, unknown_connections: unknown };
+  });
   closers.push(async () => {
     watch[Symbol.dispose]();
     instruments.close();
@@ -170,6 +179,7 @@ async function serve(
     ...credentials,
     audit: store.audit,
     instruments,
+    ...(options.limits && { limits: options.limits }),
     version,
     cluster,
     log,
@@ -193,6 +203,7 @@ async function serve(
     holder: `${name}/${randomBytes(4).toString("hex")}`,
     url: options.advertise ?? urlOf(isAnywhere(options.host) ? hostname() : options.host, port),
     door,
+    keys,
     local,
     prepare: () => PreparedApp.make(common),
     open: (term, onFailed) => openService({ store, term, settings, secret, instruments, warn, onFailed }),

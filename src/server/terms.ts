@@ -4,6 +4,7 @@ import { type Leadership, type Member, type ServiceStore, StoreError } from "../
 import type { Door } from "./door.ts";
 import type { ClusterControl, ClusterStatus, SteppingDown } from "./http/route.ts";
 import { follower, leader, refusals, UNSURE } from "./keepers.ts";
+import type { Keys } from "./keys.ts";
 import type { OpenService } from "./open-service.ts";
 import type { PreparedApp } from "./prepared-app.ts";
 
@@ -16,6 +17,7 @@ export interface TermsOptions {
   /** Where the others find this server. */
   readonly url: string;
   readonly door: Door;
+  readonly keys: Keys;
   /** What answers while this server leads, once for each time. */
   readonly prepare: () => Promise<PreparedApp>;
   readonly open: (term: Term, onFailed: (error: Error) => void) => Promise<OpenService>;
@@ -62,7 +64,7 @@ export class Terms implements ClusterControl, AsyncDisposable {
     });
     this.ready.catch(() => {});
     this.#forwarder = new Forwarder({ name: options.name, ...refusals });
-    options.door.keeper = follower(options.local, this.#forwarder);
+    options.door.keeper = follower(options.local, this.#forwarder, options.keys);
     if (options.isShared) this.#roll = setInterval(() => this.#enrol(), options.leaseMs / 3).unref();
     this.#running = this.#run().catch((error: unknown) => {
       this.#onNotReady(error as Error);
@@ -203,7 +205,7 @@ export class Terms implements ClusterControl, AsyncDisposable {
     } finally {
       this.#led = undefined;
       this.#setRole("starting");
-      door.keeper = follower(local, this.#forwarder);
+      door.keeper = follower(local, this.#forwarder, this.#options.keys);
       // Whoever waits is told at once.
       const closed = prepared.app.close();
       await besideIt?.[Symbol.asyncDispose]();

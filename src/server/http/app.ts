@@ -17,10 +17,12 @@ import { adminRoutes } from "./admin-routes.ts";
 import { auditRoute, useAudit } from "./audit.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
+import { BodyThread } from "./body-thread.ts";
 import { bulkRoutes } from "./bulk-routes.ts";
 import { cloneRoute } from "./clone-route.ts";
 import { useClosing } from "./closing.ts";
 import { clusterRoutes, clusterStatusRoute } from "./cluster-routes.ts";
+import { recognize } from "./connection-table.ts";
 import { answerOnSocket, limitConnections } from "./connections.ts";
 import { Cursors } from "./cursor.ts";
 import { dashboardRoutes } from "./dashboard-routes.ts";
@@ -30,6 +32,7 @@ import { fleetRoutes } from "./fleet-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
+import { EDGE_LIMITS, type EdgeLimits } from "./limits.ts";
 import { Instruments } from "./metrics.ts";
 import { useMoments } from "./moments.ts";
 import { OpenRequests } from "./open-requests.ts";
@@ -50,6 +53,8 @@ import { runGraphRoutes } from "./run-graph-routes.ts";
 import { runRoutes, runSubmissionRoute } from "./run-routes.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
+import { useShares } from "./share-hooks.ts";
+import { Shares } from "./shares.ts";
 import { useStoreTrouble } from "./store-trouble.ts";
 import { submitRoutes } from "./submit-routes.ts";
 import { taskListRoute } from "./task-list-route.ts";
@@ -79,6 +84,7 @@ export interface AppOptions {
   readonly instruments?: Instruments;
   /** How long a request may wait for its answer, where its route does not say. */
   readonly answerWithinMs?: number;
+  readonly limits?: Partial<EdgeLimits>;
   /** By default nothing is logged. */
   readonly log?: Log;
 }
@@ -87,6 +93,8 @@ export interface AppOptions {
 export function buildApp(options: AppOptions): App {
   const { api, gateway, schedules, keys, webhooks, past, audit, tickets, health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
+  const bodies = new BodyThread();
+  app.addHook("onClose", async () => bodies[Symbol.asyncDispose]());
   const cursors = new Cursors(options.secret.derive("cursors"));
   const edge: Edge = {
     api,
@@ -101,9 +109,10 @@ export function buildApp(options: AppOptions): App {
     cluster,
     instruments,
     cursors,
+    bodies,
     closing,
   };
-  useBodyParsers(app);
+  useBodyParsers(app, bodies);
   useWorkerSockets(app, edge);
   useAudit(app, edge);
   useOpenApi(app, options.version);
@@ -145,7 +154,9 @@ export function isLocal(url = ""): boolean {
 }
 
 /** Without routes: how requests are named, let in and refused. */
-function buildBare(options: Pick<AppOptions, "keys" | "health" | "instruments" | "log" | "answerWithinMs">): {
+function buildBare(
+  options: Pick<AppOptions, "keys" | "health" | "instruments" | "limits" | "log" | "answerWithinMs">,
+): {
   app: App;
   instruments: Instruments;
   closing: AbortSignal;
@@ -180,6 +191,11 @@ function buildBare(options: Pick<AppOptions, "keys" | "health" | "instruments" |
   if (!options.instruments) app.addHook("onClose", async () => instruments.close());
   useClosing(app, open, closing);
   useAuth(app, options.keys);
+  const shares = new Shares({ ...EDGE_LIMITS, ...options.limits }, (limit) => instruments.limited(limit));
+  useShares(app, shares);
+  const held = () => ({ body_bytes: shares.bodyBytes, unread_bytes: shares.unreadBytes });
+  instruments.held.add(held);
+  app.addHook("onClose", async () => void instruments.held.delete(held));
   useStoreTrouble(app, open, options.health);
   return { app, instruments, closing: closing.signal };
 }
@@ -224,6 +240,9 @@ function useAuth(app: App, keys: Keys): void {
     const { scopes } = request.routeOptions.config;
     if (scopes !== undefined && scopes !== "none") {
       request.identity = identify(keys, request.raw);
+      const kind = scopes.includes("work") ? "worker" : "client";
+      const problem = recognize(request.raw.socket, request.identity.key.id, kind);
+      if (problem) throw problem;
       demandScope(request.identity.caller, scopes);
     }
     done();

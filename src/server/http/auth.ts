@@ -78,8 +78,18 @@ export function headerOf(headers: IncomingHttpHeaders, name: string): string | u
   );
 }
 
+/** Returns the valid key that the headers show; `undefined` if they show none. */
+export function keyShown(keys: Keys, { authorization }: IncomingHttpHeaders): ApiKeyRow | undefined {
+  const secret = secretIn(authorization);
+  return secret === undefined ? undefined : keys.find(secret);
+}
+
+function secretIn(authorization: string | undefined): string | undefined {
+  return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization ?? "")?.[1];
+}
+
 function keyOf(keys: Keys, authorization: string | undefined, address = ""): ApiKeyRow {
-  const secret = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization ?? "")?.[1];
+  const secret = secretIn(authorization);
   const key = secret === undefined ? undefined : keys.findFrom(address, secret);
   if (key === "too-many")
     throw new Problem("rate-limit", "too many wrong API keys came from this address; try again later", {

@@ -8,9 +8,10 @@ import { REQUEST_TIMEOUT_MS } from "./route.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
-const MAX_CONNECTIONS = 10_000;
-/** How long whoever was refused may take to read why, and to go. */
+/** Grace period, in ms, for a refused client to read the answer and to close its connection. */
 const LINGER_MS = 2_000;
+/** Bytes of a refused request that are still read. */
+const LINGER_BYTES = 1024 * 1024;
 
 export const CONNECTION_OPTIONS: ServerOptions = {
   // Node would answer a request without Host by itself, and say nothing; see `misframed`.
@@ -24,7 +25,6 @@ export function limitConnections(server: Server): void {
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.maxConnections = MAX_CONNECTIONS;
   // By default Node drops the headers after the first 2,000, among them perhaps the one that frames the body. The
   // limit on their bytes remains.
   server.maxHeadersCount = 0;
@@ -106,11 +106,23 @@ export function refuseOnSocket(socket: Socket, problem: Problem, requestId: stri
   endFor(socket);
 }
 
-/** Says that all is said, and cuts the line to whoever does not go. */
+/** Ends our side of the connection, and closes it after a grace period. */
 export function endFor(socket: Socket): void {
   socket.end();
-  // What still comes is read and dropped, or the other side would not see that we are done.
+  // The rest of a request is read and dropped, so that its sender gets to reading the answer. A sender that goes on
+  // without end is no longer read: dropping its bytes would keep this thread busy.
+  let left = LINGER_BYTES;
+  socket.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) socket.pause();
+  });
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once("close", () => clearTimeout(timer));
+}
+
+/** Call before a request is refused: its body is not read any further, and the connection closes after the answer. */
+export function leaveUnread({ socket }: IncomingMessage): void {
+  // Node would destroy the socket at once, which takes the answer away from a client that is still sending.
+  socket.destroySoon = () => endFor(socket);
 }

@@ -16,7 +16,7 @@ export function readInboxBody(
 ): { readonly submission: TaskSubmission } | { readonly error: string } {
   try {
     check ??= checkOf(SubmitBody, "body");
-    const body = readJsonText(text, true);
+    const body = readJsonText(text, { mayRound: true, allowsPrototype: true });
     const errors = check(body);
     if (errors.length > 0) throw invalid(errors);
     const reading = readSubmission(body as SubmitBody);

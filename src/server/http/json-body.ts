@@ -1,4 +1,3 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ErrorItem } from "../../protocol/api-schemas.ts";
 import { findJsonError, roundedInteger, shortened, shown } from "../../protocol/index.ts";
 import { invalid, Problem } from "./problems.ts";
@@ -12,38 +11,42 @@ const MAX_VALUES = 2_000_000;
 const MAX_KEYS = 100_000;
 /** Beyond it, where the syntax is broken is not looked for. */
 const MAX_EXPLAINED = 1024 * 1024;
-
-/** `refuse` may throw at what is not worth a closer look. */
-export type ReadJson = (request: FastifyRequest, text: string, refuse?: (value: unknown) => void) => unknown;
+const BYTE_ORDER_MARK = 0xfeff;
 
 interface Seen {
+  readonly allowsPrototype: boolean;
   values: number;
   /** There is a whole number that may have lost digits. */
   isLarge: boolean;
 }
 
+export interface JsonOptions {
+  /** Whether whole numbers may lose digits: the result of a worker is worth more than its last digits. */
+  readonly mayRound?: boolean;
+  /** Whether `__proto__` may be a key. */
+  readonly allowsPrototype?: boolean;
+  /** May throw at a value that is not worth a closer look. */
+  readonly refuse?: (value: unknown) => void;
+}
+
 /**
- * Reads JSON from outside: no `__proto__`, nothing too deep, no number that is too large to be one (1e999 is
- * infinite, which JSON cannot say again), and no whole number that would lose digits; but what a worker has made is worth more
- * than its last digits. An empty text is undefined.
+ * Reads JSON from outside. Throws a problem at a value that is nested too deeply, at a number that is too large to be one
+ * (1e999 is infinite, which JSON cannot say again), and at a whole number that would lose digits.
  */
-export function jsonReader(app: FastifyInstance): ReadJson {
-  const parse = app.getDefaultJsonParser("error", "error");
-  return (request, text, refuse) => {
-    if (text === "") return undefined;
-    let value: unknown;
-    // It calls back before it returns.
-    void parse(request, text, (error, parsed) => {
-      if (error) throw explained(text);
-      value = parsed;
-    });
-    refuse?.(value);
-    const seen: Seen = { values: 0, isLarge: false };
-    const unfit = findUnfit(value, 0, seen);
-    if (unfit) throw invalid([unfit]);
-    if (seen.isLarge && !request.routeOptions.config.scopes?.includes("work")) refuseRounded(text);
-    return value;
-  };
+export function readJsonText(text: string, options: JsonOptions = {}): unknown {
+  const { mayRound = false, allowsPrototype = false, refuse } = options;
+  let value: unknown;
+  try {
+    value = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text);
+  } catch {
+    throw explained(text);
+  }
+  refuse?.(value);
+  const seen: Seen = { values: 0, isLarge: false, allowsPrototype };
+  const unfit = findUnfit(value, 0, seen);
+  if (unfit) throw invalid([unfit]);
+  if (seen.isLarge && !mayRound) refuseRounded(text);
+  return value;
 }
 
 function refuseRounded(text: string): void {
@@ -51,21 +54,6 @@ function refuseRounded(text: string): void {
   if (rounded === undefined) return;
   const detail = `has ${shortened(rounded)}, which has more digits than a number can; send it as a text`;
   throw invalid([{ in: "body", pointer: "", detail }]);
-}
-
-/** The same for a text that did not come as a request's body. */
-export function readJsonText(text: string, mayRound: boolean = false): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw explained(text);
-  }
-  const seen: Seen = { values: 0, isLarge: false };
-  const unfit = findUnfit(value, 0, seen);
-  if (unfit) throw invalid([unfit]);
-  if (seen.isLarge && !mayRound) refuseRounded(text);
-  return value;
 }
 
 function explained(text: string): Problem {
@@ -78,15 +66,7 @@ function explained(text: string): Problem {
       `the body is not JSON: at offset ${error.offset} it needs ${error.expected}, but ${got}`,
     );
   }
-  if (text.length > MAX_EXPLAINED)
-    return new Problem("malformed", "the body is not JSON, or has a key that is refused");
-  return invalid([
-    {
-      in: "body",
-      pointer: "",
-      detail: 'must not have the key "__proto__", nor a "constructor" with a "prototype"',
-    },
-  ]);
+  return new Problem("malformed", "the body is not JSON");
 }
 
 function findUnfit(value: unknown, depth: number, seen: Seen): ErrorItem | undefined {
@@ -111,10 +91,21 @@ function findUnfit(value: unknown, depth: number, seen: Seen): ErrorItem | undef
   if (keys.length > MAX_KEYS)
     return { in: "body", pointer: "", detail: `has more than ${MAX_KEYS} keys; send fewer` };
   for (const key of keys) {
+    if (!seen.allowsPrototype && isPrototype(key, value)) {
+      const detail = 'must not have the key "__proto__", nor a "constructor" with a "prototype"';
+      return { in: "body", pointer: "", detail };
+    }
     const unfit = findUnfit((value as Record<string, unknown>)[key], depth + 1, seen);
     if (unfit) return below(unfit, key);
   }
   return undefined;
+}
+
+function isPrototype(key: string, value: object): boolean {
+  if (key === "__proto__") return true;
+  if (key !== "constructor") return false;
+  const { constructor: made } = value as { readonly constructor: unknown };
+  return typeof made === "object" && made !== null && Object.hasOwn(made, "prototype");
 }
 
 function below(unfit: ErrorItem, step: string): ErrorItem {

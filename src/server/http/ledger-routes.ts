@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { Type } from "typebox";
 import { LedgerHeadAnswer } from "../../protocol/api-schemas.ts";
 import { type App, answers, type Edge } from "./route.ts";
+import { shareOf } from "./shares.ts";
 
 /** A large ledger takes its time. */
 const LIMIT_MS = 3_600_000;
@@ -43,7 +44,8 @@ export function ledgerRoutes(app: App, { api, past }: Edge): void {
         response: answers({ 200: Type.String({ description: "JSON lines." }) }),
       },
     },
-    async (_, reply) => {
+    async (request, reply) => {
+      await shareOf(request).turnToRead(reply.raw);
       // The text that the schema names, as it comes.
       const text = Readable.from(api.ledger()) as unknown as string;
       return reply.type("application/jsonl").send(text);

@@ -25,6 +25,8 @@ export interface InstrumentsOptions {
  */
 export class Instruments {
   readonly registry: Registry = new Registry();
+  /** Sources of what is held at the HTTP edge, by name. */
+  readonly held: Set<() => Readonly<Record<string, number>>> = new Set();
   readonly #levels: () => Promise<Levels | undefined>;
   readonly #lag: IntervalHistogram = monitorEventLoopDelay({ resolution: 20 });
   readonly #http = this.#histogram("http_request_seconds", "Time to answer.", HTTP_BUCKETS_S, [
@@ -66,6 +68,12 @@ export class Instruments {
     help: "Workers that were passed over when a task was given out.",
     label: "reason",
   });
+  readonly #limited = new TalliedCounter({
+    name: "orrery_http_limited_total",
+    help: "Requests refused, and connections closed, by the limit in `server` that they met.",
+    label: "limit",
+  });
+  readonly #held = this.#gauge("http_held", "Held at the HTTP edge now: connections, and bytes.", ["what"]);
   readonly #events = this.#counter("ledger_events_total", "Events that were committed.");
   readonly #fenced = this.#counter("fenced_completions_total", "Reports that came too late or twice.");
   readonly #lost = this.#counter("workers_lost_total", "Workers that went: lease means by silence.", [
@@ -88,7 +96,10 @@ export class Instruments {
   async text(): Promise<string> {
     this.#showLevels(await this.#levels().catch(() => undefined));
     this.#showProcess();
-    const tallied = [this.#wait, this.#run, this.#ended, this.#assigned, this.#rejected];
+    for (const held of this.held) {
+      for (const [what, amount] of Object.entries(held())) this.#held.set({ what }, amount);
+    }
+    const tallied = [this.#limited, this.#wait, this.#run, this.#ended, this.#assigned, this.#rejected];
     return (await this.registry.metrics()) + tallied.map((one) => one.text()).join("");
   }
 
@@ -104,6 +115,10 @@ export class Instruments {
     this.#commit.observe(ms / 1000);
     this.#block.observe(events);
     this.#events.inc(events);
+  }
+
+  limited(limit: string): void {
+    this.#limited.add(limit);
   }
 
   submitted(count: number): void {

@@ -10,6 +10,7 @@ import type { Keys } from "../keys.ts";
 import type { Past } from "../past/past.ts";
 import type { Schedules } from "../schedules/schedules.ts";
 import type { Tickets } from "../tickets.ts";
+import type { BodyThread } from "./body-thread.ts";
 import type { Cursors } from "./cursor.ts";
 import type { Instruments } from "./metrics.ts";
 import { Problem } from "./problems.ts";
@@ -37,6 +38,8 @@ export interface Edge {
   readonly instruments: Instruments;
   readonly health: Health;
   readonly cluster: ClusterControl;
+  /** Reads large bodies. */
+  readonly bodies: BodyThread;
   /** Aborted when the server closes, so that nothing that waits holds it up. */
   readonly closing: AbortSignal;
 }
@@ -76,8 +79,11 @@ export interface ClusterStatus {
 }
 
 export const PREFIX = "/api/v2/scheduler";
+
 export const MIB = 1024 * 1024;
 export const REQUEST_TIMEOUT_MS = 30_000;
+/** The largest body limit of any route, in bytes. */
+export const LARGEST_BODY: number = 64 * MIB;
 const MAX_WAIT_S = 60;
 
 const problem = {

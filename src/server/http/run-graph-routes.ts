@@ -17,6 +17,7 @@ import { instantOrNull, instantText } from "./instants.ts";
 import { Moment, MomentQuery, readingOf } from "./moments.ts";
 import { Problem } from "./problems.ts";
 import { type App, answers, type Edge, isName, notFound, PathId, REQUEST_TIMEOUT_MS } from "./route.ts";
+import { shareOf } from "./shares.ts";
 import { signalOf } from "./signal.ts";
 
 const RunId = PathId("id", "A run's id.");
@@ -136,6 +137,7 @@ export function runGraphRoutes(app: App, edge: Edge): void {
     async (request, reply) => {
       const { id } = request.params;
       const signal = signalOf(reply.raw, closing);
+      await shareOf(request).turnToRead(reply.raw);
       const history = isName(id) ? await api.runHistory(callerOf(request), id, signal) : undefined;
       if (!history) throw notFound("run");
       // Nobody waits for it any more.
@@ -160,6 +162,7 @@ export function runGraphRoutes(app: App, edge: Edge): void {
     async (request, reply) => {
       const { id } = request.params;
       const signal = signalOf(reply.raw, closing);
+      await shareOf(request).turnToRead(reply.raw);
       const events = isName(id) ? await api.runEvents(callerOf(request), id, signal) : undefined;
       if (!events) throw notFound("run");
       return sendPieces(reply, NDJSON_TYPE, linesOf(events));

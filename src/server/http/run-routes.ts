@@ -1,7 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import {
-  type ErrorItem,
   Name,
   NewRunId,
   RunAnswer,
@@ -10,14 +9,11 @@ import {
   RunPage,
   RunPlanAnswer,
 } from "../../protocol/api-schemas.ts";
-import { type GraphFile, type GraphFileResult, readGraphFile, readGraphValue } from "../../protocol/index.ts";
-import type { RunSubmission } from "../api.ts";
 import { runAnswer, runLine, sendRunPlan } from "./answers.ts";
 import { callerOf } from "./auth.ts";
 import { unsupported } from "./body-parsers.ts";
-import { jsonReader } from "./json-body.ts";
 import { Moment, MomentQuery, readingOf } from "./moments.ts";
-import { invalid, Problem, problemOfRefusal } from "./problems.ts";
+import { problemOfRefusal } from "./problems.ts";
 import {
   type App,
   answers,
@@ -30,23 +26,20 @@ import {
   REQUEST_TIMEOUT_MS,
   Wait,
 } from "./route.ts";
+import { shareOf } from "./shares.ts";
 import { signalOf } from "./signal.ts";
 import { submitRunTraced } from "./traced-submission.ts";
-import { checkOf } from "./validation.ts";
 
 const MAX_GRAPH_BYTES = 16 * MIB;
-/** YAML takes some fifty times as long as JSON to read, and nothing else happens meanwhile. */
-const MAX_YAML_CHARACTERS = 128 * 1024;
-/** Nothing else happens either while a graph is read that is all wrong, or larger than it looks. */
-const LIMITS = { maxNodes: 100_000, maxProblems: 100, maxCharacters: 32 * MIB };
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
 
-/** A body as it came: problems of a graph are told with their lines. */
-interface GraphText {
-  readonly text: string;
-  /** Undefined: YAML. */
-  readonly json: unknown;
+/** A body as it came. */
+interface WholeBody {
+  readonly bytes: Buffer;
+  readonly isYaml: boolean;
 }
+
+const NO_BODY: WholeBody = { bytes: Buffer.alloc(0), isYaml: false };
 
 const RunId = PathId("id", "A run's id.");
 const RunQuery = Type.Object(
@@ -57,7 +50,6 @@ const RunQuery = Type.Object(
   },
   { additionalProperties: false },
 );
-const checkRunBody = checkOf(RunBody, "body");
 
 export function runRoutes(app: App, edge: Edge): void {
   const { api, cursors, closing } = edge;
@@ -157,26 +149,17 @@ export function runRoutes(app: App, edge: Edge): void {
   );
 }
 
-/** In a scope of its own, because its bodies are kept as they came. */
-export function runSubmissionRoute(app: App, { api }: Edge): void {
-  const readJson = jsonReader(app);
+/** In a scope of its own, because graph files may be YAML, and are read by a reader of their own. */
+export function runSubmissionRoute(app: App, { api, bodies, closing }: Edge): void {
   app.removeAllContentTypeParsers();
+  const types = ["application/json", ...YAML_TYPES];
   app.addContentTypeParser(
-    "application/json",
-    { parseAs: "string" },
-    async (request: FastifyRequest, text: string): Promise<GraphText> => ({
-      text,
-      json: readJson(request, text, refuseManyNodes),
+    types,
+    { parseAs: "buffer" },
+    async (request: FastifyRequest, bytes: Buffer): Promise<WholeBody> => ({
+      bytes,
+      isYaml: !/json/i.test(request.headers["content-type"] ?? ""),
     }),
-  );
-  app.addContentTypeParser(
-    YAML_TYPES,
-    { parseAs: "string" },
-    async (_: FastifyRequest, text: string): Promise<GraphText> => {
-      if (text.length > MAX_YAML_CHARACTERS)
-        throw new Problem("too-large", "YAML may have 128 KiB; send larger graphs as JSON");
-      return { text, json: undefined };
-    },
   );
   app.addContentTypeParser("*", async () => {
     throw unsupported(
@@ -204,66 +187,13 @@ export function runSubmissionRoute(app: App, { api }: Edge): void {
       },
     },
     async (request, reply) => {
-      const run = readRun(request.body as unknown as GraphText | undefined, request.query);
+      const { bytes, isYaml } = (request.body as unknown as WholeBody | undefined) ?? NO_BODY;
+      const form = { of: "run", isYaml, options: request.query } as const;
+      const run = await bodies.run(shareOf(request), form, bytes, signalOf(reply.raw, closing));
       const submitted = await submitRunTraced(api, request, run);
       if ("accepted" in submitted) throw problemOfRefusal(submitted);
       const path = `${app.prefix}/runs/${encodeURIComponent(submitted.id)}`;
       return reply.code(201).header("location", path).send(runAnswer(submitted));
     },
   );
-}
-
-interface RunOptions {
-  readonly name?: string;
-  readonly id?: string;
-  readonly fail_fast?: boolean;
-}
-
-function readRun(body: GraphText | undefined, query: RunOptions): RunSubmission {
-  if (!body || body.text.trim() === "") {
-    throw invalid([
-      { in: "body", pointer: "", detail: "is missing; send a graph such as {nodes: {hello: {task: greet}}}" },
-    ]);
-  }
-  if (!isEnvelope(body.json)) {
-    const fileName = `${query.name ?? "graph"}.${body.json === undefined ? "yaml" : "json"}`;
-    return submissionOf(graphOf(readGraphFile(body.text, fileName, LIMITS), ""), query);
-  }
-  const errors = checkRunBody(body.json);
-  if (errors.length > 0) throw invalid(errors);
-  const { graph, ...options } = body.json as RunBody;
-  const read = readGraphValue(graph, "graph.json", LIMITS);
-  return submissionOf(graphOf(read, "/graph"), { ...query, ...options });
-}
-
-/** At once: with more of them, even saying what is wrong would take too long. */
-function refuseManyNodes(json: unknown): void {
-  const { graph = json } = (json ?? {}) as { readonly graph?: unknown };
-  const { nodes } = (graph ?? {}) as { readonly nodes?: unknown };
-  const count = typeof nodes === "object" && nodes !== null ? Object.keys(nodes).length : 0;
-  if (count <= LIMITS.maxNodes) return;
-  const detail = `nodes has ${count} entries and the limit is ${LIMITS.maxNodes}; split the graph`;
-  throw new Problem("too-many-nodes", detail);
-}
-
-/** A graph file has nodes; what has a graph instead is a request about one. */
-function isEnvelope(json: unknown): boolean {
-  return typeof json === "object" && json !== null && Object.hasOwn(json, "graph");
-}
-
-function submissionOf(graph: GraphFile, { name, id, fail_fast = false }: RunOptions): RunSubmission {
-  return { id, graph: name === undefined ? graph : { ...graph, name }, failFast: fail_fast };
-}
-
-function graphOf(result: GraphFileResult, pointer: string): GraphFile {
-  if (result.ok) return result.graph;
-  const isFile = pointer === "";
-  const errors = result.problems.map(({ line, column, path, message }): ErrorItem => {
-    const place = isFile ? { line, column } : {};
-    return { in: "body", pointer, detail: message, path, ...place };
-  });
-  const [first] = result.problems;
-  const where = first && isFile ? `line ${first.line}: ` : "";
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
-  throw new Problem("invalid-graph", `${where}${first?.message ?? ""}${more}`, { errors });
 }

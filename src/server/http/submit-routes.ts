@@ -1,24 +1,29 @@
-import { Type } from "typebox";
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from "fastify";
+import { type TSchema, Type } from "typebox";
 import { invariant } from "../../core/index.ts";
 import {
   BatchAnswer,
   BatchBody,
-  type ErrorItem,
-  type SubmitBody,
   SubmitBody as SubmitBodySchema,
   TaskAnswer,
 } from "../../protocol/api-schemas.ts";
-import type { TaskSubmission } from "../api.ts";
+import type { Api, Submitted, TaskSubmission } from "../api.ts";
 import { sendTask, taskSummary } from "./answers.ts";
 import { headerOf } from "./auth.ts";
-import { documentOf, invalid, problemOfRefusal, retryAfter } from "./problems.ts";
-import { type App, answers, type Edge, MIB } from "./route.ts";
-import { readSubmission } from "./submission.ts";
+import { ApartBody } from "./body-thread.ts";
+import { documentOf, problemOfRefusal, retryAfter } from "./problems.ts";
+import { readTask, readTasks } from "./read-body.ts";
+import { type App, answers, type Edge, LARGEST_BODY, MIB } from "./route.ts";
+import { shareOf } from "./shares.ts";
 import { submitTraced } from "./traced-submission.ts";
+import { validatorCompiler } from "./validation.ts";
 
 /** What a submission needs beside its payload. */
 const ENVELOPE = 64 * 1024;
 const THROTTLE_MS = 1000;
+/** Slices of a batch that are submitted before the first of them is committed. */
+const SLICES_AHEAD = 3;
 
 const submit = { config: { scopes: ["submit"] } } as const;
 
@@ -26,7 +31,11 @@ export function submitRoutes(app: App, { api }: Edge): void {
   app.post(
     "/submit",
     {
-      ...submit,
+      config: {
+        ...submit.config,
+        formOf: (request) => ({ of: "task", idempotencyKey: idempotencyKey(request) }),
+      },
+      validatorCompiler: checkedHere,
       bodyLimit: MIB + ENVELOPE,
       schema: {
         summary: "Submit a task",
@@ -37,7 +46,9 @@ export function submitRoutes(app: App, { api }: Edge): void {
       },
     },
     async (request, reply) => {
-      const submission = accepted(withKey(request.body, headerOf(request.headers, "idempotency-key")));
+      const { body } = request;
+      const key = idempotencyKey(request);
+      const submission = body instanceof ApartBody ? await body.only() : readTask(body, key);
       const [submitted] = await submitTraced(api, request, [submission]);
       invariant(submitted, "a submission is answered");
       if (!submitted.accepted) throw problemOfRefusal(submitted);
@@ -51,8 +62,9 @@ export function submitRoutes(app: App, { api }: Edge): void {
   app.post(
     "/submit/batch",
     {
-      ...submit,
-      bodyLimit: 64 * MIB,
+      config: { ...submit.config, formOf: () => ({ of: "batch" }) },
+      validatorCompiler: checkedHere,
+      bodyLimit: LARGEST_BODY,
       schema: {
         summary: "Submit many tasks",
         description: "Each is taken or refused by itself, but none is taken when the form of one is wrong.",
@@ -62,45 +74,68 @@ export function submitRoutes(app: App, { api }: Edge): void {
       },
     },
     async (request, reply) => {
-      const submissions = acceptedBatch(request.body.tasks);
-      const submitted = await submitTraced(api, request, submissions);
-      if (submitted.some((one) => one.accepted && one.throttle))
-        reply.header("retry-after", retryAfter(THROTTLE_MS));
-      const results = submitted.map((one) => {
-        if (one.accepted) return { status: one.repeated ? 200 : 201, task: taskSummary(one.task) };
-        const problem = problemOfRefusal(one);
-        return { status: problem.statusCode, problem: documentOf(problem, request.id) };
-      });
-      return reply.send({ results });
+      const { body } = request;
+      if (body instanceof ApartBody) return await submitApart(api, request, reply, body);
+      const submitted = await submitTraced(api, request, readTasks(body.tasks));
+      if (submitted.some(isThrottled)) reply.header("retry-after", retryAfter(THROTTLE_MS));
+      return reply.send({ results: submitted.map((one) => resultOf(one, request.id)) });
     },
   );
 }
 
-/** The key may stand in the header or in the body; two different ones contradict each other. */
-function withKey(body: SubmitBody, header: string | undefined): SubmitBody {
-  if (header === undefined) return body;
-  const inBody = body.idempotency_key ?? header;
-  if (inBody !== header) {
-    const detail = "differs from the Idempotency-Key header; send one of the two";
-    throw invalid([{ in: "body", pointer: "/idempotency_key", detail }]);
-  }
-  return { ...body, idempotency_key: header };
+/** A body that the body thread has read was checked there. */
+const checkedHere: FastifySchemaCompiler<TSchema> = (part) => {
+  const check = validatorCompiler(part);
+  return (value: unknown) => (value instanceof ApartBody ? true : check(value));
+};
+
+function idempotencyKey({ headers }: FastifyRequest): string | undefined {
+  return headerOf(headers, "idempotency-key");
 }
 
-function accepted(body: SubmitBody): TaskSubmission {
-  const reading = readSubmission(body);
-  if (!reading.ok) throw invalid(reading.errors);
-  return reading.submission;
+/** Submits a large batch in slices, a few ahead of their commits, and answers in pieces of as many tasks. */
+async function submitApart(
+  api: Api,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: ApartBody,
+): Promise<FastifyReply> {
+  const pieces: Promise<Buffer>[] = [];
+  let throttled = false;
+  for await (const slice of body.slices()) {
+    await pieces.at(-SLICES_AHEAD);
+    const piece = submitTraced(api, request, slice as readonly TaskSubmission[]).then((submitted) => {
+      throttled ||= submitted.some(isThrottled);
+      // Buffers, because answers to large batches would fill the heap.
+      return Buffer.from(submitted.map((one) => JSON.stringify(resultOf(one, request.id))).join());
+    });
+    // A failure is seen when the pieces are collected.
+    piece.catch(() => {});
+    pieces.push(piece);
+  }
+  const made = await Promise.all(pieces);
+  const length = made.reduce((sum, piece) => sum + piece.length, 0);
+  const problem = shareOf(request).holdAnswer(length, reply.raw);
+  if (problem) throw problem;
+  if (throttled) reply.header("retry-after", retryAfter(THROTTLE_MS));
+  return reply.type("application/json; charset=utf-8").send(Readable.from(resultsText(made)));
 }
 
-function acceptedBatch(bodies: readonly SubmitBody[]): TaskSubmission[] {
-  const errors: ErrorItem[] = [];
-  const submissions: TaskSubmission[] = [];
-  for (const [index, body] of bodies.entries()) {
-    const reading = readSubmission(body, `/tasks/${index}`);
-    if (reading.ok) submissions.push(reading.submission);
-    else errors.push(...reading.errors);
+function* resultsText(pieces: readonly Buffer[]): Generator<Buffer | string> {
+  yield '{"results":[';
+  for (const [at, piece] of pieces.entries()) {
+    if (at > 0) yield ",";
+    yield piece;
   }
-  if (errors.length > 0) throw invalid(errors.slice(0, 100));
-  return submissions;
+  yield "]}";
+}
+
+function resultOf(one: Submitted, requestId: string) {
+  if (one.accepted) return { status: one.repeated ? 200 : 201, task: taskSummary(one.task) };
+  const problem = problemOfRefusal(one);
+  return { status: problem.statusCode, problem: documentOf(problem, requestId) };
+}
+
+function isThrottled(one: Submitted): boolean {
+  return one.accepted && one.throttle;
 }

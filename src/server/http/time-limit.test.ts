@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ADMIN_KEY, API, bearer, type Served, serve } from "../../../tests/http-app.ts";
 
@@ -5,8 +6,9 @@ const LIMIT_MS = 200;
 const task = { executor: "e", task_type: "t" };
 let served: Served;
 let url: string;
+const log: string[] = [];
 beforeAll(async () => {
-  served = await serve([], { answerWithinMs: LIMIT_MS });
+  served = await serve(log, { answerWithinMs: LIMIT_MS });
   url = await served.app.listen({ port: 0, host: "127.0.0.1" });
 });
 afterAll(async () => {
@@ -44,4 +46,19 @@ test("a route that may take longer is given the time", async () => {
   const { status } = await ask("GET", "/task/00000000-0000-7000-8000-000000000000");
   delete served.instead.task;
   expect(status).toBe(404);
+});
+
+test("[S-26.records] a body that is sent by half is not answered twice, and leaves nothing in the log", async () => {
+  log.length = 0;
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  let answer = "";
+  socket.on("data", (data) => (answer += String(data)));
+  const head = `POST ${API}/submit HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ADMIN_KEY}\r\n`;
+  socket.write(`${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{`);
+  await new Promise((resolve) => setTimeout(resolve, 4 * LIMIT_MS));
+  // Node's limit on the time of a request is the one that answers.
+  expect(answer).toBe("");
+  socket.destroy();
+  await ask("GET", "/overview");
+  expect(log).toEqual([]);
 });

@@ -33,6 +33,8 @@ export function useTimeLimit(app: App, open: OpenRequests, limitMs: number): voi
 }
 
 function refuse(reply: FastifyReply): void {
+  // A body that does not arrive has a time limit of its own. Refused here as well, the request would be answered twice.
+  if (reply.request.raw.complete === false) return;
   if (reply.raw.headersSent) reply.raw.destroy();
   else void reply.send(new Problem("timeout", "no answer was ready in time; it may still take effect"));
 }

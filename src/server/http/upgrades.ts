@@ -1,9 +1,10 @@
 import { IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { newId } from "../../store/index.ts";
+import { formatBytes } from "../../words/index.ts";
 import { endFor, refuseOnSocket } from "./connections.ts";
 import { Problem } from "./problems.ts";
-import { REQUEST_TIMEOUT_MS } from "./route.ts";
+import { LARGEST_BODY, REQUEST_TIMEOUT_MS } from "./route.ts";
 
 /**
  * Answers a request that offers to change to a protocol that is not spoken here, as if it had not offered: Java's
@@ -24,15 +25,21 @@ export function answerWithoutUpgrade(
     );
     return;
   }
+  if (Number(request.headers["content-length"] ?? 0) > LARGEST_BODY) {
+    const most = formatBytes(LARGEST_BODY);
+    const detail = `the body is larger than ${most}, the most that any route accepts`;
+    refuseOnSocket(socket, new Problem("too-large", detail), newId());
+    return;
+  }
   const plain = unread(request, socket);
   const response = new ServerResponse(plain);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
-  response.on("finish", () => endFor(socket));
-  feedBody(plain, socket, head, (problem) => {
+  feedBody(plain, response, socket, head, (problem) => {
     if (response.headersSent) socket.destroy();
     else refuseOnSocket(socket, problem, newId());
   });
+  response.on("finish", () => endFor(socket));
   server.emit("request", plain, response);
 }
 
@@ -45,6 +52,7 @@ function unread(request: IncomingMessage, socket: Socket): IncomingMessage {
 
 function feedBody(
   request: IncomingMessage,
+  response: ServerResponse,
   socket: Socket,
   head: Buffer,
   refuse: (problem: Problem) => void,
@@ -58,19 +66,31 @@ function feedBody(
   const take = (chunk: Buffer): void => {
     const part = chunk.subarray(0, missing);
     missing -= part.length;
-    if (part.length > 0) request.push(part);
+    // The stream is full: its reader asks for more by `_read`.
+    if (part.length > 0 && !request.push(part) && missing > 0) socket.pause();
     if (missing > 0) return;
-    clearTimeout(timer);
-    socket.off("data", take);
+    stop();
     request.complete = true;
     request.push(null);
   };
+  let isOver = false;
+  const stop = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+    socket.off("data", take);
+  };
+  request._read = () => {
+    if (!isOver) socket.resume();
+  };
+  // Once the request is answered, nobody reads the rest of its body.
+  response.on("finish", stop);
   socket.on("data", take);
   socket.on("end", () => {
-    if (!request.complete) refuse(new Problem("malformed", "the request ended before it was whole"));
+    if (!request.complete && !response.writableEnded)
+      refuse(new Problem("malformed", "the request ended before it was whole"));
   });
   socket.on("close", () => {
-    clearTimeout(timer);
+    stop();
     request.destroy();
   });
   take(head);

@@ -8,6 +8,7 @@ import { assignText } from "../../protocol/index.ts";
 import { newId } from "../../store/index.ts";
 import type { WorkerGateway, WorkerSession, WorkerSink } from "../api.ts";
 import { demandScope, type Identity, identify } from "./auth.ts";
+import { recognize } from "./connection-table.ts";
 import { refuseOnSocket } from "./connections.ts";
 import { readJsonText } from "./json-body.ts";
 import { invalid, Problem, problemOf } from "./problems.ts";
@@ -49,6 +50,8 @@ export function useWorkerSockets(app: App, edge: Edge): void {
     let identity: Identity;
     try {
       identity = admit(request, edge);
+      const problem = recognize(request.socket, identity.key.id, "worker");
+      if (problem) throw problem;
     } catch (error) {
       refuseOnSocket(socket as Socket, problemOf(error), newId());
       return;
@@ -283,7 +286,7 @@ class Connection {
 
 function readMessage(text: string, isBinary: boolean): WorkerMessage {
   if (isBinary) throw new Problem("malformed", "a message is a text of JSON");
-  const message = readJsonText(text, true);
+  const message = readJsonText(text, { mayRound: true, allowsPrototype: true });
   const errors = checkMessage(message);
   if (errors.length > 0) throw invalid(errors);
   return message as WorkerMessage;

@@ -92,7 +92,10 @@ export class PostgresStore implements ServiceStore {
   readonly schedules: PostgresSchedules;
   readonly audit: PostgresAudit;
   readonly tickets: PostgresTickets;
+  /** What the scheduler itself needs. It does not wait for what callers list and look up. */
   readonly #reader: Reader;
+  /** Lists, histories and other answers to callers. */
+  readonly #viewer: Reader;
   readonly #headRow: HeadRow;
   readonly #notify: Debounced;
   readonly webhooks: WebhookStore;
@@ -106,12 +109,13 @@ export class PostgresStore implements ServiceStore {
     const outage = new Outage({ onTrouble, onRecovery, closed });
     this.#committer = new Committer(target, outage, closed);
     this.#reader = new Reader(target, outage, closed);
+    this.#viewer = new Reader(target, outage, closed);
     this.#headRow = new HeadRow(target, outage, closed);
     this.inbox = new PostgresInbox(this.#reader);
     this.webhooks = new PostgresWebhooks(this.#reader);
     this.schedules = new PostgresSchedules(this.#reader);
-    this.audit = new PostgresAudit(this.#reader);
     this.tickets = new PostgresTickets(this.#reader);
+    this.audit = new PostgresAudit(this.#viewer);
     this.#notify = new Debounced(NOTIFY_AFTER_MS, () => this.#reader.rows("notify-enqueued", []));
   }
 
@@ -191,7 +195,7 @@ export class PostgresStore implements ServiceStore {
   async *blocks(after: Head = GENESIS): AsyncGenerator<Block> {
     const chain = new ChainVerifier(after);
     for (;;) {
-      const page = await this.#reader.rows<{ line: string }>("read-blocks", [chain.head.seq, PAGE_BYTES]);
+      const page = await this.#viewer.rows<{ line: string }>("read-blocks", [chain.head.seq, PAGE_BYTES]);
       if (page.length === 0) return;
       for (const { line } of page) {
         const block = chain.accept(line);
@@ -205,7 +209,7 @@ export class PostgresStore implements ServiceStore {
   }
 
   async blockAt(seq: number): Promise<Block | undefined> {
-    const [block] = await this.#reader.rows<Block>("block-at", [seq]);
+    const [block] = await this.#viewer.rows<Block>("block-at", [seq]);
     return block && headOf(block).seq >= seq ? block : undefined;
   }
 
@@ -238,7 +242,7 @@ export class PostgresStore implements ServiceStore {
   }
 
   async task(id: string): Promise<TaskRow | undefined> {
-    const [record] = await this.#reader.rows<TaskRecord>("task", [id]);
+    const [record] = await this.#viewer.rows<TaskRecord>("task", [id]);
     return record && taskFrom(record);
   }
 
@@ -250,7 +254,7 @@ export class PostgresStore implements ServiceStore {
     const { zone, agent, statuses, executor, type, runId, among } = filter;
     const rest = [executor, type, runId, after?.submittedSeq, after?.id, limit];
     const list = async (name: string, values: readonly unknown[]) =>
-      (await this.#reader.rows<TaskRecord>(name, values)).map(lineFrom);
+      (await this.#viewer.rows<TaskRecord>(name, values)).map(lineFrom);
     if (!statuses && !among) return await list("list-tasks", [zone, agent, ...rest]);
     const asked = (statuses ?? ROW_STATUSES).map((status) => ROW_STATUSES.indexOf(status));
     const values = [zone, agent, asked, ...rest];
@@ -271,7 +275,7 @@ export class PostgresStore implements ServiceStore {
     const isByStatus = asked !== undefined && !asked.includes(0) && runId === undefined;
     const place = [zone, agent, runId, after?.submittedSeq, after?.id, look];
     const terms = [asked, executor, type, priorityClass, waitedMs?.min, waitedMs?.max, now, limit];
-    const rows = await this.#reader.rows<TaskRecord & FoundRecord>(
+    const rows = await this.#viewer.rows<TaskRecord & FoundRecord>(
       isByStatus ? "find-tasks-by-status" : "find-tasks",
       [...place, ...terms],
     );
@@ -279,7 +283,7 @@ export class PostgresStore implements ServiceStore {
   }
 
   async run(id: string): Promise<RunRow | undefined> {
-    const [record] = await this.#reader.rows<RunRecord>("run", [id]);
+    const [record] = await this.#viewer.rows<RunRecord>("run", [id]);
     return record && runFrom(record);
   }
 
@@ -289,7 +293,7 @@ export class PostgresStore implements ServiceStore {
     limit: number,
   ): Promise<readonly RunRow[]> {
     const values = [zone, agent, after?.submittedSeq, after?.id, limit];
-    return (await this.#reader.rows<RunRecord>("list-runs", values)).map(runFrom);
+    return (await this.#viewer.rows<RunRecord>("list-runs", values)).map(runFrom);
   }
 
   async appendLogs(lines: readonly LogLine[]): Promise<void> {
@@ -306,7 +310,7 @@ export class PostgresStore implements ServiceStore {
   }
 
   async logs(taskId: string, afterLine: number, limit: number): Promise<readonly LogLine[]> {
-    return (await this.#reader.rows<LogRecord>("logs", [taskId, afterLine, limit])).map(logFrom);
+    return (await this.#viewer.rows<LogRecord>("logs", [taskId, afterLine, limit])).map(logFrom);
   }
 
   async apiKeys(): Promise<readonly ApiKeyRow[]> {
@@ -346,7 +350,12 @@ export class PostgresStore implements ServiceStore {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     this.#notify.stop();
-    const closed = Promise.all([this.#committer.close(), this.#reader.close(), this.#headRow.close()]);
+    const closed = Promise.all([
+      this.#committer.close(),
+      this.#reader.close(),
+      this.#viewer.close(),
+      this.#headRow.close(),
+    ]);
     closed.catch(() => {});
     await Promise.race([closed, sleep(CLOSE_WITHIN_MS, undefined, { ref: false })]);
     // A pool may wait for ever for a connection that was being made: whatever is still open belongs to nobody now.
