@@ -70,7 +70,9 @@ export class Reader {
 
   async isReachable(): Promise<boolean> {
     const query = { ...sql("read-head"), query_timeout: REACHABLE_WITHIN_MS };
-    return this.#pool.query(query).then(
+    // The first try may get a connection that broke while nobody used it, which says nothing about the next one.
+    const tried = this.#pool.query(query).catch(() => this.#pool.query(query));
+    return tried.then(
       () => !this.#closed.aborted,
       () => false,
     );
