@@ -126,6 +126,7 @@ class RequestLog implements FastifyBaseLogger {
   }
 
   error(first: unknown, second?: unknown): void {
+    if (isLateAnswer(first)) return;
     this.#at("error", first, second);
   }
 
@@ -158,10 +159,12 @@ class RequestLog implements FastifyBaseLogger {
   }
 }
 
-/** A handler that comes with its answer after a time limit or an outage has answered its request is no news. */
+/** Codes of what a handler comes with after a time limit or an outage has answered its request. They are no news. */
+const LATE: ReadonlySet<unknown> = new Set(["FST_ERR_REP_ALREADY_SENT", "unavailable", "locked"]);
+
 function isLateAnswer(given: unknown): boolean {
   const { err } = recordable(given) as { readonly err?: { readonly code?: unknown } };
-  return err?.code === "FST_ERR_REP_ALREADY_SENT";
+  return LATE.has(err?.code);
 }
 
 function isWritten(level: Level, from: LogLevel): boolean {
