@@ -112,7 +112,9 @@ function workerLike(
     memoryBytes: 0,
   };
   const spec =
-    like === undefined ? { ...none, slots: 1 } : (state.fleet.byId(like) as { spec: WorkerSpec }).spec;
+    like === undefined
+      ? { ...none, slots: 1 }
+      : (state.fleet.known().find(({ id }) => id === like) as { spec: WorkerSpec }).spec;
   return {
     ...spec,
     executors: [...spec.executors, ...(adds.executor === undefined ? [] : [adds.executor])],

@@ -83,7 +83,7 @@ function tellLosses(teller) {
   teller.turn(5, teller.submission("poison", deadly, OF_DATA));
   for (const id of ["doomed-1", "doomed-2", "doomed-3"]) {
     teller.turn(5, joins(id, { ...OF_DATA, capabilities: ["doomed"] }));
-    const worker = teller.state.fleet.byId(id)?.number ?? -1;
+    const worker = teller.state.fleet.known().find((worker) => worker.id === id)?.number ?? -1;
     teller.turn(5, { kind: "WorkerLost", worker, code: "lease" });
   }
 }

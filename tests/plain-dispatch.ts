@@ -94,7 +94,7 @@ function place(state: State, { run, node, task }: Ready, now: number): string[] 
   const chosen = rows.find(({ rank }) => rank === 1);
   if (!chosen) return [];
   const attempt = (run.attempt[node] as number) + 1;
-  const worker = state.fleet.byId(chosen.worker)?.number ?? -1;
+  const worker = state.fleet.known().find(({ id }) => id === chosen.worker)?.number ?? -1;
   const reason = { type: "OnlyWorkerAvailable" } as const;
   apply(
     state,

@@ -304,7 +304,7 @@ function tellQueue(teller) {
   teller.turn(5, { ...limit, concurrency: null, rateCount: null, ratePeriodMs: 1 });
   teller.turn(5, {
     kind: "WorkerLost",
-    worker: teller.state.fleet.byId("queue-1")?.number ?? -1,
+    worker: teller.state.fleet.known().find(({ id }) => id === "queue-1")?.number ?? -1,
     code: "left",
   });
 }

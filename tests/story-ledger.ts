@@ -59,7 +59,7 @@ export function tellStory(until: "half" | "end" = "end"): Loop {
   loop.turn(4_300, { ...loop.finished("run-1", "build"), startedAt: 3_000 });
   if (until === "half") return loop;
   loop.turn(5_000, loop.failed("run-1", "test"));
-  const lost = loop.state.fleet.byId("worker-2")?.number ?? -1;
+  const lost = loop.state.fleet.known().find(({ id }) => id === "worker-2")?.number ?? -1;
   loop.turn(5_100, { kind: "WorkerLost", worker: lost, code: "lease" });
   loop.turn(5_400);
   loop.turn(6_000, joins("worker-2", worker));

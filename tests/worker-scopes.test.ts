@@ -2,7 +2,9 @@
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { graph, OrreryClient } from "../src/client/index.ts";
+import { PollTransport, task, WebSocketTransport } from "../src/worker/index.ts";
 import { ADMIN_KEY, type Answer, type RequestOptions, TestService } from "./service.ts";
+import { startWorker } from "./worker-fixture.ts";
 
 const SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const IDLE = { attempts: [] };
@@ -102,6 +104,94 @@ test("[S-26.records] a refused report names task, attempt, worker and reason in 
   expect(await eventsOf("ReportRefused")).toEqual([
     ["ReportRefused", -1, 0, 1, "AttemptFinished", "unknown", body.id, 0],
   ]);
-  const { body: past } = await service.get("ledger/events?kind=ReportRefused");
-  expect(past.events).toMatchObject([{ task_id: body.id, worker_id: "w1", data: { attempt: 1 } }]);
+  const past = await service.get("ledger/events?kind=ReportRefused");
+  expect(past.status, JSON.stringify(past.body)).toBe(200);
+  expect(past.body.events).toMatchObject([{ task_id: body.id, worker_id: "w1", data: { attempt: 1 } }]);
+});
+
+test("[F23] a result that looks like the handle of a chunk is a result", async () => {
+  const worker = new Hand("w1");
+  await worker.register({ types: ["make", "use"], data_url: "http://127.0.0.1:1", slots: 2 });
+  const values = [{ $held: 5 }, { $held: { kind: "json", bytes: 100_000, sha256: SHA } }];
+  for (const value of values) {
+    const g = graph();
+    const make = g.task("make");
+    const computation = await client.start(g, [make, g.task("use", make)]);
+    const made = await worker.next();
+    expect((await worker.report(made, { type: "finished", result: value })).body.accepted).toBe(true);
+    const use = await worker.next();
+    expect(use.data.inputs).toMatchObject([{ value }]);
+    expect((await worker.report(use, { type: "finished", result: value })).body.accepted).toBe(true);
+    expect(await computation.results()).toEqual([value, value]);
+    expect((await service.get(`task/${made.task}`)).body).toMatchObject({ result: value, held_result: null });
+  }
+  const g = graph();
+  await client.start(g, g.task("make"));
+  const chunk = { kind: "json", bytes: 100_000, sha256: SHA };
+  const made = await worker.next();
+  await worker.report(made, { type: "finished", chunk });
+  expect((await service.get(`task/${made.task}`)).body).toMatchObject({ result: null, held_result: chunk });
+});
+
+/** The secret of a new key that may work in these zones. */
+async function workKey(name: string, zones: string[] = ["default"]): Promise<string> {
+  const { secret } = await client.keys.create({ name, scopes: ["work"], zones, agents: ["*"] });
+  return secret;
+}
+
+test("[F9] workers of two zones have the same id, and neither hears of the other", async () => {
+  const [here, there] = [new Hand("build-1"), new Hand("build-1", { zone: "other" }, "session there")];
+  expect((await here.register()).status).toBe(200);
+  expect((await there.register()).status).toBe(200);
+  const ids: string[] = [];
+  for (const zone of ["default", "other"]) {
+    const { body } = await service.submit({ executor: "default", task_type: "t" }, { zone });
+    ids.push(body.id);
+  }
+  const given = [await here.next(), await there.next()];
+  expect(given).toMatchObject([{ task: ids[0] }, { task: ids[1], zone: "other" }]);
+  expect((await service.post("workers/build-1/drain", {}, { zone: "other" })).status).toBe(200);
+  const seen = async (zone: string) => (await service.get("workers", { zone })).body.workers;
+  expect(await seen("default")).toMatchObject([{ id: "build-1", zone: "default", status: "Busy" }]);
+  expect(await seen("other")).toMatchObject([{ id: "build-1", zone: "other", status: "Draining" }]);
+  await there.say("leave");
+  expect((await here.report(given[0], { type: "finished" })).body).toEqual({ accepted: true });
+});
+
+test("[F9] a worker of a home zone and a granted one runs the tasks of both beside a namesake", async () => {
+  const both = new Hand("w", {}, "session of both");
+  await both.register({ zones: ["other"], slots: 2 });
+  await new Hand("w", { zone: "other" }, "session of other").register({ types: ["nothing"] });
+  for (const zone of ["default", "other"]) {
+    const { body } = await service.submit({ executor: "default", task_type: "t" }, { zone });
+    const given = await both.next();
+    expect(given).toMatchObject({ task: body.id, zone });
+    expect((await both.report(given, { type: "finished" })).body).toEqual({ accepted: true });
+  }
+});
+
+test("[F9] another key takes a worker's id over only after its lease, and the other worker waits for that", async () => {
+  await service[Symbol.asyncDispose]();
+  service = await TestService.start("memory", { leaseMs: 2_000 });
+  client = new OrreryClient({ url: service.server.url, key: ADMIN_KEY });
+  const [first, second] = [await workKey("first"), await workKey("second")];
+  const holder = new Hand("w", { key: first });
+  await holder.register();
+  const refused = await new Hand("w", { key: second }, "another session").register();
+  expect([refused.status, refused.body.code]).toEqual([409, "worker-taken"]);
+  expect((await new Hand("w", { key: first }, "after a restart").register()).status).toBe(200);
+  const waited = [WebSocketTransport, PollTransport].map(async (Transport, at) => {
+    const id = `w${at}`;
+    await new Hand(id, { key: first }).register();
+    const { events, worker, ended } = startWorker(
+      new Transport({ url: service.server.url, key: second }),
+      { t: task(() => 1) },
+      { registration: { id, executors: ["default"], cpu_millicores: 1, memory_bytes: 1, slots: 1 } },
+    );
+    await expect.poll(() => events.map(({ type }) => type), { timeout: 20_000 }).toContain("connected");
+    expect(events[0]).toMatchObject({ type: "disconnected", reason: expect.stringContaining("lease") });
+    worker.stop();
+    await ended;
+  });
+  await Promise.all(waited);
 });

@@ -99,7 +99,7 @@ class Flight {
   readonly #store: ChunkStore;
   readonly #limits: TransferLimits | undefined;
   readonly #abort = new AbortController();
-  /** By worker. */
+  /** By URL: workers of different zones may have one id. */
   readonly #holders = new Map<string, Asked>();
   readonly #reasons: string[] = [];
   #isUnreachable = false;
@@ -120,8 +120,8 @@ class Flight {
   }
 
   add(holder: Holder): void {
-    if (!this.#holders.has(holder.worker))
-      this.#holders.set(holder.worker, { holder, tries: 0, failedMs: undefined, isOut: false });
+    if (!this.#holders.has(holder.url))
+      this.#holders.set(holder.url, { holder, tries: 0, failedMs: undefined, isOut: false });
   }
 
   /** When the last who waits leaves, it ends. */
@@ -197,7 +197,7 @@ class Flight {
       : "";
     return new InputMissing(
       `nobody gives chunk ${chunk} (${reasons || "nobody has it"})${fix}`,
-      [...this.#holders.keys()].map((worker) => ({ chunk, worker })),
+      Array.from(this.#holders.values(), ({ holder: { worker } }) => ({ chunk, worker })),
     );
   }
 }

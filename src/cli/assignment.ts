@@ -77,9 +77,8 @@ export function assignmentOf(
 }
 
 function candidateOf(state: State, key: number, needs: Needs, row: CandidateRow): Candidate {
-  const worker = state.fleet.byId(row.worker);
-  const reserved = worker?.reservedFor;
-  const held = worker?.spec.capabilities ?? [];
+  const { reservedFor: reserved, spec } = state.worker(row.number);
+  const held = spec.capabilities;
   return {
     ...row,
     missing: needs.capabilities.filter((capability) => !held.includes(capability)),

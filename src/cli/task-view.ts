@@ -48,13 +48,17 @@ function taskLines(task: TaskAnswer, palette: Palette): string[] {
     ...budgetFields(task),
     ["error", errorOf(task)],
     ["payload", safeJson(task.payload)],
-    ["result", task.status === "completed" ? safeJson(task.result) : ""],
+    ["result", task.status === "completed" ? resultOf(task) : ""],
   ];
   const known = fields.filter(([, value]) => value !== "");
   return [
     `${palette.bold(shown(task.id))} ${statusOf(task)}`,
     ...fieldLines(known, palette, stdoutColumns()),
   ];
+}
+
+function resultOf({ result, held_result: held }: TaskAnswer): string {
+  return held ? `on its worker, ${formatCount(held.bytes)} bytes` : safeJson(result);
 }
 
 export function speculationFields({ speculation }: TaskAnswer): (readonly [string, string])[] {

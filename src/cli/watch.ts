@@ -166,7 +166,7 @@ export class Watch {
       event.kind === "WorkerLost"
         ? state.worker(event.worker)
         : event.kind === "WorkerRegistered"
-          ? state.fleet.byId(event.worker.id)
+          ? state.fleet.continuedBy(event.worker)
           : undefined;
     for (const key of worker?.held.keys() ?? []) {
       const [run, number] = [runOfKey(key), nodeOfKey(key)];

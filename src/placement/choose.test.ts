@@ -35,7 +35,7 @@ function fleetOf(strategy: Strategy, ids: readonly string[], config: Partial<Pla
 }
 
 function named(fleet: Fleet, id: string): Worker {
-  const worker = fleet.byId(id);
+  const worker = fleet.known().find((one) => one.id === id);
   if (!worker) throw new Error(`no worker ${id}`);
   return worker;
 }

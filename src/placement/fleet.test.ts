@@ -207,7 +207,7 @@ test("[P-05] the counters are at any time the sums over the workers", () => {
     fc.property(fc.array(anyMove), (moves) => {
       const fleet = fleetWith(3, 2);
       for (const { what, worker: pick, key } of moves) {
-        const worker = fleet.byId(`w${pick}`);
+        const worker = fleet.named("here", `w${pick}`);
         const isUp = worker?.status === "Idle" || worker?.status === "Busy";
         if (what === "take" && worker && isUp && !worker.held.has(key)) fleet.take(worker, key, SMALL);
         if (what === "release" && worker?.held.has(key)) fleet.release(worker, key);
@@ -230,9 +230,9 @@ test("[P-05] the counters are at any time the sums over the workers", () => {
 test("of workers that were lost only so many are remembered, and the first lost is the first forgotten", () => {
   const fleet = new Fleet(aConfig({ keepLostWorkers: 2 }));
   for (const [at, id] of ["a", "b", "c", "d", "e"].entries()) fleet.register(aWorker(id), at);
-  fleet.lose(fleet.byId("c") as Worker, 11);
-  fleet.lose(fleet.byId("a") as Worker, 12);
-  fleet.lose(fleet.byId("d") as Worker, 13);
+  fleet.lose(fleet.named("here", "c") as Worker, 11);
+  fleet.lose(fleet.named("here", "a") as Worker, 12);
+  fleet.lose(fleet.named("here", "d") as Worker, 13);
   expect(fleet.known()).toHaveLength(5);
   fleet.register(aWorker("f"), 14);
   expect(fleet.known().map(({ id }) => id)).toEqual(["a", "b", "d", "e", "f"]);

@@ -2,7 +2,7 @@ import { bitsetOf, hasBit, invariant, setBit, writeBit } from "../core/index.ts"
 import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
 import { Depths } from "./depths.ts";
-import { byId, forgottenSpec, type Held, type TaskKey, Worker, type WorkerSpec } from "./worker.ts";
+import { byName, forgottenSpec, type Held, type TaskKey, Worker, type WorkerSpec, workerKey } from "./worker.ts";
 
 /** A worker was asked to give a task back for another that stands idle. */
 export interface Recall {
@@ -30,7 +30,7 @@ export class Fleet {
   config: PlacementConfig;
   /** By number, in the order of first registration. */
   readonly workers: Worker[] = [];
-  /** By id. */
+  /** By id, then home zone. */
   sorted: Worker[] = [];
   /** The last worker that was given a task: round robin goes on behind it. */
   cursor: Worker | undefined;
@@ -65,7 +65,8 @@ export class Fleet {
   readonly returned: Map<TaskKey, Worker> = new Map();
   /** Of the open workers. */
   depths: Depths = new Depths(0);
-  readonly #byId = new Map<string, Worker>();
+  /** By home zone and id. */
+  readonly #byName = new Map<string, Worker>();
   #known = 0;
   readonly #executed = new Map<string, Uint32Array>();
   readonly #homes = new Map<string, Uint32Array>();
@@ -89,8 +90,18 @@ export class Fleet {
     this.#stale = true;
   }
 
-  byId(id: string): Worker | undefined {
-    return this.#byId.get(id);
+  named(zone: string, id: string): Worker | undefined {
+    return this.#byName.get(workerKey(zone, id));
+  }
+
+  /**
+   * Returns the worker that registers again with this spec. A spec without a key is from an older ledger, in which an id was
+   * unique among all zones.
+   */
+  continuedBy({ zone, id, key }: WorkerSpec): Worker | undefined {
+    if (key !== undefined) return this.named(zone, id);
+    for (const worker of this.#byName.values()) if (worker.id === id) return worker;
+    return undefined;
   }
 
   ordinalOf(worker: Worker): number {
@@ -106,14 +117,16 @@ export class Fleet {
     return this.heldTotal / Math.max(1, this.reachable * this.config.maxQueuePerWorker);
   }
 
-  /** A worker that comes back under its id begins anew: what it held is the caller's to settle first. */
+  /** A worker that comes back under its name begins anew: what it held is the caller's to settle first. */
   register(spec: WorkerSpec, seq: number): Worker {
-    let worker = this.#byId.get(spec.id);
+    let worker = this.continuedBy(spec);
     if (worker) {
       invariant(worker.held.size === 0, "a worker that registers again holds nothing");
       if (worker.status === "Unreachable") this.reachable++;
       worker.hasLeft = false;
+      this.#byName.delete(nameOf(worker));
       worker.spec = spec;
+      this.#byName.set(nameOf(worker), worker);
       worker.freeCpu = spec.cpuMillicores;
       worker.freeMemory = spec.memoryBytes;
       worker.loadPermille = 0;
@@ -149,7 +162,7 @@ export class Fleet {
       this.#noteForgotten(worker.number);
       return;
     }
-    this.#byId.set(worker.id, worker);
+    this.#byName.set(nameOf(worker), worker);
     this.#known++;
     if (worker.status !== "Unreachable") this.reachable++;
     this.heldTotal += worker.held.size;
@@ -286,14 +299,14 @@ export class Fleet {
   #forgetLost(): void {
     if (this.#known - this.reachable <= this.config.keepLostWorkers) return;
     let first: Worker | undefined;
-    for (const worker of this.#byId.values()) {
+    for (const worker of this.#byName.values()) {
       if (worker.status === "Unreachable" && (!first || worker.lostSeq < first.lostSeq)) first = worker;
     }
     invariant(first, "of many lost workers one was lost first");
+    this.#byName.delete(nameOf(first));
     first.forget();
     this.#ordinals[first.number] = -1;
     this.#noteForgotten(first.number);
-    this.#byId.delete(first.id);
     this.#known--;
   }
 
@@ -338,7 +351,7 @@ export class Fleet {
   #rebuild(): void {
     this.#stale = false;
     this.membership++;
-    this.sorted = this.known().sort(byId);
+    this.sorted = this.known().sort(byName);
     const size = this.sorted.length;
     if (this.#ordinals.length < this.workers.length)
       this.#ordinals = new Int32Array(2 * this.workers.length).fill(-1);
@@ -412,6 +425,10 @@ export class Fleet {
     }
     return set;
   }
+}
+
+function nameOf({ spec, id }: Worker): string {
+  return workerKey(spec.zone, id);
 }
 
 function isCrowded({ inSlots, spec, status }: Worker): boolean {

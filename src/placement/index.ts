@@ -28,4 +28,5 @@ export {
   Worker,
   type WorkerSpec,
   type WorkerStatus,
+  workerKey,
 } from "./worker.ts";

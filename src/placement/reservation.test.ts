@@ -17,7 +17,7 @@ function fleetOf(...workers: readonly (readonly [id: string, options?: Partial<W
 }
 
 function give(fleet: Fleet, id: string, key: number, cpuMillicores: number, expectedEndMs: number): void {
-  fleet.take(fleet.byId(id) as Worker, key, { cpuMillicores, memoryBytes: 100, expectedEndMs });
+  fleet.take(fleet.named("here", id) as Worker, key, { cpuMillicores, memoryBytes: 100, expectedEndMs });
 }
 
 function opening(fleet: Fleet, needs: Partial<Needs> = {}, now = 0) {
@@ -69,7 +69,7 @@ test("[P-12] a worker that could never run it, takes no work or is kept for anot
     ["kept"],
     ["z"],
   );
-  const named = (id: string) => fleet.byId(id) as Worker;
+  const named = (id: string) => fleet.named("here", id) as Worker;
   give(fleet, "z", 1, 200, 500);
   fleet.drain(named("drains"));
   fleet.lose(named("lost"), 1);

@@ -3,11 +3,13 @@ import { randomScore, type Subject } from "./choose.ts";
 import { hasCapabilities, hasPlace, type Needs, servesExecutor, servesZone, takesNoSlot } from "./demand.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Rejection } from "./reason.ts";
-import { byId, type TaskKey, type Worker, type WorkerStatus } from "./worker.ts";
+import { byName, type TaskKey, type Worker, type WorkerStatus } from "./worker.ts";
 
 /** One worker in the full answer to "why here". */
 export interface CandidateRow {
   readonly worker: string;
+  /** The number of the worker, since several zones may have workers of one id. */
+  readonly number: number;
   readonly status: WorkerStatus;
   /** Why it was no candidate; undefined for those that were. */
   readonly rejection: Rejection | undefined;
@@ -44,7 +46,7 @@ export function candidateTable(
   atOnce = false,
   near?: Near,
 ): CandidateRow[] {
-  const workers = fleet.known().sort(byId);
+  const workers = fleet.known().sort(byName);
   const rejections = new Map<Worker, Rejection | undefined>(
     workers.map((worker) => [worker, rejectionOf(fleet, worker, needs, key, atOnce)]),
   );
@@ -66,6 +68,7 @@ export function candidateTable(
   const ranked = accepted.toSorted(near ? byAffinity(near) : comparator(fleet, workers, subject));
   return workers.map((worker) => ({
     worker: worker.id,
+    number: worker.number,
     status: worker.status,
     rejection: rejections.get(worker),
     rank: ranked.includes(worker) ? ranked.indexOf(worker) + 1 : undefined,
@@ -106,7 +109,7 @@ type Compare = (a: Worker, b: Worker) => number;
 
 function byAffinity({ inputs, rates }: Near): Compare {
   const points = (worker: Worker) => termsOf(worker, inputs, rates).affinityMicros;
-  return inOrder((a, b) => points(b) - points(a), byId);
+  return inOrder((a, b) => points(b) - points(a), byName);
 }
 
 function comparator(fleet: Fleet, all: readonly Worker[], subject: Subject): Compare {
@@ -119,12 +122,12 @@ function comparator(fleet: Fleet, all: readonly Worker[], subject: Subject): Com
   const holdsInput = flag((worker) => fleet.config.preferLocality && points(worker) > 0);
   switch (fleet.config.strategy) {
     case "least-loaded":
-      return inOrder(holdsInput, byLoad, byId);
+      return inOrder(holdsInput, byLoad, byName);
     case "random":
       return inOrder(
         holdsInput,
         (a, b) => randomScore(fleet, b, subject.nodeId) - randomScore(fleet, a, subject.nodeId),
-        byId,
+        byName,
       );
     case "round-robin": {
       const last = fleet.cursor === undefined ? -1 : all.indexOf(fleet.cursor);
@@ -134,7 +137,7 @@ function comparator(fleet: Fleet, all: readonly Worker[], subject: Subject): Com
     case "affinity": {
       const knows = flag((worker) => worker.executed.has(subject.type));
       const atHome = flag((worker) => worker.spec.zone === subject.zone);
-      return inOrder((a, b) => points(b) - points(a), knows, atHome, byLoad, byId);
+      return inOrder((a, b) => points(b) - points(a), knows, atHome, byLoad, byName);
     }
   }
 }

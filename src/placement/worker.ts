@@ -3,8 +3,11 @@ import { type Pace, paceAfter } from "./pace.ts";
 
 /** What a worker says of itself when it registers. */
 export interface WorkerSpec {
+  /** Unique within its home zone. */
   readonly id: string;
   readonly endpoint: string;
+  /** The id of the API key that it came with. Undefined in older ledgers. */
+  readonly key?: string;
   /** Its home; it runs tasks of that zone and of those in `zones`. */
   readonly zone: string;
   readonly zones: readonly string[];
@@ -163,6 +166,12 @@ export function forgottenSpec(id: string): WorkerSpec {
   return { id, endpoint: "", zone: "", ...nothing };
 }
 
-export function byId(a: Worker, b: Worker): number {
-  return compareText(a.id, b.id);
+/** Names a worker among those of all zones. */
+export function workerKey(zone: string, id: string): string {
+  return JSON.stringify([zone, id]);
+}
+
+/** Sorts by id, then home zone. */
+export function byName(a: Worker, b: Worker): number {
+  return compareText(a.id, b.id) || compareText(a.spec.zone, b.spec.zone);
 }

@@ -17,6 +17,7 @@ import {
   Uuid,
 } from "./api-parts.ts";
 import { EventData } from "./api-runs.ts";
+import { ChunkHandle } from "./chunk-messages.ts";
 
 const MAX_SECONDS = 3650 * 24 * 3600;
 const MAX_BATCH = 10_000;
@@ -285,7 +286,16 @@ export const TaskAnswer = Type.Object(
   {
     ...summary,
     payload: Type.Unknown({ description: "As it was submitted." }),
-    result: Type.Unknown({ description: "What the worker reported; null until then." }),
+    result: Type.Unknown({
+      description: "What the worker reported; null until then, and where a worker holds it.",
+    }),
+    held_result: OrNull(
+      Type.Object(ChunkHandle.properties, {
+        title: "HeldResult",
+        description:
+          "A large result of a node, which stays on its worker. GET its node's result for its bytes.",
+      }),
+    ),
     progress: OrNull(
       Type.Object({ fraction: OrNull(Type.Number()), message: OrNull(Type.String()) }, { title: "Progress" }),
     ),

@@ -255,7 +255,7 @@ function pause(state: State, { zone, executor }: QueuePaused): void {
 }
 
 function registerWorker(state: State, event: WorkerRegistered, now: number): void {
-  const known = state.fleet.byId(event.worker.id);
+  const known = state.fleet.continuedBy(event.worker);
   if (known) loseWorker(state, known, "restart", now);
   state.fleet.register(event.worker, state.seq);
 }

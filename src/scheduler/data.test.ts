@@ -188,7 +188,11 @@ describe("[D-12] with a node that is cancelled goes what nobody else needs", () 
 
 describe("what the simulator found", () => {
   const lose = (loop: Loop, worker: string) =>
-    ({ kind: "WorkerLost", worker: loop.state.fleet.byId(worker)?.number ?? -1, code: "lease" }) as const;
+    ({
+      kind: "WorkerLost",
+      worker: loop.state.fleet.named("here", worker)?.number ?? -1,
+      code: "lease",
+    }) as const;
   const of = (capability: string) => ({ capabilities: [capability] });
   const TWO = [
     joins("w1", { slots: 4, capabilities: ["one"] }),

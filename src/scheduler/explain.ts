@@ -157,9 +157,9 @@ function beginsAtOnce({ singles }: State, key: TaskKey): boolean {
 }
 
 /** Whether a worker serves the zone of the task, whatever else speaks against it. */
-export function isServing(state: State, worker: string, zone: string): boolean {
-  const found = state.fleet.byId(worker);
-  return found !== undefined && (found.spec.zone === zone || found.spec.zones.includes(zone));
+export function isServing(state: State, worker: number, zone: string): boolean {
+  const { spec } = state.worker(worker);
+  return spec.zone === zone || spec.zones.includes(zone);
 }
 
 /** How much of the workers that could run it is taken: slots, and what is left to do on them. */

@@ -165,7 +165,7 @@ export class Play {
   #note(event: LedgerEvent): void {
     if ("worker" in event && typeof event.worker === "number") this.#touched.add(event.worker);
     if (event.kind === "WorkerRegistered") {
-      const known = this.state.fleet.byId(event.worker.id);
+      const known = this.state.fleet.continuedBy(event.worker);
       if (known) this.#touched.add(known.number);
     }
     if (event.kind === "RunSubmitted" && event.parent) this.#touch(event.parent.run, event.parent.node);

@@ -1,5 +1,5 @@
 import { compareText } from "../core/index.ts";
-import { nodeOfKey, runOfKey, type TaskKey, taskKey, type WorkerSpec } from "../placement/index.ts";
+import { nodeOfKey, runOfKey, type TaskKey, taskKey, type WorkerSpec, workerKey } from "../placement/index.ts";
 import { type Beginning, type Endings, type Happening, Play, type PlayedAttempt } from "./fork.ts";
 import { Run } from "./run.ts";
 import { type AlternativeOf, Singles } from "./singles.ts";
@@ -127,7 +127,7 @@ function shiftsOf({ workers, now }: Snapshot, happenings: readonly Happening[], 
   const begin = (number: number, { id, slots, zone, zones }: WorkerSpec, from: number) => {
     const shift = { slots, zones: [zone, ...zones], from, to };
     end(number, from);
-    numbers.set(id, number);
+    numbers.set(workerKey(zone, id), number);
     open.set(number, shift);
     shifts.push(shift);
   };
@@ -140,12 +140,15 @@ function shiftsOf({ workers, now }: Snapshot, happenings: readonly Happening[], 
     if (!isRemembered(worker)) continue;
     const { spec, status } = worker;
     if (status !== "Unreachable") begin(number, spec, now);
-    else numbers.set(spec.id, number);
+    else numbers.set(workerKey(spec.zone, spec.id), number);
   }
   let next = workers.length;
   for (const { at, stimuli } of happenings) {
     for (const one of at > to ? [] : stimuli) {
-      if (one.kind === "WorkerRegistered") begin(numbers.get(one.worker.id) ?? next++, one.worker, at);
+      if (one.kind === "WorkerRegistered") {
+        const { zone, id } = one.worker;
+        begin(numbers.get(workerKey(zone, id)) ?? next++, one.worker, at);
+      }
       if (one.kind === "WorkerLost") end(one.worker, at);
     }
   }

@@ -71,8 +71,8 @@ describe("[G-07] a node starts in several alternatives", () => {
     const loop = new Loop({ maxQueuePerWorker: 5, speculation: DEFAULT_SPECULATION });
     loop.turn(1, joins("a", { slots: 1 }), submits("long", [aNode("hour", { estimateMs: 3_600_000 })]));
     loop.turn(2, joins("b", { slots: 4 }), submits("r", [aNode("x", ASKS)]));
-    expect(loop.state.fleet.byId("a")?.held.size).toBe(1);
-    expect(loop.state.fleet.byId("b")?.held.size).toBe(2);
+    expect(loop.state.fleet.named("here", "a")?.held.size).toBe(1);
+    expect(loop.state.fleet.named("here", "b")?.held.size).toBe(2);
   });
 
   test.each([

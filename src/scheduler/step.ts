@@ -151,7 +151,7 @@ class Turn {
       case "TaskSubmitted":
         return this.#submitTask(stimulus);
       case "WorkerRegistered":
-        return this.#interrupt(this.#state.fleet.byId(stimulus.worker.id), stimulus);
+        return this.#interrupt(this.#state.fleet.continuedBy(stimulus.worker), stimulus);
       case "WorkerLost":
         return this.#interrupt(this.#state.fleet.workers[stimulus.worker], stimulus);
       case "WorkerLoadReported":

@@ -495,7 +495,7 @@ export interface WorkerGateway {
   session(caller: Caller, workerId: string, session: string): WorkerSession | undefined;
 }
 
-/** `worker-taken`: another session has this id and is alive, or another zone has it. */
+/** `worker-taken`: another worker of the zone has this id. It may leave, or its lease may end. */
 export interface RegistrationRefusal {
   readonly refused: "zone-not-allowed" | "worker-taken";
   readonly message: string;

@@ -2,25 +2,11 @@ import { createHmac } from "node:crypto";
 import { RecentMap } from "../core/index.ts";
 import type { AboutInput, TaskInputs } from "../driver/index.ts";
 import type { AttemptLost, ChunkLost, Transfer } from "../ledger/index.ts";
-import type { CallManner, ChunkHandle, GivenData, GivenInput, Report } from "../protocol/index.ts";
+import type { CallManner, GivenData, GivenInput, Report } from "../protocol/index.ts";
 import type { State } from "../scheduler/index.ts";
+import { handleIn } from "./held-result.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import type { ResultTexts } from "./results.ts";
-
-/** A result that stayed on its worker is kept in its task's row as its handle. */
-interface HeldResult {
-  readonly $held: ChunkHandle;
-}
-
-export function heldResult(chunk: ChunkHandle): string {
-  const held: HeldResult = { $held: chunk };
-  return JSON.stringify(held);
-}
-
-/** The handle, if that is what a stored result is. */
-export function handleIn(result: string): ChunkHandle | undefined {
-  return result.startsWith('{"$held":') ? (JSON.parse(result) as HeldResult).$held : undefined;
-}
 
 /** Of runs, that are remembered: made again they are the same. */
 const MAX_TOKENS = 1000;
@@ -79,7 +65,7 @@ export class DataTerms {
       const at = worker === taker ? undefined : this.#urls.get(worker);
       return at ? [at] : [];
     });
-    const handle = result === undefined ? undefined : handleIn(result);
+    const handle = handleIn(result);
     return { ...named, ...handle, ...(input.workers.length > 0 && { from }) };
   }
 }
@@ -114,13 +100,13 @@ export function lossesOf(state: State, task: PlacedTask, report: Report): Loss[]
   const { inputs } = task;
   const missedBy = { kind: "AttemptLost", run: task.run, node: task.node, attempt: report.attempt } as const;
   return (missingOf(task, report) ?? []).flatMap(({ chunk, worker: id }) => {
-    const worker = state.fleet.byId(id)?.number;
-    if (worker === undefined) return [];
     // Several nodes may have the same result, found where it was kept.
     const missed = inputs?.chunks.filter((input) => input.id === chunk) ?? [];
     return missed.flatMap(({ run, node }): Loss[] => {
-      const isCurrent = state.runs.get(run)?.chunkIdOf(node) === chunk;
-      return isCurrent ? [{ kind: "ChunkLost", run, node, worker, missedBy }] : [];
+      const holding = state.runs.get(run);
+      if (holding?.chunkIdOf(node) !== chunk) return [];
+      const holders = (holding.data?.holders.get(node) ?? []).filter((one) => state.worker(one).id === id);
+      return holders.map((worker) => ({ kind: "ChunkLost", run, node, worker, missedBy }));
     });
   });
 }
@@ -128,13 +114,15 @@ export function lossesOf(state: State, task: PlacedTask, report: Report): Loss[]
 /** How the inputs of a task came to its worker, as far as it is what the task was to get. */
 export function transfersOf(
   state: State,
-  { run, node, inputs }: PlacedTask,
+  { run, node, inputs, zone }: PlacedTask,
   { transfers = [], started_at }: Extract<Report, { type: "finished" }>,
 ): Transfer[] {
   const nodes = state.runs.get(run)?.graph.inputsOf(node);
   return transfers.flatMap(({ chunk, from, began_at, took_us }): Transfer[] => {
-    const input = nodes?.[inputs?.chunks.findIndex(({ id }) => id === chunk) ?? -1];
-    const giver = state.fleet.byId(from)?.number;
+    const at = inputs?.chunks.findIndex(({ id }) => id === chunk) ?? -1;
+    const input = nodes?.[at];
+    const holder = inputs?.chunks[at]?.workers.find((one) => state.worker(one).id === from);
+    const giver = holder ?? state.fleet.named(zone, from)?.number;
     return input !== undefined && giver !== undefined ? [[input, giver, began_at - started_at, took_us]] : [];
   });
 }

@@ -181,7 +181,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     sink: WorkerSink | undefined,
   ): Promise<WorkerSession | RegistrationRefusal> {
     const { driver } = this.#options;
-    const spec = specOf(registration, caller.zone);
+    const spec = specOf(registration, caller);
     const refusal = await driver.read((state) => this.#refusal(state, spec));
     if (refusal) return refusal;
     const known = await driver.read((state) => sameWorker(state, spec));
@@ -193,7 +193,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const isBack = known && (await driver.read((state) => sameWorker(state, spec) === known));
     if (!isBack) await driver.submit({ kind: "WorkerRegistered", worker: spec });
     // In one go: what was committed until now is known here, and whatever is committed later goes to the session.
-    const { number } = driver.state.fleet.byId(spec.id) as Worker;
+    const { number } = driver.state.fleet.named(spec.zone, spec.id) as Worker;
     this.#sessions.get(number)?.close();
     this.#away.delete(number);
     const names = { workerId: spec.id, token: spec.endpoint, keyId: caller.keyId };
@@ -342,13 +342,15 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   }
 
   #refusal(state: State, spec: WorkerSpec): RegistrationRefusal | undefined {
-    const known = state.fleet.byId(spec.id);
-    if (!known || known.status === "Unreachable" || known.spec.endpoint === spec.endpoint) return undefined;
-    const session = this.#sessions.get(known.number);
-    if (known.spec.zone === spec.zone && !session?.isConnected) return undefined;
+    const known = state.fleet.named(spec.zone, spec.id);
+    if (!known || known.status === "Unreachable") return undefined;
+    const isSameProcess = known.spec.endpoint === spec.endpoint;
+    const isSameKey = known.spec.key === spec.key || (known.spec.key === undefined && isSameProcess);
+    if (isSameKey && (isSameProcess || !this.#sessions.get(known.number)?.isConnected)) return undefined;
+    const why = isSameKey ? "is connected" : "came with another API key, and its lease has not ended,";
     return {
       refused: "worker-taken",
-      message: `another worker is connected under the id ${spec.id}; give each worker an id of its own`,
+      message: `another worker ${why} under the id ${spec.id}; give each worker an id of its own`,
     };
   }
 

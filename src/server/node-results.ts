@@ -4,7 +4,8 @@ import type { ChunkHandle } from "../protocol/index.ts";
 import type { Run } from "../scheduler/index.ts";
 import type { RowStatus, ServiceStore } from "../store/index.ts";
 import type { Caller, NodeResult } from "./api.ts";
-import { type DataTerms, handleIn } from "./data-terms.ts";
+import type { DataTerms } from "./data-terms.ts";
+import { handleIn } from "./held-result.ts";
 import { isVisible } from "./live-task.ts";
 
 /** Results of nodes for those who submitted them: with their tasks, or on workers. */
@@ -23,7 +24,7 @@ export class NodeResults {
     const { row, held, ...kept } = await this.#look(taskIdOf(runId, nodeId), runId, nodeId);
     if (!row || !isVisible(caller, row)) return undefined;
     if (row.status !== "completed") return notThere(row.status, row.errorMessage);
-    const handle = row.result === undefined ? undefined : handleIn(row.result);
+    const handle = handleIn(row.result);
     if (!handle) return { is: "stored", result: row.result ?? "null" };
     if (held.length > 0) return this.#held(handle, held, kept.isOver);
     return { is: !kept.isKept ? "gone" : kept.isOver ? "lost" : "away" };

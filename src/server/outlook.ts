@@ -32,7 +32,7 @@ export function outlookOf(
   now: number,
 ): Outlook {
   const candidates = whyHere(state, tasks, node)
-    .filter(({ worker }) => isServing(state, worker, zone))
+    .filter(({ number }) => isServing(state, number, zone))
     .sort((a, b) => (a.rank ?? Number.MAX_SAFE_INTEGER) - (b.rank ?? Number.MAX_SAFE_INTEGER))
     .slice(0, MOST_WORKERS);
   const [primary] = reasons;

@@ -94,7 +94,7 @@ export class RecentAttempts {
         this.#lose(event.worker, now);
         break;
       case "WorkerRegistered":
-        this.#lose(this.#live.state.fleet.byId(event.worker.id)?.number ?? -1, now);
+        this.#lose(this.#live.state.fleet.continuedBy(event.worker)?.number ?? -1, now);
         break;
       default: {
         const outcome = OUTCOMES[event.kind];

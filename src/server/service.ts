@@ -197,8 +197,7 @@ export class Service extends Reader implements Api {
 
   async drainWorker(caller: Caller, id: string): Promise<boolean> {
     const worker = await this.#driver.read((state) => {
-      const found = state.fleet.byId(id);
-      return found?.spec.zone === caller.zone ? found.number : undefined;
+      return state.fleet.named(caller.zone, id)?.number;
     });
     if (worker === undefined) return false;
     return (await this.#driver.submit({ kind: "DrainRequested", worker })).accepted;

@@ -1,6 +1,7 @@
 import type { Fact } from "../driver/index.ts";
 import type { SchedulerConfig } from "../ledger/index.ts";
 import type { Ended, Webhooks } from "../webhooks/index.ts";
+import { handleIn } from "./held-result.ts";
 import { runSummary, taskSummary } from "./http/answers.ts";
 import { tierOf } from "./live-task.ts";
 
@@ -23,10 +24,11 @@ export function webhookData(ended: Ended, withResult: boolean, config: Scheduler
   if (ended.kind === "run") return runSummary(ended.row);
   const { row } = ended;
   const { result, resultHash, resultBytes } = row;
+  const held = handleIn(result);
   return {
     ...taskSummary({ ...row, effectiveTier: tierOf({ config }, row, row.endedAt) }),
     result_hash: resultHash === "" ? null : resultHash,
-    result_bytes: resultBytes,
-    ...(withResult && result !== undefined && { result: JSON.parse(result) as unknown }),
+    result_bytes: held?.bytes ?? resultBytes,
+    ...(withResult && !held && result !== undefined && { result: JSON.parse(result) as unknown }),
   };
 }

@@ -1,6 +1,6 @@
 /** What workers and the scheduler say to each other, in the other's terms. */
 
-import { sha256Hex } from "../core/index.ts";
+import { canonicalJson, sha256Hex } from "../core/index.ts";
 import type { Attachment } from "../driver/index.ts";
 import {
   type BudgetOnWire,
@@ -14,7 +14,9 @@ import type { Input, Report as ReportEvent, Transfer } from "../ledger/index.ts"
 import type { Worker, WorkerSpec } from "../placement/index.ts";
 import type { Assignment, ChunkHandle, GivenAssignment, Registration, Report } from "../protocol/index.ts";
 import { type State, UNASSESSED_PERMILLE } from "../scheduler/index.ts";
-import { heldResult, transfersOf } from "./data-terms.ts";
+import type { Caller } from "./api.ts";
+import { transfersOf } from "./data-terms.ts";
+import { heldResult } from "./held-result.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import { apart, withTypes } from "./task-types.ts";
 
@@ -178,10 +180,11 @@ export function awayOrBack(worker: number, away: boolean): Input {
 }
 
 /** The session is kept as the worker's endpoint: the same process is known by it after a restart of ours. */
-export function specOf(registration: Registration, zone: string): WorkerSpec {
+export function specOf(registration: Registration, { zone, keyId }: Caller): WorkerSpec {
   return {
     id: registration.id,
     endpoint: registration.session,
+    key: keyId,
     zone: registration.zone ?? zone,
     zones: [...(registration.zones ?? [])].sort(),
     executors: [...new Set(registration.executors)].sort(),
@@ -196,9 +199,9 @@ export function specOf(registration: Registration, zone: string): WorkerSpec {
 
 /** The same process, with the same to offer, that was not given up in the meantime. */
 export function sameWorker(state: State, spec: WorkerSpec): Worker | undefined {
-  const worker = state.fleet.byId(spec.id);
+  const worker = state.fleet.named(spec.zone, spec.id);
   if (!worker || worker.status === "Unreachable") return undefined;
-  return JSON.stringify(worker.spec) === JSON.stringify(spec) ? worker : undefined;
+  return canonicalJson({ key: spec.key, ...worker.spec }) === canonicalJson(spec) ? worker : undefined;
 }
 
 function budgetTerms({ budget, capabilities }: TaskSpec): Pick<Assignment, "budget" | "capabilities"> {

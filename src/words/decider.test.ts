@@ -6,6 +6,7 @@ import { decide } from "./decider.ts";
 function row(rank: number | undefined, values: Partial<CandidateRow> = {}): CandidateRow {
   return {
     worker: `w${rank}`,
+    number: rank ?? 0,
     status: "Idle",
     rejection: rank === undefined ? "cpu" : undefined,
     rank,

@@ -19,7 +19,7 @@ export function authorization({ key }: ServerAddress): { readonly authorization:
 }
 
 /** What the server will say again: the request is wrong, the key is, or this is no server of ours. */
-const FINAL: ReadonlySet<number | string> = new Set([400, 401, 403, 404, 413, 422, 426, "worker-taken"]);
+const FINAL: ReadonlySet<number> = new Set([400, 401, 403, 404, 413, 422, 426]);
 /** It has forgotten us, as after a restart, and wants us to register again. */
 const FORGOTTEN: ReadonlySet<unknown> = new Set(["unknown-worker", "session-ended"]);
 
@@ -36,7 +36,7 @@ export function declined(status: number, body: string): Error {
   const message =
     typeof said === "string" ? `${said} (HTTP ${status})` : `the server answered HTTP ${status}`;
   const name = typeof code === "string" ? code : `http-${status}`;
-  const isFinal = (FINAL.has(status) || FINAL.has(name)) && !FORGOTTEN.has(name);
+  const isFinal = FINAL.has(status) && !FORGOTTEN.has(name);
   return isFinal ? new ConnectionRefused(name, message) : new Error(message);
 }
 

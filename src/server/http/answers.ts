@@ -25,6 +25,7 @@ import type {
   TaskLineView,
   TaskView,
 } from "../api.ts";
+import { handleIn } from "../held-result.ts";
 import { microsText } from "./amounts.ts";
 import { changeAnswer } from "./change-answers.ts";
 import { instantOrNull, instantText } from "./instants.ts";
@@ -33,12 +34,14 @@ import { instantOrNull, instantText } from "./instants.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Sends a task as JSON. Payload and result are texts of JSON already, and go as they are, however large. */
+/** Sends a task as JSON. Its payload and its result are JSON texts already, and are sent as they are. */
 export function sendTask(reply: FastifyReply, task: TaskView): FastifyReply {
   const { payload, result = "null", progress, speculation, budget } = task;
   const shown = progress && { fraction: progress.fraction ?? null, message: progress.message ?? null };
   const summary = JSON.stringify(taskSummary(task)).slice(0, -1);
-  const rest = `"payload":${payload},"result":${result},"progress":${JSON.stringify(shown ?? null)}`;
+  const held = handleIn(result);
+  const results = `"result":${held ? "null" : result},"held_result":${JSON.stringify(held ?? null)}`;
+  const rest = `"payload":${payload},${results},"progress":${JSON.stringify(shown ?? null)}`;
   const tried = JSON.stringify(speculation ? speculationAnswer(speculation) : null);
   const consumed = JSON.stringify(budget ? budgetAnswer(budget) : null);
   return reply.type(JSON_TYPE).send(`${summary},${rest},"speculation":${tried},"budget":${consumed}}`);

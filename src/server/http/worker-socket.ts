@@ -270,7 +270,8 @@ class Connection {
     // What a worker says to a server that closes it says again to the next one.
     if (isOurs && !this.#isClosing)
       this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
-    this.#fail(problem.code, problem.message, isOurs);
+    // Another worker has the id for as long as it is there, or until its lease ends.
+    this.#fail(problem.code, problem.message, isOurs || problem.code === "worker-taken");
   }
 
   #fail(code: string, message: string, retry: boolean): void {

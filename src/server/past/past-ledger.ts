@@ -109,7 +109,7 @@ export class PastLedger implements Questions {
       worker,
       decidedBy: describeDecider(decideFor(assigned, rows) ?? decide(state.config, rows)),
       candidates: rows
-        .filter((row) => isServing(state, row.worker, task.zone))
+        .filter((row) => isServing(state, row.number, task.zone))
         .sort((a, b) => placeOf(a, worker) - placeOf(b, worker)),
     };
   }

@@ -5,11 +5,14 @@ import { Panel } from "../../parts/panel.tsx";
 /** More than this is not laid out; it can still be copied. */
 const MOST_CHARS = 200_000;
 
-export function Content({ task: { payload, result, status } }: { readonly task: TaskAnswer }) {
+export function Content({ task }: { readonly task: TaskAnswer }) {
+  const { payload, result, held_result: held, status } = task;
   return (
     <div className="content">
       <Json title="Payload" value={payload} />
-      {status === "completed" ? <Json title="Result" value={result} /> : null}
+      {status === "completed" ? (
+        <Json title={held ? "Result, on its worker" : "Result"} value={held ?? result} />
+      ) : null}
     </div>
   );
 }
