@@ -57,7 +57,7 @@ export const GRAPH_BUGS: readonly PlantedBug[] = [
     name: "ties between workers fall to the one that registered first",
     seed: 1,
     file: "placement/worker",
-    find: "return compareText(a.id, b.id);",
+    find: "return compareText(a.id, b.id) || compareText(a.spec.zone, b.spec.zone);",
     replace: "return a.number - b.number;",
   },
   {

@@ -1,7 +1,12 @@
 // What one worker can do to the work of others, over real HTTP connections.
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { HolderAddresses, requestChunk } from "../src/chunks/index.ts";
 import { graph, OrreryClient } from "../src/client/index.ts";
+import type { Registration } from "../src/protocol/index.ts";
 import { PollTransport, task, WebSocketTransport } from "../src/worker/index.ts";
 import { ADMIN_KEY, type Answer, type RequestOptions, TestService } from "./service.ts";
 import { startWorker } from "./worker-fixture.ts";
@@ -31,8 +36,8 @@ class Hand {
     this.session = session;
   }
 
-  register(fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
-    const registration = {
+  registration(fields: Readonly<Record<string, unknown>> = {}): Registration {
+    return {
       protocol: 1,
       id: this.id,
       session: this.session,
@@ -43,6 +48,10 @@ class Hand {
       slots: 1,
       ...fields,
     };
+  }
+
+  register(fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    const registration = this.registration(fields);
     return service.post("/worker/register", { registration, heartbeat: IDLE }, this.options);
   }
 
@@ -104,9 +113,12 @@ test("[S-26.records] a refused report names task, attempt, worker and reason in 
   expect(await eventsOf("ReportRefused")).toEqual([
     ["ReportRefused", -1, 0, 1, "AttemptFinished", "unknown", body.id, 0],
   ]);
-  const past = await service.get("ledger/events?kind=ReportRefused");
-  expect(past.status, JSON.stringify(past.body)).toBe(200);
-  expect(past.body.events).toMatchObject([{ task_id: body.id, worker_id: "w1", data: { attempt: 1 } }]);
+  const entries = () => service.get("ledger/events?kind=ReportRefused");
+  // Until the ledger has been replayed.
+  await expect.poll(async () => (await entries()).status, { timeout: 30_000 }).toBe(200);
+  expect((await entries()).body.events).toMatchObject([
+    { task_id: body.id, worker_id: "w1", data: { attempt: 1 } },
+  ]);
 });
 
 test("[F23] a result that looks like the handle of a chunk is a result", async () => {
@@ -194,4 +206,74 @@ test("[F9] another key takes a worker's id over only after its lease, and the ot
     await ended;
   });
   await Promise.all(waited);
+});
+
+describe("[F10] a data_url", () => {
+  test("is refused when a worker registers, if it is no origin or leads to what only the server reaches", async () => {
+    const urls = [
+      "http://127.0.0.1:1/any/path",
+      "http://127.0.0.1:1?q",
+      "http://127.0.0.1:1/#",
+      "http://user:word@127.0.0.1:1",
+      "http://169.254.169.254",
+      "http://[fe80::1]:80",
+      "http://[::ffff:169.254.169.254]",
+      "http://168.63.129.16",
+      "http://2852039166",
+      "file:///etc/passwd",
+    ];
+    for (const data_url of urls) {
+      const { status, body } = await new Hand("w").register({ data_url });
+      expect([data_url, status, body.code]).toEqual([data_url, 422, "invalid"]);
+      expect(JSON.stringify(body)).toContain("/registration/data_url");
+    }
+    expect((await new Hand("w").register({ data_url: "http://127.0.0.1:1" })).status).toBe(200);
+  });
+
+  test("on loopback is never asked by the server for a worker of another machine", async () => {
+    const asked: string[] = [];
+    const inside = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
+    }).listen(0, "127.0.0.1");
+    await once(inside, "listening");
+    const { port } = inside.address() as AddressInfo;
+    const worker = new Hand("w");
+    const caller = { keyId: "k", zone: "default", agent: "a", scopes: new Set<never>(), isZoneAdmin: true };
+    /** Requests that reach the address inside when a result is asked for. */
+    const requestsFor = async (host: string, peer: string): Promise<number> => {
+      const registration = worker.registration({ data_url: `http://${host}:${port}`, types: ["make"] });
+      const { gateway } = service.leading;
+      const session = await gateway.register(caller, registration, IDLE, undefined, peer);
+      if ("refused" in session) throw new Error(session.message);
+      const g = graph();
+      const { run } = await client.start(g, g.task("make"));
+      const { assignments } = await session.poll(IDLE, 5_000, AbortSignal.timeout(10_000));
+      const { task: id = "", attempt = 0 } = assignments[0] ?? {};
+      const chunk = { kind: "bytes", bytes: 100_000, sha256: SHA } as const;
+      await session.report([{ type: "finished", task: id, attempt, started_at: 1, chunk }]);
+      asked.length = 0;
+      expect((await service.get(`runs/${run}/nodes/make-1/result`)).status).toBeGreaterThanOrEqual(400);
+      await session.leave();
+      return asked.length;
+    };
+    expect(await requestsFor("127.0.0.1", "127.0.0.1"), "a redirect is not followed").toBe(1);
+    for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"])
+      expect([host, await requestsFor(host, "10.0.0.9")]).toEqual([host, 0]);
+    inside.close();
+  });
+
+  test("is checked by the address that its name has when a chunk is fetched", async () => {
+    const inside = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
+    await once(inside, "listening");
+    let connections = 0;
+    inside.on("connection", () => connections++);
+    const url = `http://localhost:${(inside.address() as AddressInfo).port}`;
+    const addresses = new HolderAddresses();
+    const permits = (address: string): boolean => addresses.permits(address, "10.0.0.9");
+    const asked = { url, id: `${crypto.randomUUID()}:1`, token: "t", signal: AbortSignal.timeout(5_000) };
+    await expect(requestChunk({ ...asked, permits })).rejects.toThrow("not allowed");
+    expect(connections).toBe(0);
+    inside.close();
+  });
 });

@@ -1,6 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
 import type { ChunkHandle, ChunkKind } from "../protocol/index.ts";
+import { hostOf, lookupWithin, NOT_PERMITTED } from "./holder-addresses.ts";
 
 /** How a holder did not give a chunk: it does not have it, it is busy, or nothing is heard of it. */
 export class NotGiven extends Error {
@@ -18,6 +20,8 @@ export interface ChunkRequest {
   readonly url: string;
   readonly id: string;
   readonly token: string;
+  /** Whether the address that the URL leads to may be connected to. */
+  readonly permits: (address: string) => boolean;
   readonly signal: AbortSignal;
   readonly limits?: TransferLimits;
   /** One that says to have another does not have it. */
@@ -69,13 +73,24 @@ export async function requestChunk(asked: ChunkRequest): Promise<ComingChunk> {
   return { handle, body: bodyOf(response, asked.limits ?? LIMITS) };
 }
 
-function respond({ url, id, token, signal, limits = LIMITS }: ChunkRequest): Promise<IncomingMessage> {
+/** Redirects are not followed: nobody has checked where they lead. */
+function respond({
+  url,
+  id,
+  token,
+  permits,
+  signal,
+  limits = LIMITS,
+}: ChunkRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const target = new URL(`${url.replace(/\/$/, "")}/chunks/${id}`);
+    const target = new URL(`/chunks/${id}`, url);
+    const host = hostOf(target);
+    if (isIP(host) !== 0 && !permits(host)) throw new Error(NOT_PERMITTED);
     const isSecure = target.protocol === "https:";
     const options = {
       agent: agents[isSecure ? "https:" : "http:"],
       headers: { authorization: `Bearer ${token}` },
+      lookup: lookupWithin(permits),
       signal,
     };
     const request = isSecure ? httpsRequest(target, options) : httpRequest(target, options);

@@ -40,13 +40,20 @@ const MAX_WAIT_MS = 2_000;
 export class Fetcher {
   readonly #store: ChunkStore;
   readonly #places: Places;
+  readonly #permits: (address: string) => boolean;
   readonly #limits: TransferLimits | undefined;
   readonly #flights = new Map<string, Flight>();
   #moved = 0;
 
-  /** At most so many at a time. */
-  constructor(store: ChunkStore, maxIn: number = 8, limits?: TransferLimits) {
+  /** Fetches at most `maxIn` chunks at a time. By default every address is permitted. */
+  constructor(
+    store: ChunkStore,
+    maxIn: number = 8,
+    limits?: TransferLimits,
+    permits: (address: string) => boolean = () => true,
+  ) {
     this.#store = store;
+    this.#permits = permits;
     this.#places = new Places(maxIn);
     this.#limits = limits;
   }
@@ -71,7 +78,7 @@ export class Fetcher {
   }
 
   #depart(wanted: Wanted): Flight {
-    const flight = new Flight(wanted, this.#store, this.#places, this.#limits);
+    const flight = new Flight(wanted, this.#store, this.#places, this.#limits, this.#permits);
     this.#flights.set(wanted.chunk, flight);
     const landed = (): void => {
       if (this.#flights.get(wanted.chunk) === flight) this.#flights.delete(wanted.chunk);
@@ -98,6 +105,7 @@ class Flight {
   readonly #wanted: Wanted;
   readonly #store: ChunkStore;
   readonly #limits: TransferLimits | undefined;
+  readonly #permits: (address: string) => boolean;
   readonly #abort = new AbortController();
   /** By URL: workers of different zones may have one id. */
   readonly #holders = new Map<string, Asked>();
@@ -105,7 +113,14 @@ class Flight {
   #isUnreachable = false;
   #waiting = 0;
 
-  constructor(wanted: Wanted, store: ChunkStore, places: Places, limits: TransferLimits | undefined) {
+  constructor(
+    wanted: Wanted,
+    store: ChunkStore,
+    places: Places,
+    limits: TransferLimits | undefined,
+    permits: (address: string) => boolean,
+  ) {
+    this.#permits = permits;
     this.#wanted = wanted;
     this.#store = store;
     this.#limits = limits;
@@ -175,8 +190,8 @@ class Flight {
     const { chunk: id, token, bytes, sha256, kind } = this.#wanted;
     const [beganAt, began] = [Date.now(), performance.now()];
     const { signal } = this.#abort;
-    const limits = this.#limits;
-    const coming = await requestChunk({ url, id, token, signal, ...(limits && { limits }) });
+    const [limits, permits] = [this.#limits, this.#permits];
+    const coming = await requestChunk({ url, id, token, permits, signal, ...(limits && { limits }) });
     const expected = { bytes: bytes ?? coming.handle.bytes, sha256: sha256 ?? coming.handle.sha256 };
     const body = upTo(expected.bytes, coming.body, id);
     await this.#store.spool({ id, token }, kind ?? coming.handle.kind, body, expected);

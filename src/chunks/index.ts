@@ -15,5 +15,6 @@ export {
 } from "./encoding.ts";
 export { ChunkError, InputMissing } from "./errors.ts";
 export { Fetcher, type Landed } from "./fetcher.ts";
+export { addressesOf, HolderAddresses, isLoopback, NOT_PERMITTED } from "./holder-addresses.ts";
 export { isResizable } from "./pages.ts";
 export { isPlainJson } from "./plain-json.ts";

@@ -265,7 +265,14 @@ test("[D-07] who waits for one that is away leaves its place to others", async (
 test("[D-07] who is slow to take a chunk is not taken for a slow holder", async () => {
   const { id } = await chunk(Buffer.alloc(3_000_000, "x"));
   const limits = { answerMs: 5_000, windowMs: 100, windowBytes: 3_000_000 };
-  const { body } = await requestChunk({ url: url(), id, token: TOKEN, signal: NEVER, limits });
+  const { body } = await requestChunk({
+    url: url(),
+    id,
+    token: TOKEN,
+    permits: () => true,
+    signal: NEVER,
+    limits,
+  });
   let bytes = 0;
   for await (const piece of body) {
     if (bytes === 0) await sleep(300);
@@ -297,7 +304,7 @@ test("[D-07] what a holder refuses is not read to its end", async () => {
       clearInterval(more);
     });
   });
-  const asked = requestChunk({ url: at, id: "a", token: TOKEN, signal: NEVER });
+  const asked = requestChunk({ url: at, id: "a", token: TOKEN, permits: () => true, signal: NEVER });
   await expect(asked).rejects.toMatchObject({ why: "gone" });
   await expect.poll(() => isOpen).toBe(false);
 });

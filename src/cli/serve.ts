@@ -46,6 +46,10 @@ export function serveCommand(): Command {
     .option("--tasks <file>", "a module whose functions it runs for meta nodes, beside the scheduler")
     .option("--meta-zone <name...>", "the zones whose meta nodes it runs (default: default)")
     .option("--keep-ended <days>", "forget tasks this long after they ended (default: keep)")
+    .option(
+      "--data-allow <network...>",
+      "fetch results from these networks, although they are loopback or link-local",
+    )
     .option("--allow-http-webhooks", "let webhooks go to http:// too")
     .option(
       "--webhook-allow <network...>",

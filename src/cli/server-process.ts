@@ -83,7 +83,8 @@ async function start(
 ): Promise<RunningServer> {
   const { scheduling, resources, speculation, queue, placement, server, webhooks } = settings;
   const { host, port, strictPort, store, advertise, takeOverMs, apiKey, secret } = server;
-  const { leaseMs, graceMs, maxResultBytes, maxLogBytes, endedTasksMs, logsMs, idempotencyMs } = server;
+  const { leaseMs, graceMs, maxResultBytes, maxLogBytes, endedTasksMs, logsMs, idempotencyMs, dataAllow } =
+    server;
   const { waitsMs, ...otherWebhooks } = webhooks;
   const beside = await metaWorkers(server, log);
   try {
@@ -112,6 +113,7 @@ async function start(
         graceMs,
         maxResultBytes,
         maxLogBytes,
+        dataAllow,
         webhooks: { ...otherWebhooks, ...(waitsMs && { waitsMs }) },
         retention: { endedTasksMs, logsMs, idempotencyMs },
       },

@@ -82,11 +82,13 @@ function registrationOf(id: string | undefined, settings: WorkerSettings): Worke
 const MAX_DATA_MEMORY_BYTES = 4 * 1024 ** 3;
 
 function dataOf(settings: WorkerSettings): DataOptions {
-  const { dataHost: host, dataPort: port, dataUrl, dataMemoryBytes, spillDir, memoryBytes } = settings;
+  const { dataHost: host, dataPort: port, dataUrl, dataAllow, dataMemoryBytes } = settings;
+  const { spillDir, memoryBytes } = settings;
   const half = Math.floor((memoryBytes ?? usableMemory()) / 2);
   return {
     host,
     port,
+    allow: dataAllow,
     memoryBytes: dataMemoryBytes ?? Math.min(half, MAX_DATA_MEMORY_BYTES),
     ...(dataUrl !== undefined && { url: dataUrl }),
     ...(spillDir !== undefined && { spillDirectory: spillDir }),

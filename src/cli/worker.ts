@@ -31,6 +31,10 @@ export function workerCommand(): Command {
     .option("--data-host <host>", "where others fetch results from it (default: 127.0.0.1)")
     .option("--data-port <port>", "and at which port; 0: any that is free (default: 0)")
     .option("--data-url <url>", "how they reach that (default: made of both)")
+    .option(
+      "--data-allow <network...>",
+      "fetch results from these networks, although they are loopback or link-local",
+    )
     .option("--data-memory <size>", "what results may take (default: half of the memory, at most 4GiB)")
     .option("--spill-dir <directory>", "where results go that do not fit (default: among temporary files)")
     .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks")

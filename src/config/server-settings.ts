@@ -1,5 +1,5 @@
-import { isNetwork } from "../webhooks/addresses.ts";
 import { masked, withoutPassword } from "./mask.ts";
+import { NETWORKS } from "./networks.ts";
 import { setting } from "./setting.ts";
 import { choice, duration, list, optional, orNull, SIZE, TRUE_OR_FALSE, text, whole } from "./value-type.ts";
 
@@ -174,6 +174,14 @@ export const SERVER = {
     about: "How long the same idempotency key makes no second task",
     readers,
   }),
+  dataAllow: setting({
+    key: "data_allow",
+    type: NETWORKS,
+    default: [],
+    about: "Networks from which results are fetched although they are loopback or link-local",
+    readers,
+    option: "--data-allow",
+  }),
   maxResultBytes: setting({
     key: "max_result",
     type: SIZE,
@@ -201,10 +209,7 @@ export const WEBHOOKS = {
   }),
   allow: setting({
     key: "allow",
-    type: list(
-      text("a network such as 10.0.0.0/8 or fd00::/8", (network) => !isNetwork(network)),
-      "[10.0.0.0/8]",
-    ),
+    type: NETWORKS,
     default: [],
     about: "Networks that are not public and may be sent to",
     readers,

@@ -1,5 +1,6 @@
 import { isSecretVariable } from "../protocol/index.ts";
 import { masked } from "./mask.ts";
+import { NETWORKS } from "./networks.ts";
 import { setting } from "./setting.ts";
 import { CORES, choice, list, optional, SIZE, TRUE_OR_FALSE, text, whole } from "./value-type.ts";
 
@@ -33,6 +34,14 @@ const DATA = {
     needsNamedFile: true,
     readers,
     option: "--data-url",
+  }),
+  dataAllow: setting({
+    key: "data_allow",
+    type: NETWORKS,
+    default: [],
+    about: "Networks from which it fetches results although they are loopback or link-local",
+    readers,
+    option: "--data-allow",
   }),
   dataMemoryBytes: setting({
     key: "data_memory",

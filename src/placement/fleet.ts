@@ -2,7 +2,15 @@ import { bitsetOf, hasBit, invariant, setBit, writeBit } from "../core/index.ts"
 import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
 import { Depths } from "./depths.ts";
-import { byName, forgottenSpec, type Held, type TaskKey, Worker, type WorkerSpec, workerKey } from "./worker.ts";
+import {
+  byName,
+  forgottenSpec,
+  type Held,
+  type TaskKey,
+  Worker,
+  type WorkerSpec,
+  workerKey,
+} from "./worker.ts";
 
 /** A worker was asked to give a task back for another that stands idle. */
 export interface Recall {
@@ -151,7 +159,7 @@ export class Fleet {
 
   /** Those that something may still look at. */
   known(): Worker[] {
-    return [...this.#byId.values()].sort((a, b) => a.number - b.number);
+    return [...this.#byName.values()].sort((a, b) => a.number - b.number);
   }
 
   /** Takes in a worker as it is, for instance from a snapshot. */

@@ -162,7 +162,7 @@ function change(fleet: Fleet, one: Change): void {
   const worker = fleet.workers[one.worker % Math.max(1, fleet.workers.length)];
   if (one.what === "register") {
     const id = idAt(one.worker % (fleet.workers.length + 1));
-    const known = fleet.named("here", id);
+    const known = fleet.known().find((worker) => worker.id === id);
     if (known) lose(fleet, known);
     fleet.register({ id, ...one.spec }, one.worker);
     return;

@@ -3,10 +3,12 @@ import { type Static, Type } from "typebox";
 /** What workers and servers say about the results of nodes that other nodes get as inputs (docs/worker-protocol.md). */
 
 const Bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** An origin: a path, a query or a user in it would change which resource is asked for. */
 const Url = Type.String({
   minLength: 8,
   maxLength: 2048,
-  pattern: "^https?://",
+  pattern: "^https?://([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?/?$",
+  description: "Scheme, host and port, without path, query and user.",
   examples: ["http://10.0.0.7:4711"],
 });
 

@@ -1,5 +1,12 @@
 import { compareText } from "../core/index.ts";
-import { nodeOfKey, runOfKey, type TaskKey, taskKey, type WorkerSpec, workerKey } from "../placement/index.ts";
+import {
+  nodeOfKey,
+  runOfKey,
+  type TaskKey,
+  taskKey,
+  type WorkerSpec,
+  workerKey,
+} from "../placement/index.ts";
 import { type Beginning, type Endings, type Happening, Play, type PlayedAttempt } from "./fork.ts";
 import { Run } from "./run.ts";
 import { type AlternativeOf, Singles } from "./singles.ts";

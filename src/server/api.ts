@@ -133,6 +133,13 @@ export const READINGS = [
 
 export type Reading = Pick<Api, (typeof READINGS)[number]>;
 
+/** Where a worker serves its chunks. */
+export interface HolderDoor {
+  readonly url: string;
+  /** Whether the address that the URL leads to may be connected to. */
+  readonly permits: (address: string) => boolean;
+}
+
 /** Where the result of a node is. */
 export type NodeResult =
   /** JSON text. */
@@ -142,7 +149,7 @@ export type NodeResult =
       readonly is: "held";
       readonly handle: ChunkHandle;
       readonly chunk: string;
-      readonly from: readonly string[];
+      readonly from: readonly HolderDoor[];
       readonly token: string;
       /** Whether nobody else could come back with it, or make it again. */
       readonly isLast: boolean;
@@ -483,13 +490,14 @@ export interface KeyStore {
 export interface WorkerGateway {
   /**
    * Registers, or goes on under the same session. Over a socket, `sink` takes what the server has to say; without
-   * one it waits for polls.
+   * one it waits for polls. `peer` is the address that the worker connects from, `undefined` within this process.
    */
   register(
     caller: Caller,
     registration: Registration,
     heartbeat: Heartbeat,
     sink: WorkerSink | undefined,
+    peer?: string,
   ): Promise<WorkerSession | RegistrationRefusal>;
   /** The session of a worker that comes by HTTP, if it is the current one and the caller's. */
   session(caller: Caller, workerId: string, session: string): WorkerSession | undefined;
@@ -497,7 +505,7 @@ export interface WorkerGateway {
 
 /** `worker-taken`: another worker of the zone has this id. It may leave, or its lease may end. */
 export interface RegistrationRefusal {
-  readonly refused: "zone-not-allowed" | "worker-taken";
+  readonly refused: "zone-not-allowed" | "worker-taken" | "invalid";
   readonly message: string;
 }
 

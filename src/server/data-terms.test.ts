@@ -47,7 +47,7 @@ test("[D-03] [D-10] a result that is not where several nodes should have it is l
     code: "input-missing",
     message: "",
   } as const;
-  expect(lossesOf(loop.state, task, { ...of, missing: [{ chunk, worker: "w1" }] })).toEqual(
+  expect(lossesOf(loop.state, task, { ...of, missing: [{ chunk, worker: "w1" }] }, () => false)).toEqual(
     [0, 1].map((node) => expect.objectContaining({ kind: "ChunkLost", run: run.number, node, worker: 0 })),
   );
 });

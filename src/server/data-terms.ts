@@ -1,9 +1,11 @@
 import { createHmac } from "node:crypto";
+import { addressesOf, HolderAddresses, isLoopback } from "../chunks/index.ts";
 import { RecentMap } from "../core/index.ts";
 import type { AboutInput, TaskInputs } from "../driver/index.ts";
 import type { AttemptLost, ChunkLost, Transfer } from "../ledger/index.ts";
 import type { CallManner, GivenData, GivenInput, Report } from "../protocol/index.ts";
 import type { State } from "../scheduler/index.ts";
+import type { HolderDoor } from "./api.ts";
 import { handleIn } from "./held-result.ts";
 import type { PlacedTask } from "./placed-tasks.ts";
 import type { ResultTexts } from "./results.ts";
@@ -16,19 +18,43 @@ export class DataTerms {
   readonly #key: Uint8Array;
   readonly #tokens = new RecentMap<string, string>(MAX_TOKENS);
   readonly #urls = new Map<number, { readonly worker: string; readonly url: string }>();
+  /** The addresses that these workers connect from. */
+  readonly #peers = new Map<number, string | undefined>();
+  readonly #addresses: HolderAddresses;
 
-  constructor(key: Uint8Array) {
+  constructor(key: Uint8Array, addresses: HolderAddresses = new HolderAddresses()) {
     this.#key = key;
+    this.#addresses = addresses;
   }
 
-  /** Where a worker's results are fetched, if it lets others fetch them. */
-  note(worker: number, id: string, url: string | undefined): void {
+  /**
+   * Looks up where a `data_url` leads. A worker whose URL leads to a loopback address of another machine is `unreachable`: that is
+   * what workers have by default, and most never need to be reached.
+   */
+  async standingOf(url: string, peer: string | undefined): Promise<"reachable" | "unreachable" | "refused"> {
+    const refused = (await addressesOf(url)).filter((address) => !this.#addresses.permits(address, peer));
+    if (refused.length === 0) return "reachable";
+    return refused.every(isLoopback) ? "unreachable" : "refused";
+  }
+
+  /** Notes where others fetch the results of a worker. Without a URL nobody does. */
+  note(worker: number, id: string, url: string | undefined, peer: string | undefined): void {
+    this.#peers.set(worker, peer);
     if (url === undefined) this.#urls.delete(worker);
     else this.#urls.set(worker, { worker: id, url });
   }
 
   urlOf(worker: number): string | undefined {
     return this.#urls.get(worker)?.url;
+  }
+
+  /** Returns where the server fetches the results of a worker, with the check of the address that it connects to. */
+  doorOf(worker: number): HolderDoor | undefined {
+    const url = this.urlOf(worker);
+    const peer = this.#peers.get(worker);
+    return url === undefined
+      ? undefined
+      : { url, permits: (address) => this.#addresses.permits(address, peer) };
   }
 
   /** Lets its bearer fetch the results of a run, from any worker that took part in it. */
@@ -96,7 +122,12 @@ type Missing = Extract<Report, { type: "failed" }>["missing"];
 type Loss = ChunkLost & { readonly missedBy: Pick<AttemptLost, "kind" | "run" | "node" | "attempt"> };
 
 /** Returns the inputs of the task that a report says are missing. Only the report of a current attempt counts. */
-export function lossesOf(state: State, task: PlacedTask, report: Report): Loss[] {
+export function lossesOf(
+  state: State,
+  task: PlacedTask,
+  report: Report,
+  isUnreachable: (worker: number) => boolean,
+): Loss[] {
   const { inputs } = task;
   const missedBy = { kind: "AttemptLost", run: task.run, node: task.node, attempt: report.attempt } as const;
   return (missingOf(task, report) ?? []).flatMap(({ chunk, worker: id }) => {
@@ -105,7 +136,9 @@ export function lossesOf(state: State, task: PlacedTask, report: Report): Loss[]
     return missed.flatMap(({ run, node }): Loss[] => {
       const holding = state.runs.get(run);
       if (holding?.chunkIdOf(node) !== chunk) return [];
-      const holders = (holding.data?.holders.get(node) ?? []).filter((one) => state.worker(one).id === id);
+      const holders = (holding.data?.holders.get(node) ?? []).filter(
+        (one) => state.worker(one).id === id || isUnreachable(one),
+      );
       return holders.map((worker) => ({ kind: "ChunkLost", run, node, worker, missedBy }));
     });
   });

@@ -1,3 +1,4 @@
+import { NOT_PERMITTED } from "../chunks/index.ts";
 import type { AboutChunk, Answer, Driver, Fact } from "../driver/index.ts";
 import { taskKey, type Worker, type WorkerSpec } from "../placement/index.ts";
 import type { Ack, Heartbeat, LogEntry, Progress, Registration, Report } from "../protocol/index.ts";
@@ -179,8 +180,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     registration: Registration,
     heartbeat: Heartbeat,
     sink: WorkerSink | undefined,
+    peer?: string,
   ): Promise<WorkerSession | RegistrationRefusal> {
     const { driver } = this.#options;
+    const url = await this.#dataUrlOf(registration, peer);
+    if (typeof url === "object") return url;
     const spec = specOf(registration, caller);
     const refusal = await driver.read((state) => this.#refusal(state, spec));
     if (refusal) return refusal;
@@ -199,7 +203,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const names = { workerId: spec.id, token: spec.endpoint, keyId: caller.keyId };
     const session = new Session(this, names, number, sink);
     this.#sessions.set(number, session);
-    this.#options.data.note(number, spec.id, registration.data_url);
+    this.#options.data.note(number, spec.id, url, peer);
     const { missing, cancelling } = this.#compare(number, heartbeat);
     this.heartbeat(session, heartbeat);
     // After the answer to the registration, which the transport sends first.
@@ -211,6 +215,22 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       session.recall(recalled.filter((name) => this.isRecalled(session, name)));
     });
     return session;
+  }
+
+  /** Returns the URL under which others may fetch from the worker, if there is one. */
+  async #dataUrlOf(
+    { id, data_url: url }: Registration,
+    peer: string | undefined,
+  ): Promise<string | undefined | RegistrationRefusal> {
+    if (url === undefined) return undefined;
+    const standing = await this.#options.data.standingOf(url, peer);
+    if (standing === "reachable") return url;
+    if (standing === "refused")
+      return { refused: "invalid", message: `/registration/data_url: ${NOT_PERMITTED}` };
+    this.#options.warn(
+      `worker ${id} comes from ${peer} and serves results at ${url}, which others cannot reach; give it --data-host or --data-url`,
+    );
+    return undefined;
   }
 
   session(caller: Caller, workerId: string, token: string): WorkerSession | undefined {
@@ -234,7 +254,8 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
       const report = reports[at] as Report;
       const task = this.#placed.known(report.task);
       if (!task || !this.#mayReport(session, task, report.attempt)) continue;
-      for (const stimulus of lossesOf(driver.state, task, report)) stimuli.push({ stimulus });
+      for (const stimulus of lossesOf(driver.state, task, report, (worker) => this.#isUnreachable(worker)))
+        stimuli.push({ stimulus });
       const { number } = session;
       places[stimuli.length] = at;
       stimuli.push(
@@ -371,6 +392,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         if (byWorker.get(worker)?.push(id) === undefined) byWorker.set(worker, [id]);
     }
     for (const [worker, ids] of byWorker) this.#sessions.get(worker)?.free(ids);
+  }
+
+  /** Whether the worker is here, and nobody can fetch from it. */
+  #isUnreachable(worker: number): boolean {
+    return this.#sessions.has(worker) && this.#options.data.urlOf(worker) === undefined;
   }
 
   /** A worker says what it holds: what nobody needs it need not keep. */

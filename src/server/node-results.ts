@@ -52,7 +52,7 @@ export class NodeResults {
   }
 
   #held(handle: ChunkHandle, held: readonly Holder[], isOver: boolean): NodeResult {
-    const from = held.flatMap(({ worker }) => this.#data.urlOf(worker) ?? []);
+    const from = held.flatMap(({ worker }) => this.#data.doorOf(worker) ?? []);
     const [first] = held;
     // Where its holders are, a server that has just begun to lead hears when they come back.
     if (!first || from.length === 0) return { is: "away" };

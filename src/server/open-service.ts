@@ -1,4 +1,5 @@
 import { getHeapStatistics } from "node:v8";
+import { HolderAddresses } from "../chunks/index.ts";
 import type { Term } from "../cluster/index.ts";
 import type { Fact } from "../driver/index.ts";
 import { ClockWatch, Driver, steadyClock } from "../driver/index.ts";
@@ -40,6 +41,8 @@ export interface ServiceSettings {
   /** What waits is looked at again at least so often. */
   readonly lookEveryMs: number;
   readonly webhooks: Partial<WebhookSettings>;
+  /** Networks from which results of workers may be fetched although their addresses are loopback or link-local. */
+  readonly dataAllow: readonly string[];
   /** How many of the latest events, and of the tasks placed last, are kept at hand; up to twice as many take memory. */
   readonly remembered: number;
 }
@@ -55,6 +58,7 @@ export const STANDARD_SETTINGS: ServiceSettings = {
   retention: { endedTasksMs: null, logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS },
   lookEveryMs: 30_000,
   webhooks: {},
+  dataAllow: [],
   remembered: 50_000,
 };
 
@@ -165,7 +169,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const stream = new EventStream(new StreamIds(streamKey), driver.state.seq, driver, remembered);
   const onFenced = () => instruments?.fenced();
   const terms = { leaseMs, graceMs, maxResultBytes, maxLogBytes };
-  const data = new DataTerms(secret.derive("chunk tokens"));
+  const data = new DataTerms(secret.derive("chunk tokens"), new HolderAddresses(settings.dataAllow));
   const gateway = new Gateway({
     driver,
     store,

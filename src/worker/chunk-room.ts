@@ -1,6 +1,7 @@
 import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import {
+  addressesOf,
   type ByteStream,
   type ChunkOwner,
   ChunkServer,
@@ -9,8 +10,10 @@ import {
   type Encoded,
   encode,
   Fetcher,
+  HolderAddresses,
   inlineOf,
   isByteStream,
+  isLoopback,
 } from "../chunks/index.ts";
 import type { ChunkHandle, Heartbeat } from "../protocol/index.ts";
 import { EncodedResult } from "./encoded-result.ts";
@@ -23,6 +26,8 @@ export interface DataOptions {
   readonly port?: number;
   /** How others reach that; by default made of host and port. */
   readonly url?: string;
+  /** Networks that results may be fetched from although their addresses are loopback or link-local. */
+  readonly allow?: readonly string[];
   /** What chunks may take of the memory; 1 GiB by default. */
   readonly memoryBytes?: number;
   /** The share of that from which on they spill to disk. */
@@ -62,22 +67,28 @@ export class ChunkRoom {
     const store = storeOf(options);
     const { host = "127.0.0.1", port = 0, maxTransfers: maxOut = 8 } = options;
     const server = await ChunkServer.listen(store, { host, port, maxOut });
-    return new ChunkRoom(store, options, server, options.url ?? urlOf(host, server.port));
+    const url = options.url ?? urlOf(host, server.port);
+    const isLocal = (await addressesOf(url)).some(isLoopback);
+    return new ChunkRoom(store, options, server, url, isLocal);
   }
 
   /** Without a door. */
   static closed(): ChunkRoom {
-    return new ChunkRoom(storeOf({}), {}, undefined, undefined);
+    return new ChunkRoom(storeOf({}), {}, undefined, undefined, false);
   }
 
   private constructor(
     store: ChunkStore,
-    { inlineBytes = 16 * 1024, maxTransfers }: DataOptions,
+    { inlineBytes = 16 * 1024, maxTransfers, allow }: DataOptions,
     server: ChunkServer | undefined,
     url: string | undefined,
+    /** Whether others reach this worker by loopback. Only then the server names holders with such addresses in good faith. */
+    isLocal: boolean,
   ) {
     this.store = store;
-    this.fetcher = new Fetcher(store, maxTransfers);
+    const addresses = new HolderAddresses(allow);
+    const permits = (address: string) => addresses.permits(address, isLocal ? undefined : "");
+    this.fetcher = new Fetcher(store, maxTransfers, undefined, permits);
     this.#server = server;
     this.#inlineBytes = inlineBytes;
     this.url = url;

@@ -137,9 +137,9 @@ async function firstToAnswer(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Buffer> | "nobody" | undefined> {
   let isSure = isLast;
-  for (const url of from) {
+  for (const { url, permits } of from) {
     try {
-      const { body } = await requestChunk({ url, id, token, signal, expected });
+      const { body } = await requestChunk({ url, id, token, permits, signal, expected });
       const pieces = exactly(expected.bytes, body);
       const first = await pieces.next();
       return first.done ? pieces : followedBy(first.value, pieces);

@@ -68,7 +68,13 @@ function joinRoutes(app: App, { gateway }: Edge): void {
       const identity = identityOf(request);
       const { registration, heartbeat } = request.body;
       checkRegistration(identity, registration);
-      const session = await gateway.register(identity.caller, registration, heartbeat, undefined);
+      const session = await gateway.register(
+        identity.caller,
+        registration,
+        heartbeat,
+        undefined,
+        request.socket.remoteAddress,
+      );
       if ("refused" in session) throw new Problem(session.refused, session.message);
       return { worker: registration.id, lease_ms: session.leaseMs, heartbeat_ms: session.heartbeatMs };
     },

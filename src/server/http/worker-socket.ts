@@ -89,6 +89,8 @@ class Connection {
   readonly #socket: WebSocket;
   /** What it goes over. */
   readonly #line: Duplex;
+  /** The address that the worker connects from. */
+  readonly #peer: string | undefined;
   #isHeldBack = false;
   readonly #identity: Identity;
   readonly #gateway: WorkerGateway;
@@ -109,6 +111,7 @@ class Connection {
   ) {
     this.#socket = socket;
     this.#line = line;
+    this.#peer = (line as Socket).remoteAddress;
     this.#identity = identity;
     this.#gateway = gateway;
     this.#log = log;
@@ -180,7 +183,8 @@ class Connection {
     };
     const admitted = async (): Promise<WorkerSession | undefined> => {
       checkRegistration(this.#identity, registration);
-      const session = await this.#gateway.register(this.#identity.caller, registration, heartbeat, sink);
+      const { caller } = this.#identity;
+      const session = await this.#gateway.register(caller, registration, heartbeat, sink, this.#peer);
       if ("refused" in session) throw new Problem(session.refused, session.message);
       this.#send({
         type: "registered",
