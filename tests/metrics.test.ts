@@ -1,6 +1,8 @@
 // Every metric of the server: named as it should be, and moving when that happens which it counts.
 
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { PermanentError, task } from "../src/worker/index.ts";
@@ -13,6 +15,7 @@ const SOON = { timeout: 20_000, interval: 50 };
 const PROMISED = [
   "orrery_block_events",
   "orrery_build_info",
+  "orrery_clock_offset_seconds",
   "orrery_commit_seconds",
   "orrery_decision_seconds",
   "orrery_decisions_total",
@@ -100,12 +103,26 @@ test("the example alerts name metrics that there are, and say what to do", async
   expect(rules.length).toBeGreaterThanOrEqual(4);
   const known = await families();
   for (const { alert, expr, annotations } of rules) {
-    for (const [name] of expr.matchAll(/orrery_\w+/g))
+    for (const [name] of expr.matchAll(/\borrery_\w+/g))
       expect(known.has(name.replace(/_bucket$/, "")), `${alert} asks for ${name}`).toBe(true);
     expect(expr.split("(").length, `${alert}: ${expr}`).toBe(expr.split(")").length);
     expect(Object.keys(annotations)).toEqual(["summary", "fix"]);
   }
 });
+
+test.runIf(hasPromtool())("[S-26.alerts] the example alerts are raised by a sick service alone", () => {
+  const file = fileURLToPath(new URL("alerts.rules-test.yaml", import.meta.url));
+  const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
+  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining("SUCCESS")]);
+});
+
+/** Debian has it in the package prometheus. */
+function hasPromtool(): boolean {
+  const isThere = spawnSync("promtool", ["--version"]).status === 0;
+  if (!isThere)
+    process.stderr.write("SKIPPED: the alerts are not tested, because promtool is not installed\n");
+  return isThere;
+}
 
 test("labels have closed sets of values, whatever callers name things", async () => {
   const secret = "visible-in-a-label";
