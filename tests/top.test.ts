@@ -48,7 +48,12 @@ test("once it prints what waits and why, what runs and how fast, within 80 colum
 });
 
 test("as JSON it is the sample itself, and a key that may only read is enough", async () => {
-  const { body } = await service.post("keys", { name: "reader", scopes: ["read"] });
+  const { body } = await service.post("keys", {
+    name: "reader",
+    scopes: ["read"],
+    zones: ["default"],
+    agents: ["*"],
+  });
   const reader = { ...env, ORRERY_API_KEY: body.secret };
   const { code, stdout } = await startOrrery("/", ["top", "--json"], reader).finished;
   expect(code).toBe(0);

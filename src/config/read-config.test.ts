@@ -237,12 +237,12 @@ test("variables of other programs matter only to who reads them, and what may be
   expect(readConfig(undefined, env, { reader: "worker" }).problems).toEqual([]);
   expect(readConfig(undefined, env, { reader: "serve" }).problems.map(problemLine)).toEqual([
     'DATABASE_URL must be "memory" or a URL that begins with postgres:// and has ports from 1 to 65535',
-    "ORRERY_API_KEY must be 16 characters or more, without line breaks",
+    "ORRERY_API_KEY must be 32 characters or more, without line breaks",
   ]);
 });
 
 test("a secret that an alias brings elsewhere is shown nowhere", async () => {
-  const secret = "server:\n  api_key: &k sk-hunter-0123456789\n";
+  const secret = "server:\n  api_key: &k sk-hunter-0123456789-0123456789-0123\n";
   const config = await read(`${secret}  host: *k\n  data: *k\n`);
   expect(config.problems).toEqual([]);
   const shown = shownSettings(config);
