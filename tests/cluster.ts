@@ -204,9 +204,10 @@ class Pair implements Siege<FaultReport> {
   async #untilRole(at: number, roles: readonly string[]): Promise<void> {
     const { url } = this.#servers[at] as Server;
     for (let tries = 0; tries < 600; tries++) {
-      const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5000) }).catch(
-        () => undefined,
-      );
+      const answer = await fetch(`${url}/readyz`, {
+        headers: { authorization: `Bearer ${KEY}` },
+        signal: AbortSignal.timeout(5000),
+      }).catch(() => undefined);
       const { role } = ((await answer?.json().catch(() => ({}))) ?? {}) as { role?: string };
       if (answer?.ok && roles.includes(role ?? "")) return;
       await sleep(100);

@@ -123,7 +123,8 @@ export class Pair {
   async #ready(url) {
     for (const until = Date.now() + READY_WITHIN_MS; Date.now() < until; ) {
       const signal = AbortSignal.timeout(5_000);
-      const answer = await fetch(`${url}/readyz`, { signal }).catch(() => undefined);
+      const headers = { authorization: `Bearer ${this.#key}` };
+      const answer = await fetch(`${url}/readyz`, { signal, headers }).catch(() => undefined);
       if (answer?.ok) return /** @type {{ role: string }} */ (await answer.json());
       await sleep(50, undefined, { signal: this.#signal });
     }

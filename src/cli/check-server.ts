@@ -21,7 +21,10 @@ export async function checkServer({ url, key, isNamed }: ServerAddress): Promise
   const sentAt = Date.now();
   let answer: Response;
   try {
-    answer = await fetch(new URL("/readyz", url), { signal: AbortSignal.timeout(WITHIN_MS) });
+    answer = await fetch(new URL("/readyz", url), {
+      headers: key ? { authorization: `Bearer ${key}` } : {},
+      signal: AbortSignal.timeout(WITHIN_MS),
+    });
   } catch (error) {
     const { cause, message } = error as Error & { cause?: { code?: string } };
     const detail = `no server answers at ${url} (${cause?.code ?? message})`;
@@ -78,7 +81,8 @@ function judgeReady(
   { detail, version }: { detail?: string; version?: string },
 ): Check {
   if (isOk) return pass("server", `${url} is ready${version === undefined ? "" : `, version ${version}`}`);
-  return failure("server", `${url} is not ready: ${detail ?? "it does not say why"}`, "see its log");
+  const why = detail ?? "why is told only to a key with the scope operator";
+  return failure("server", `${url} is not ready: ${why}`, "see its log");
 }
 
 function judgeClock(answer: Response, sentAt: number): Check[] {

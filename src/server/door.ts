@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { HealthAnswer } from "../protocol/api-schemas.ts";
 import { newId } from "../store/index.ts";
 import { ConnectionTable } from "./http/connection-table.ts";
 import {
@@ -98,12 +99,17 @@ export class Door {
 
 const STARTING: Doorkeeper = {
   answer(request, response) {
-    if (request.url?.split("?")[0] === "/livez") {
-      response.writeHead(200, { "content-type": "application/json" }).end('{"status":"ok"}');
-    } else refuseWith(response, starting(), newId());
+    const path = request.url?.split("?")[0];
+    if (path === "/livez") answerHealth(response, 200, "ok");
+    else if (path === "/readyz" || path === "/health") answerHealth(response, 503, "starting");
+    else refuseWith(response, starting(), newId());
   },
   connect: (_, socket) => refuseOnSocket(socket, starting(), newId()),
 };
+
+function answerHealth(response: ServerResponse, code: number, status: HealthAnswer["status"]): void {
+  response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify({ status }));
+}
 
 function refuseAndClose(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
   request.resume();

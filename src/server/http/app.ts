@@ -134,9 +134,9 @@ export function buildLocalApp(
     "api" | "gateway" | "schedules" | "webhooks" | "past" | "audit" | "tickets" | "secret"
   >,
 ): App {
-  const { health, cluster } = options;
+  const { keys, health, cluster } = options;
   const { app, instruments, closing } = buildBare(options);
-  app.register(async (scope) => healthRoutes(scope, { health, instruments, closing }));
+  app.register(async (scope) => healthRoutes(scope, { keys, health, instruments, closing }));
   app.register(async (scope) => clusterStatusRoute(scope, { cluster }), { prefix: PREFIX });
   return app;
 }

@@ -130,8 +130,11 @@ test("a server that is not ready says so, and why", async () => {
     health: { notReady: () => "migrating", info: () => ({}) },
     cluster: aloneOn(new MemoryStore()),
   });
-  const ready = await app.inject("/readyz");
+  const headers = { authorization: `Bearer ${ADMIN_KEY}` };
+  const ready = await app.inject({ url: "/readyz", headers });
   expect([ready.statusCode, ready.json()]).toEqual([503, { status: "unavailable", detail: "migrating" }]);
+  const toStranger = await app.inject("/readyz");
+  expect([toStranger.statusCode, toStranger.json()]).toEqual([503, { status: "unavailable" }]);
   expect((await app.inject("/livez")).statusCode).toBe(200);
   await app.close();
 });

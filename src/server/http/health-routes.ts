@@ -1,5 +1,8 @@
+import type { IncomingMessage } from "node:http";
 import { Type } from "typebox";
 import { HealthAnswer } from "../../protocol/api-schemas.ts";
+import type { Keys } from "../keys.ts";
+import { identify } from "./auth.ts";
 import { type App, answers, type Edge } from "./route.ts";
 
 const open = { config: { scopes: "none" }, exposeHeadRoute: true } as const;
@@ -8,7 +11,7 @@ const tags = ["health"];
 /** How the server is, for whoever starts, stops and watches it. */
 export function healthRoutes(
   app: App,
-  { health, instruments, closing }: Pick<Edge, "health" | "instruments" | "closing">,
+  { keys, health, instruments, closing }: Pick<Edge, "keys" | "health" | "instruments" | "closing">,
 ): void {
   app.get(
     "/livez",
@@ -26,17 +29,15 @@ export function healthRoutes(
         ...open,
         schema: {
           summary: "Whether the server takes requests",
+          description:
+            "Without a key of the operator scope the answer is the status alone. With one it also says why the server is not ready, or its version, store and role.",
           tags,
           response: answers({ 200: HealthAnswer, 503: HealthAnswer }),
         },
       },
-      async (_, reply) => {
-        if (closing.aborted)
-          return reply.code(503).send({ status: "unavailable", detail: "the server is closing" });
-        const detail = health.notReady();
-        const status = health.isStarting?.() ? "starting" : "unavailable";
-        if (detail !== undefined) return reply.code(503).send({ status, detail });
-        return { ...health.info(), status: "ok" as const };
+      async ({ raw }, reply) => {
+        const { code, status, more } = readinessOf(health, closing.aborted);
+        return reply.code(code).send({ ...(isOperator(keys, raw) && more), status });
       },
     );
   }
@@ -61,4 +62,27 @@ export function healthRoutes(
         .serializer(String)
         .send(await instruments.text()),
   );
+}
+
+interface Readiness {
+  readonly code: 200 | 503;
+  readonly status: HealthAnswer["status"];
+  /** What only operators are told: an attacker would learn which server to attack, and when. */
+  readonly more: Readonly<Record<string, unknown>>;
+}
+
+function readinessOf(health: Edge["health"], isClosing: boolean): Readiness {
+  if (isClosing) return { code: 503, status: "unavailable", more: { detail: "the server is closing" } };
+  const detail = health.notReady();
+  if (detail === undefined) return { code: 200, status: "ok", more: health.info() };
+  return { code: 503, status: health.isStarting?.() ? "starting" : "unavailable", more: { detail } };
+}
+
+/** A key that is not valid is not refused: whether the server is ready may be asked without one. */
+function isOperator(keys: Keys, request: IncomingMessage): boolean {
+  try {
+    return identify(keys, request).caller.scopes.has("operator");
+  } catch {
+    return false;
+  }
 }
