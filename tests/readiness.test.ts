@@ -19,15 +19,18 @@ afterAll(async () => {
   await leader[Symbol.asyncDispose]();
 });
 
-test.each(["/readyz", "/health"])("[F21] %s tells only operators more than whether a server is ready", async (path) => {
-  for (const [role, service] of Object.entries({ leader, follower })) {
-    const { operator = "", ...others } = keys;
-    for (const key of [null, "sk-not-a-key-0123456789", ...Object.values(others)]) {
-      const { status, body } = await service.get(path, { key });
-      expect([status, body]).toEqual([200, { status: "ok" }]);
+test.each(["/readyz", "/health"])(
+  "[F21] %s tells only operators more than whether a server is ready",
+  async (path) => {
+    for (const [role, service] of Object.entries({ leader, follower })) {
+      const { operator = "", ...others } = keys;
+      for (const key of [null, "sk-not-a-key-0123456789", ...Object.values(others)]) {
+        const { status, body } = await service.get(path, { key });
+        expect([status, body]).toEqual([200, { status: "ok" }]);
+      }
+      const { body } = await service.get(path, { key: operator });
+      expect(body).toEqual({ status: "ok", version: "test", store: "postgresql", role });
+      expect((await service.get(path, { key: operator, agent: "a" })).body).toEqual({ status: "ok" });
     }
-    const { body } = await service.get(path, { key: operator });
-    expect(body).toEqual({ status: "ok", version: "test", store: "postgresql", role });
-    expect((await service.get(path, { key: operator, agent: "a" })).body).toEqual({ status: "ok" });
-  }
-});
+  },
+);

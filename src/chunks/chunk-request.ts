@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import type { ChunkHandle, ChunkKind } from "../protocol/index.ts";
+import { connectOptions } from "../tls/index.ts";
 import { hostOf, lookupWithin, NOT_PERMITTED } from "./holder-addresses.ts";
 
 /** How a holder did not give a chunk: it does not have it, it is busy, or nothing is heard of it. */
@@ -93,7 +94,9 @@ function respond({
       lookup: lookupWithin(permits),
       signal,
     };
-    const request = isSecure ? httpsRequest(target, options) : httpRequest(target, options);
+    const request = isSecure
+      ? httpsRequest(target, { ...options, ...connectOptions() })
+      : httpRequest(target, options);
     const { answerMs } = limits;
     const late = setTimeout(() => request.destroy(new Error(`no answer within ${answerMs} ms`)), answerMs);
     request

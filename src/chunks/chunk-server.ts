@@ -1,9 +1,17 @@
 import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { ServerTls } from "../tls/index.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import { sha256Of } from "./encoding.ts";
 import { Places } from "./places.ts";
@@ -12,6 +20,8 @@ export interface ChunkServerOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
+  /** Plain HTTP without it. */
+  readonly tls?: ServerTls | undefined;
   /** How many chunks are sent at once; 8 by default. */
   readonly maxOut?: number;
   /** How long others wait for that before they are told to come again; 5 s by default. */
@@ -27,7 +37,7 @@ const STALL_MS = 60_000;
 /** Gives chunks to other workers: `GET /chunks/{id}`, with the token of the chunk's run. */
 export class ChunkServer {
   readonly #store: ChunkStore;
-  readonly #server: Server;
+  readonly #server: Server | SecureServer;
   readonly #places: Places;
   readonly #waitMs: number;
   readonly #closing = new AbortController();
@@ -40,22 +50,28 @@ export class ChunkServer {
     return server;
   }
 
-  private constructor(store: ChunkStore, { maxOut = 8, waitMs = DEFAULT_WAIT_MS }: ChunkServerOptions) {
+  private constructor(store: ChunkStore, { maxOut = 8, waitMs = DEFAULT_WAIT_MS, tls }: ChunkServerOptions) {
     this.#store = store;
     this.#waitMs = waitMs;
     this.#places = new Places(maxOut, MAX_WAITING);
-    this.#server = createServer((request, response) => {
+    const answer: RequestListener = (request, response) => {
       // Whoever asked sees that it ends too early, and asks another one.
       this.#respond(request, response).catch(() => response.destroy());
       // Else a connection on which nothing more comes would hold up the end.
       response.once("close", () => {
         if (this.#closing.signal.aborted) setImmediate(() => this.#server.closeIdleConnections());
       });
-    });
+    };
+    this.#server = tls ? createSecureServer(tls, answer) : createServer(answer);
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** New connections get this certificate. Open ones stay. */
+  renew(tls: ServerTls): void {
+    (this.#server as SecureServer).setSecureContext(tls);
   }
 
   /** Lets what is being sent end within the grace. */

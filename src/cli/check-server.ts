@@ -1,6 +1,7 @@
 /** A server as its callers meet it. */
 
 import { OrreryClient, OrreryError } from "../client/index.ts";
+import { secureFetch } from "../tls/index.ts";
 import { countOf, workerCommand } from "../words/index.ts";
 import { type Check, failure, pass, warning } from "./check.ts";
 import { checkPort } from "./check-machine.ts";
@@ -21,7 +22,7 @@ export async function checkServer({ url, key, isNamed }: ServerAddress): Promise
   const sentAt = Date.now();
   let answer: Response;
   try {
-    answer = await fetch(new URL("/readyz", url), {
+    answer = await secureFetch(new URL("/readyz", url), {
       headers: key ? { authorization: `Bearer ${key}` } : {},
       signal: AbortSignal.timeout(WITHIN_MS),
     });

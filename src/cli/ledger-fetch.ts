@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from "node:http";
 import { get as getSecurely } from "node:https";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import { connectOptions } from "../tls/index.ts";
 import { CheckFailed, UsageError } from "./errors.ts";
 import type { LedgerOptions } from "./ledger.ts";
 
@@ -32,9 +33,13 @@ export async function fetchLedger(file: string, { server, key }: LedgerOptions):
 
 /** Not by `fetch`: it takes in more than is written, and the more it holds the longer each piece takes. */
 function ask(url: URL, key: string): Promise<IncomingMessage> {
-  const send = url.protocol === "https:" ? getSecurely : get;
+  const headers = { authorization: `Bearer ${key}` };
   return new Promise((resolve, reject) => {
-    send(url, { headers: { authorization: `Bearer ${key}` } }, resolve).on("error", reject);
+    const asked =
+      url.protocol === "https:"
+        ? getSecurely(url, { headers, ...connectOptions() }, resolve)
+        : get(url, { headers }, resolve);
+    asked.on("error", reject);
   });
 }
 

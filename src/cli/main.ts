@@ -138,9 +138,12 @@ async function main(): Promise<number> {
       if (error.message) process.stderr.write(`${prefixed(error.message)}\n`);
       return error.exitCode;
     }
-    const { stack, message } = error as Error;
-    const storeCode =
-      (error as Error).name === "StoreError" ? STORE_EXIT[(error as StoreError).code] : undefined;
+    const { stack, message, name } = error as Error;
+    if (name === "TlsError") {
+      process.stderr.write(`${prefixed(message)}\n`);
+      return 2;
+    }
+    const storeCode = name === "StoreError" ? STORE_EXIT[(error as StoreError).code] : undefined;
     if (storeCode !== undefined) {
       process.stderr.write(`${prefixed(message)}\n`);
       return storeCode;
@@ -169,6 +172,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 // Nobody has to listen to what is said on the way.
 process.stderr.on("error", () => {});
+
+// Otherwise Node would open a debugger, and any user of this machine could run code in this process.
+process.on("SIGUSR1", () => {});
 
 process.exitCode = await main();
 // After an error nothing that is still open, such as a connection that does not close, may keep the process alive.

@@ -40,6 +40,13 @@ export function serveCommand(): Command {
       "where other servers on the same store find this one (default: its host and port)",
     )
     .option(
+      "--tls-cert <file>",
+      "the certificate for callers and other servers, in PEM format (default: none: plain HTTP)",
+    )
+    .option("--tls-key <file>", "its private key")
+    .option("--tls-ca <file>", "certificates to trust beside those of the system, when connecting")
+    .option("--tls-client-ca <file>", "callers must show a certificate that one of these has signed")
+    .option(
       "--takeover <duration>",
       "take over when the server that leads is silent for this long (default: 3s)",
     )

@@ -19,6 +19,7 @@ import { announce } from "./server-announcement.ts";
 import { untilSignal } from "./server-signals.ts";
 import { budgetsOf } from "./settings.ts";
 import { telemetryFor } from "./telemetry.ts";
+import { readTls, reloading } from "./tls.ts";
 
 /** Time, in ms, after which a thread for later replays is started: until then the start itself needs the processor. */
 const SPARE_AFTER_MS = 1_000;
@@ -42,9 +43,16 @@ export async function runServer(options: ServeOptions, config: Config): Promise<
   const failed = new Promise<Error>((done) => {
     fail = done;
   });
-  const stopped = untilSignal(log);
+  let running: RunningServer | undefined;
+  const reload = reloading("server", settings.server, {
+    renew: (tls) => running?.renewTls(tls),
+    info: (message) => log.info(message),
+    warn: (message) => log.warn(message),
+  });
+  const stopped = untilSignal(log, reload);
   await using _telemetry = await telemetryFor(settings.telemetry, "orrery-server");
   const server = await startedBefore(stopped, start(config, options.newSecret, log, fail));
+  running = server;
   let demo: AsyncDisposable | undefined;
   let failure: Error | undefined;
   try {
@@ -93,6 +101,7 @@ async function start(
       host,
       port,
       strictPort,
+      tls: readTls("server", server),
       store,
       dataDir: resolve(server.dataDir),
       isDataDirGiven: origins.get("server.data")?.kind !== "default",

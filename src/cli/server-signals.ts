@@ -2,7 +2,7 @@ import type { Log } from "../server/index.ts";
 import { abandonPostmasters } from "../store/index.ts";
 import { echoDetector } from "./signal-echo.ts";
 
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type Signal = keyof typeof EXIT_CODES;
 
 /** What is not closed by then never will be: requests have 5 seconds, the store 4, PostgreSQL 20 to write all out. */
@@ -10,9 +10,9 @@ const STOP_WITHIN_MS = 40_000;
 
 /**
  * Resolves at the first signal. Another one, or a stop that takes too long, ends the process at once; also then
- * nothing that it started goes on.
+ * nothing that it started goes on. With `reload`, SIGHUP calls it in place of stopping.
  */
-export function untilSignal(log: Log): Promise<"stopped"> {
+export function untilSignal(log: Log, reload: (() => void) | undefined): Promise<"stopped"> {
   return new Promise((done) => {
     let isStopping = false;
     const isEcho = echoDetector();
@@ -33,5 +33,6 @@ export function untilSignal(log: Log): Promise<"stopped"> {
       done("stopped");
     };
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, follow);
+    process.on("SIGHUP", reload ?? follow);
   });
 }

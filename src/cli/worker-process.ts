@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism, constants, hostname, totalmem } from "node:os";
 import type { Settings } from "../config/index.ts";
 import { listedEnvironment } from "../protocol/index.ts";
+import type { ServerTls } from "../tls/index.ts";
 import {
   BUILT_IN_HANDLERS,
   ConnectionRefused,
@@ -22,6 +23,7 @@ import { CliError, UsageError } from "./errors.ts";
 import { warn } from "./output.ts";
 import { echoDetector } from "./signal-echo.ts";
 import { telemetryFor } from "./telemetry.ts";
+import { readTls, reloading } from "./tls.ts";
 import type { WorkerCommandOptions } from "./worker.ts";
 import { printEvent } from "./worker-words.ts";
 
@@ -33,16 +35,22 @@ const EXIT_LIMIT_MS = 250;
 /** Resolves when the worker has drained. */
 export async function runWorker(options: WorkerCommandOptions, settings: Settings): Promise<void> {
   await using _telemetry = await telemetryFor(settings.telemetry, "orrery-worker");
+  const tls = readTls("worker", settings.worker);
   const worker = new Worker({
     transport: transportOf(settings.worker),
     registration: registrationOf(options.id, settings.worker),
     handlers: await handlersOf(settings.worker),
-    data: dataOf(settings.worker),
+    data: dataOf(settings.worker, tls),
     threads: threadsOf(settings.worker),
     environment: listedEnvironment(process.env, settings.worker.passEnv),
     observe: (event: WorkerEvent) => printEvent(event, { ...options, server: settings.worker.url }),
   });
-  const signals = followSignals(worker);
+  const reload = reloading("worker", settings.worker, {
+    renew: (renewed) => worker.renewTls(renewed),
+    info: warn,
+    warn,
+  });
+  const signals = followSignals(worker, reload);
   process.on("unhandledRejection", warnOfRejection);
   try {
     await worker.run();
@@ -81,7 +89,7 @@ function registrationOf(id: string | undefined, settings: WorkerSettings): Worke
 
 const MAX_DATA_MEMORY_BYTES = 4 * 1024 ** 3;
 
-function dataOf(settings: WorkerSettings): DataOptions {
+function dataOf(settings: WorkerSettings, tls: ServerTls | undefined): DataOptions {
   const { dataHost: host, dataPort: port, dataUrl, dataAllow, dataMemoryBytes } = settings;
   const { spillDir, memoryBytes } = settings;
   const half = Math.floor((memoryBytes ?? usableMemory()) / 2);
@@ -89,6 +97,7 @@ function dataOf(settings: WorkerSettings): DataOptions {
     host,
     port,
     allow: dataAllow,
+    ...(tls && { tls }),
     memoryBytes: dataMemoryBytes ?? Math.min(half, MAX_DATA_MEMORY_BYTES),
     ...(dataUrl !== undefined && { url: dataUrl }),
     ...(spillDir !== undefined && { spillDirectory: spillDir }),
@@ -130,16 +139,19 @@ async function handlersOf({ tasks, shell }: WorkerSettings): Promise<Handlers> {
   }
 }
 
+type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
 interface Signals {
-  readonly second: "SIGINT" | "SIGTERM" | undefined;
+  readonly second: StopSignal | undefined;
   stop(): void;
 }
 
-function followSignals(worker: Worker): Signals {
+/** With `reload`, SIGHUP calls it in place of stopping the worker. */
+function followSignals(worker: Worker, reload: (() => void) | undefined): Signals {
   let count = 0;
   let second: Signals["second"];
   const isEcho = echoDetector();
-  const follow = (signal: "SIGINT" | "SIGTERM"): void => {
+  const follow = (signal: StopSignal): void => {
     if (isEcho(signal)) return;
     if (++count === 1) worker.drain();
     else {
@@ -147,12 +159,13 @@ function followSignals(worker: Worker): Signals {
       worker.stop();
     }
   };
-  process.on("SIGINT", follow).on("SIGTERM", follow);
+  const onHangUp = reload ?? follow;
+  process.on("SIGINT", follow).on("SIGTERM", follow).on("SIGHUP", onHangUp);
   return {
     get second() {
       return second;
     },
-    stop: () => process.off("SIGINT", follow).off("SIGTERM", follow),
+    stop: () => process.off("SIGINT", follow).off("SIGTERM", follow).off("SIGHUP", onHangUp),
   };
 }
 

@@ -37,6 +37,12 @@ export function workerCommand(): Command {
     )
     .option("--data-memory <size>", "what results may take (default: half of the memory, at most 4GiB)")
     .option("--spill-dir <directory>", "where results go that do not fit (default: among temporary files)")
+    .option(
+      "--tls-cert <file>",
+      "the certificate for workers that fetch results, in PEM format (default: none: plain HTTP)",
+    )
+    .option("--tls-key <file>", "its private key")
+    .option("--tls-ca <file>", "certificates to trust beside those of the system, when connecting")
     .option("--shell", "also run tasks of type command: shell commands of whoever may submit tasks")
     .option("--pass-env <name...>", "variables that commands get beside PATH, HOME and other harmless ones")
     .option("--otel", "send traces as the variables OTEL_… say (or ORRERY_OTEL=1)")

@@ -337,7 +337,8 @@ test("it loads nothing but itself: of the protocol it takes only types, and what
       /^(?:import|export) (?!type )[^;]*? from "([^.][^"]*|\.\.[^"]*)"/gm,
     ),
   ]);
-  expect(loaded.map(([, name]) => name).sort()).toEqual(["node:http", "node:https", "node:v8"]);
+  const names = [...new Set(loaded.map(([, name]) => name))];
+  expect(names.sort()).toEqual(["../tls/index.ts", "node:http", "node:https", "node:v8"]);
 });
 
 test("a client that cannot reach anything as it was made says what is wrong", () => {

@@ -1,3 +1,4 @@
+import { secureFetch } from "../tls/index.ts";
 import { afterMs, backOffMs, pause } from "./back-off.ts";
 import { OrreryError } from "./errors.ts";
 import { type AnswerHead, type Exchange, exchange, type WholeAnswer } from "./exchange.ts";
@@ -156,7 +157,7 @@ export class Connection {
   }
 
   #fetched(request: Request, limit: TimeLimit): Promise<Response> {
-    const send = this.#fetch ?? globalThis.fetch;
+    const send = this.#fetch ?? secureFetch;
     return send(this.#urlOf(request), { ...this.#exchangeOf(request), signal: limit.signal() });
   }
 
@@ -230,6 +231,7 @@ export class Connection {
 
 function mayRepeat({ code, status, retryAfterMs }: OrreryError, isRepeatable: boolean): boolean {
   if (code === "unreachable") return true;
+  if (code === "untrusted") return false;
   if (status === 429) return retryAfterMs !== undefined;
   return isRepeatable && (status === 0 || MAY_PASS.has(status));
 }

@@ -14,7 +14,7 @@ export interface Failure {
 /**
  * A request that came to nothing. Codes are the server's (its document lists them) or, where there was no answer
  * of a server, `unreachable` (never connected), `broken` (the connection ended early), `no-answer` (it took too
- * long), `bad-answer` (this was no Orrery server) and `wait-timeout`.
+ * long), `untrusted` (a certificate was refused), `bad-answer` (this was no Orrery server) and `wait-timeout`.
  */
 export class OrreryError extends Error {
   override readonly name: string = "OrreryError";

@@ -1,5 +1,6 @@
 import { Agent, type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure, Agent as SecureAgent } from "node:https";
+import { connectOptions } from "../tls/index.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 /** What is known of an answer when its body begins. */
@@ -50,6 +51,7 @@ export function exchange(
         ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
       },
       agent: isSecure ? secureAgent : plainAgent,
+      ...(isSecure && connectOptions()),
     });
     request.on("error", reject);
     request.on("upgrade", (_, socket) => {

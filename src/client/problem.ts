@@ -31,6 +31,14 @@ export function errorOf({ code, status, detail, request_id, retry_after }: Probl
 export function brokenOff(cause: unknown, origin: string): OrreryError {
   const code = codeOf(cause);
   const why = code ?? innermost(cause);
+  const distrust = code === undefined ? undefined : distrustOf(code, origin);
+  if (distrust !== undefined)
+    return new OrreryError({
+      code: "untrusted",
+      status: 0,
+      detail: `${distrust} (${innermost(cause)})`,
+      cause,
+    });
   return code !== undefined && NEVER_CONNECTED.has(code)
     ? new OrreryError({
         code: "unreachable",
@@ -57,6 +65,19 @@ export function unreached(
     ? "it has answered before: see whether it still runs"
     : "check the host and the port, and that a server runs there (orrery serve)";
   return new OrreryError({ code, status, detail: `${detail}${tried}; ${check}`, cause });
+}
+
+const SERVER_DISTRUSTED =
+  /^(UNABLE_TO_(VERIFY|GET_ISSUER)|(DEPTH_ZERO_)?SELF_SIGNED|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
+const CLIENT_DISTRUSTED = /_ALERT_(CERTIFICATE_|BAD_CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)/;
+
+/** Explains an error code of Node's that is about the certificate of one of both sides. */
+function distrustOf(code: string, origin: string): string | undefined {
+  if (SERVER_DISTRUSTED.test(code))
+    return `the certificate of ${origin} is not trusted; if an authority of your own has signed it, name that authority's file in ORRERY_TLS_CA`;
+  if (CLIENT_DISTRUSTED.test(code))
+    return `${origin} demands a certificate that it trusts; name yours in ORRERY_TLS_CERT and its key in ORRERY_TLS_KEY`;
+  return undefined;
 }
 
 /** Nothing was sent yet, so trying again does no harm whatever the request was. */

@@ -1,6 +1,8 @@
 import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import { isIP, type Socket } from "node:net";
 import { openSpan, readTraceContext, type TraceContext } from "../telemetry/index.ts";
+import { connectOptions } from "../tls/index.ts";
 import { endToEnd, framingOf, statusAndHeaders } from "./hop.ts";
 
 /** Whoever gets it and does not lead either refuses, or two who are mistaken would go on for ever. */
@@ -21,6 +23,7 @@ export interface ForwarderOptions {
 export class Forwarder implements Disposable {
   readonly #options: ForwarderOptions;
   readonly #agent = new Agent({ keepAlive: true, timeout: KEEP_MS });
+  readonly #secureAgent = new SecureAgent({ keepAlive: true, timeout: KEEP_MS });
   /** Ends what is under way. */
   readonly #open = new Set<() => void>();
   #leader: { readonly holder: string; readonly url: string } = { holder: "", url: "" };
@@ -51,7 +54,7 @@ export class Forwarder implements Disposable {
     });
     const framing = framingOf(incoming);
     const headers = [...tracedBy(endToEnd(incoming), span?.trace), ...framing.headers];
-    const outgoing = this.#request(incoming, headers, this.#agent);
+    const outgoing = this.#request(incoming, headers, true);
     const lost = () => {
       incoming.unpipe(outgoing);
       incoming.resume();
@@ -116,6 +119,7 @@ export class Forwarder implements Disposable {
   [Symbol.dispose](): void {
     this.#cut();
     this.#agent.destroy();
+    this.#secureAgent.destroy();
   }
 
   #whyNot({ headers }: IncomingMessage): string | undefined {
@@ -131,20 +135,29 @@ export class Forwarder implements Disposable {
     return undefined;
   }
 
-  #request(incoming: IncomingMessage, headers: string[], agent: Agent | false): ClientRequest {
+  #request(incoming: IncomingMessage, headers: string[], isShared: boolean): ClientRequest {
     // The path as it came, which need not be one that URL would leave as it is.
-    const { hostname, port } = new URL(this.#leader.url);
+    const { hostname, port, protocol, host } = new URL(this.#leader.url);
     const { method, url: path } = incoming;
     // HTTP/1.0 lets a request have no Host; what is sent here is HTTP/1.1.
-    const host = incoming.headers.host === undefined ? ["Host", new URL(this.#leader.url).host] : [];
-    return request({
-      hostname: hostname.replace(/^\[|\]$/g, ""),
-      port: port === "" ? 80 : port,
+    const ownHost = incoming.headers.host === undefined ? ["Host", host] : [];
+    const isSecure = protocol === "https:";
+    const address = hostname.replace(/^\[|\]$/g, "");
+    const options = {
+      hostname: address,
+      port: port === "" ? (isSecure ? 443 : 80) : port,
       method,
       path,
-      agent,
       setHost: false,
-      headers: [...headers, ...host, FORWARDED, this.#options.name],
+      headers: [...headers, ...ownHost, FORWARDED, this.#options.name],
+    };
+    if (!isSecure) return request({ ...options, agent: isShared && this.#agent });
+    return secureRequest({
+      ...options,
+      agent: isShared && this.#secureAgent,
+      ...connectOptions(),
+      // Not the Host of the caller: the certificate must be the leader's.
+      servername: isIP(address) === 0 ? address : "",
     });
   }
 

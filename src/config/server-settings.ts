@@ -1,6 +1,7 @@
 import { masked, withoutPassword } from "./mask.ts";
 import { NETWORKS } from "./networks.ts";
 import { setting } from "./setting.ts";
+import { tlsSettings } from "./tls-settings.ts";
 import { choice, duration, list, optional, orNull, SIZE, TRUE_OR_FALSE, text, whole } from "./value-type.ts";
 
 const readers = ["serve"] as const;
@@ -116,13 +117,24 @@ export const SERVER = {
   }),
   advertise: setting({
     key: "advertise",
-    type: optional(text("a URL such as http://10.0.0.7:2026, without a path", (url) => !isOrigin(url))),
+    type: optional(text("a URL such as https://10.0.0.7:2026, without a path", (url) => !isOrigin(url))),
     default: undefined,
     defaultWords: "its host and port",
     about: "Where other servers on the same store find this one",
     needsNamedFile: true,
     readers,
     option: "--advertise",
+  }),
+  ...tlsSettings(readers, "callers and other servers"),
+  tlsClientCa: setting({
+    key: "tls_client_ca",
+    type: optional(text("a file in PEM format")),
+    default: undefined,
+    defaultWords: "none",
+    about: "Callers must show a certificate that one of these has signed",
+    readers,
+    option: "--tls-client-ca",
+    isPath: true,
   }),
   takeOverMs: setting({
     key: "takeover",
@@ -254,5 +266,6 @@ export const TELEMETRY = {
 
 function isOrigin(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url?.protocol === "http:" && url.pathname === "/" && url.search === "" && url.username === "";
+  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
+  return isWeb && url.pathname === "/" && url.search === "" && url.username === "";
 }

@@ -2,6 +2,7 @@ import { isSecretVariable } from "../protocol/index.ts";
 import { masked } from "./mask.ts";
 import { NETWORKS } from "./networks.ts";
 import { setting } from "./setting.ts";
+import { tlsSettings } from "./tls-settings.ts";
 import { CORES, choice, list, optional, SIZE, TRUE_OR_FALSE, text, whole } from "./value-type.ts";
 
 const readers = ["worker"] as const;
@@ -192,6 +193,7 @@ export const WORKER = {
     option: "--pass-env",
   }),
   ...DATA,
+  ...tlsSettings(readers, "workers that fetch results from it"),
 };
 
 export const RUN = {

@@ -1,7 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { HealthAnswer } from "../protocol/api-schemas.ts";
 import { newId } from "../store/index.ts";
+import type { ServerTls } from "../tls/index.ts";
 import { ConnectionTable } from "./http/connection-table.ts";
 import {
   CONNECTION_OPTIONS,
@@ -34,6 +42,9 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
+/** Time limit of a TLS handshake, in ms. */
+const HANDSHAKE_MS = 10_000;
+
 /** How many ports are tried. */
 const PORTS_TRIED = 20;
 
@@ -41,15 +52,19 @@ const PORTS_TRIED = 20;
 export class Door {
   keeper: Doorkeeper = STARTING;
   readonly connections: ConnectionTable;
-  readonly #server: Server;
+  readonly #server: Server | SecureServer;
 
-  constructor(limits: EdgeLimits) {
+  /** With `tls` it speaks nothing but TLS. */
+  constructor(limits: EdgeLimits, tls?: ServerTls) {
     this.connections = new ConnectionTable(limits);
-    this.#server = createServer(CONNECTION_OPTIONS, (request, response) => {
+    const answer: RequestListener = (request, response) => {
       const problem = misframed(request);
       if (problem) refuseAndClose(request, response, problem);
       else this.keeper.answer(request, response);
-    });
+    };
+    this.#server = tls
+      ? createSecureServer({ ...CONNECTION_OPTIONS, ...tls, handshakeTimeout: HANDSHAKE_MS }, answer)
+      : createServer(CONNECTION_OPTIONS, answer);
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on("error", () => socket.destroy());
       const problem = misframed(request);
@@ -75,6 +90,11 @@ export class Door {
         if (!mayTryNext) throw new StartError(whyNot(code, host, tried));
       }
     }
+  }
+
+  /** New connections get this certificate. Open ones stay. */
+  renew(tls: ServerTls): void {
+    (this.#server as SecureServer).setSecureContext(tls);
   }
 
   close(): Promise<void> {

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
+import { directoryWith } from "../../tests/cli.ts";
 import { Cuttable } from "../../tests/cuttable.ts";
 import { testDataDir } from "../../tests/postgres.ts";
-import { TestService } from "../../tests/service.ts";
+import { ADMIN_KEY, TestService } from "../../tests/service.ts";
 import { type Embedded, openEmbedded } from "../store/embedded/cluster.ts";
+
+import { makeLog } from "./log.ts";
+import { startServer } from "./start.ts";
 
 const SOON = { timeout: 10_000, interval: 100 };
 
@@ -51,4 +55,26 @@ test("[P-16] a second server on the same store follows, hands on what it is aske
   await expect.poll(() => second.get("/readyz"), SOON).toMatchObject({ body: { role: "leader" } });
   expect((await second.get(`task/${body.id}`)).body).toMatchObject({ id: body.id, status: "queued" });
   expect((await second.submit()).status).toBe(201);
+});
+
+test("[F18] a server that other machines can reach without TLS warns of it once, when it starts", async () => {
+  for (const [host, warnings] of [
+    ["127.0.0.1", 0],
+    ["0.0.0.0", 1],
+  ] as const) {
+    const lines: string[] = [];
+    await using _server = await startServer({
+      host,
+      port: 0,
+      strictPort: true,
+      store: "memory",
+      dataDir: await directoryWith({}),
+      apiKey: ADMIN_KEY,
+      version: "test",
+      settings: {},
+      log: makeLog({ level: "warn", write: (line) => lines.push(line) }),
+      onFailed: () => {},
+    });
+    expect(lines.filter((line) => line.includes("without TLS"))).toHaveLength(warnings);
+  }
 });

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LEASE_MS } from "../cluster/index.ts";
 import { writeSecretFile } from "../files/index.ts";
 import { isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
+import type { ServerTls } from "../tls/index.ts";
 import { type Address, Door, StartError } from "./door.ts";
 import { type AppOptions, buildLocalApp } from "./http/app.ts";
 import { EDGE_LIMITS, type EdgeLimits } from "./http/limits.ts";
@@ -23,6 +24,8 @@ import { STARTING, Terms } from "./terms.ts";
 import { Tickets } from "./tickets.ts";
 
 export interface StartOptions extends Address {
+  /** The server's certificate. Without one it speaks plain HTTP. */
+  readonly tls?: ServerTls | undefined;
   /** `memory`, a URL of PostgreSQL, or undefined for a private PostgreSQL in the data directory. */
   readonly store: string | undefined;
   readonly dataDir: string;
@@ -61,6 +64,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly service: OpenService | undefined;
   /** When it has stopped: whether something still waited for its store, and was let go. */
   readonly isLetGo: boolean;
+  /** Uses another certificate for new connections. Only for a server that was started with one. */
+  readonly renewTls: (tls: ServerTls) => void;
 }
 
 export interface DevKey {
@@ -88,9 +93,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     clearTimeout(timer);
   };
   try {
-    const door = new Door({ ...EDGE_LIMITS, ...options.limits });
+    const door = new Door({ ...EDGE_LIMITS, ...options.limits }, options.tls);
     const port = await door.listen(options);
     closers.push(() => door.close());
+    if (!options.tls && !isLoopback(options.host)) options.log.warn(IN_THE_CLEAR);
     const { store, dataDir, isDataDirGiven = false, log } = options;
     const opened = await openServiceStore({
       store,
@@ -124,7 +130,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     });
     const tickets = new Tickets({ keys, store: opened.store.tickets, audit: opened.store.audit });
     const terms = await serve(options, opened, { keys, secret, tickets }, door, port, closers);
-    const url = urlOf(options.host, port);
+    const url = urlOf(options, options.host, port);
     return {
       url,
       port,
@@ -137,6 +143,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       get isLetGo() {
         return isLetGo;
       },
+      renewTls: (tls) => door.renew(tls),
       [Symbol.asyncDispose]: closeAll,
     };
   } catch (error) {
@@ -201,7 +208,7 @@ async function serve(
     name,
     // One life of one process: whoever comes back under the same name is another one.
     holder: `${name}/${randomBytes(4).toString("hex")}`,
-    url: options.advertise ?? urlOf(isAnywhere(options.host) ? hostname() : options.host, port),
+    url: options.advertise ?? urlOf(options, isAnywhere(options.host) ? hostname() : options.host, port),
     door,
     keys,
     local,
@@ -220,12 +227,15 @@ async function serve(
   return made;
 }
 
+const IN_THE_CLEAR =
+  "this server can be reached from other machines without TLS: keys, payloads and results cross the network in clear text; set --tls-cert and --tls-key, or let only a proxy with TLS reach it (docs/operations.md)";
+
 async function levelsNow(service: OpenService | undefined): Promise<Levels | undefined> {
   return await service?.driver.read((state) => levelsOf(state, service.driver.now()));
 }
 
-function urlOf(host: string, port: number): string {
-  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+function urlOf({ tls }: StartOptions, host: string, port: number): string {
+  return `${tls ? "https" : "http"}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
 /** Listening everywhere is no address that others could use. */

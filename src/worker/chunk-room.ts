@@ -16,6 +16,7 @@ import {
   isLoopback,
 } from "../chunks/index.ts";
 import type { ChunkHandle, Heartbeat } from "../protocol/index.ts";
+import type { ServerTls } from "../tls/index.ts";
 import { EncodedResult } from "./encoded-result.ts";
 
 /** How a worker takes part in runs with data. */
@@ -24,6 +25,8 @@ export interface DataOptions {
   readonly host?: string;
   /** 0, any that is free, by default. */
   readonly port?: number;
+  /** The certificate for those who fetch. Plain HTTP without it. */
+  readonly tls?: ServerTls;
   /** How others reach that; by default made of host and port. */
   readonly url?: string;
   /** Networks that results may be fetched from although their addresses are loopback or link-local. */
@@ -65,9 +68,10 @@ export class ChunkRoom {
 
   static async open(options: DataOptions): Promise<ChunkRoom> {
     const store = storeOf(options);
-    const { host = "127.0.0.1", port = 0, maxTransfers: maxOut = 8 } = options;
-    const server = await ChunkServer.listen(store, { host, port, maxOut });
-    const url = options.url ?? urlOf(host, server.port);
+    const { host = "127.0.0.1", port = 0, maxTransfers: maxOut = 8, tls } = options;
+    const server = await ChunkServer.listen(store, { host, port, maxOut, tls });
+    const scheme = tls ? "https" : "http";
+    const url = options.url ?? `${scheme}://${authorityOf(host, server.port)}`;
     const isLocal = (await addressesOf(url)).some(isLoopback);
     return new ChunkRoom(store, options, server, url, isLocal);
   }
@@ -131,6 +135,10 @@ export class ChunkRoom {
     this.#smallKept = 0;
   }
 
+  renewTls(tls: ServerTls): void {
+    this.#server?.renew(tls);
+  }
+
   async close(): Promise<void> {
     await this.#server?.close(CLOSE_GRACE_MS);
     await this.store.close();
@@ -146,8 +154,8 @@ function storeOf({ memoryBytes, spillDirectory, highWater }: DataOptions): Chunk
   });
 }
 
-function urlOf(given: string, port: number): string {
+function authorityOf(given: string, port: number): string {
   // What listens on all addresses is known to others by the machine's name.
   const host = given === "0.0.0.0" || given === "::" ? hostname() : given;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ack, LogEntry, PollAnswer, Progress, Registration, Report } from "../protocol/index.ts";
+import { secureFetch } from "../tls/index.ts";
 import { ANSWER_LIMIT_MS, authorization, declined, type ServerAddress, workerUrl } from "./server-address.ts";
 import {
   type Connection,
@@ -216,7 +217,7 @@ async function request<Answer>(address: ServerAddress, request: Request): Promis
   let response: Response;
   let text: string;
   try {
-    response = await fetch(workerUrl(address, path), {
+    response = await secureFetch(workerUrl(address, path), {
       method: "POST",
       headers: { ...authorization(address), "content-type": "application/json" },
       body: JSON.stringify(body),

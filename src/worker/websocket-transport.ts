@@ -10,6 +10,7 @@ import {
   type ServerMessage,
   type WorkerMessage,
 } from "../protocol/index.ts";
+import { connectOptions } from "../tls/index.ts";
 import { ANSWER_LIMIT_MS, authorization, declined, type ServerAddress, workerUrl } from "./server-address.ts";
 import {
   type Connection,
@@ -38,6 +39,7 @@ export class WebSocketTransport implements Transport {
     const answerLimitMs = this.#address.answerLimitMs ?? ANSWER_LIMIT_MS;
     const socket = new WebSocket(url, {
       headers: authorization(this.#address),
+      ...connectOptions(),
       handshakeTimeout: answerLimitMs,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,

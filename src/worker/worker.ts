@@ -19,6 +19,7 @@ import {
   type Report,
 } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/index.ts";
+import type { ServerTls } from "../tls/index.ts";
 import { Dropped } from "./attempt-data.ts";
 import { backOffMs, STEADY_MS } from "./back-off.ts";
 import { ChunkRoom, type DataOptions } from "./chunk-room.ts";
@@ -181,6 +182,11 @@ export class Worker {
     this.#room = await ChunkRoom.open(data);
     if (this.#room.url !== undefined)
       this.#registration = { ...this.#registration, data_url: this.#room.url };
+  }
+
+  /** Uses another certificate for new connections of those who fetch results. Only if `data.tls` was given. */
+  renewTls(tls: ServerTls): void {
+    this.#room.renewTls(tls);
   }
 
   /** Take nothing more, finish what runs, and leave. What has not begun goes back to the server. */

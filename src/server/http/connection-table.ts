@@ -11,7 +11,8 @@ type Kind = "unknown" | "client" | "worker";
 
 interface Connection {
   readonly table: ConnectionTable;
-  readonly socket: Socket;
+  /** With TLS, the socket of the handshake at first, then the one that requests come from. */
+  socket: Socket;
   readonly address: string;
   kind: Kind;
   keyId: string;
@@ -69,6 +70,7 @@ export class ConnectionTable implements Disposable {
     // The last resort. One more than the sum, because a connection is accepted before another one is closed for it.
     server.maxConnections = clients + workers + unknown + 1;
     server.on("connection", (socket: Socket) => this.#add(socket));
+    server.on("secureConnection", (socket: Socket) => this.#secure(socket));
   }
 
   [Symbol.dispose](): void {
@@ -123,6 +125,15 @@ export class ConnectionTable implements Disposable {
     if (same) same.add(connection);
     else this.#unknownOf.set(address, new Set([connection]));
     socket.once("close", () => this.#remove(connection));
+  }
+
+  #secure(socket: Socket): void {
+    // Where Node keeps the socket of the handshake.
+    const { _parent: plain } = socket as { readonly _parent?: Socket };
+    const connection = plain && connections.get(plain);
+    if (!connection) return;
+    connection.socket = socket;
+    connections.set(socket, connection);
   }
 
   /** If there are too many, closes the oldest connection without a whole request, or else the oldest one. */
