@@ -13,6 +13,8 @@ const run = promisify(execFile);
 /** Debian keeps it where not every user's path leads. */
 const PATH = `${process.env["PATH"] ?? ""}:/usr/sbin`;
 
+const ROLE = "pooled";
+
 export class PgBouncer implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #folder: string;
@@ -33,7 +35,16 @@ export class PgBouncer implements AsyncDisposable {
 
   /** Pools the connections to the PostgreSQL whose socket is in the folder that the URL names. */
   static async before(url: string, mode: "session" | "transaction"): Promise<PgBouncer> {
-    const { host, user } = new pg.Client({ connectionString: url });
+    const admin = new pg.Client({ connectionString: url });
+    const { host } = admin;
+    await admin.connect();
+    // Only this process's user may connect as the superuser of a private PostgreSQL; others need a password.
+    await admin.query(`
+      do $$ begin
+        create role ${ROLE} login superuser password 'pooled';
+      exception when duplicate_object then null;
+      end $$`);
+    await admin.end();
     const folder = await mkdtemp(join(tmpdir(), "orrery-pgb-"));
     await chmod(folder, 0o777);
     const port = "6432";
@@ -50,7 +61,7 @@ export class PgBouncer implements AsyncDisposable {
       "default_pool_size = 20",
       "ignore_startup_parameters = extra_float_digits",
     ];
-    await writeFile(join(folder, "users"), `"${user}" ""\n`);
+    await writeFile(join(folder, "users"), `"${ROLE}" "pooled"\n`);
     await writeFile(join(folder, "pgbouncer.ini"), `${config.join("\n")}\n`);
     // It refuses to run as root, and only the owner of PostgreSQL's socket may use that.
     const { uid, gid } = await stat(host);
@@ -65,8 +76,8 @@ export class PgBouncer implements AsyncDisposable {
 
   /** The URL of the same database by way of the pool. */
   urlOf(url: string): string {
-    const { user, database } = new pg.Client({ connectionString: url });
-    return `postgresql://${user}@/${database}?host=${encodeURIComponent(this.#folder)}&port=${this.#port}`;
+    const { database } = new pg.Client({ connectionString: url });
+    return `postgresql://${ROLE}@/${database}?host=${encodeURIComponent(this.#folder)}&port=${this.#port}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

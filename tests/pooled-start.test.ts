@@ -53,8 +53,10 @@ test("[S-26.start] a database that only reads, or a role that may not create, en
   const { rows } = await admin.query("select quote_ident(current_database()) as name");
   const [{ name }] = rows;
   const role = `poor_${name}`;
-  await admin.query(`create role ${role} login; revoke create on database ${name} from public`);
-  const asRole = url.replace(/\/\/[^@]*@/, `//${role}@`);
+  await admin.query(
+    `create role ${role} login password 'poor'; revoke create on database ${name} from public`,
+  );
+  const asRole = url.replace(/\/\/[^@]*@/, `//${role}:poor@`);
   const poor = await serve(asRole);
   expect([poor.code, poor.stderr]).toEqual([1, expect.stringContaining("grant create on database")]);
   await admin.query(`alter database ${name} set default_transaction_read_only = on`);
