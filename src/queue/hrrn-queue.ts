@@ -80,6 +80,10 @@ export class HrrnQueue implements Rung {
     }
   }
 
+  each(visit: (entry: Entry) => void): void {
+    for (const { entries } of this.#blocks.blocks) for (const entry of entries) visit(entry);
+  }
+
   /** Whether there may be something to hand over. */
   hasReadyBefore(time: number): boolean {
     const top = this.#listings.peek();

@@ -112,6 +112,12 @@ export class Line {
     }
   }
 
+  /** Calls `visit` with all of them. */
+  each(visit: (entry: Entry) => void): void {
+    this.#seatLone();
+    for (const rung of this.#ladder.rungs) rung?.each(visit);
+  }
+
   /** First by deadlines: those say from which rung an entry comes, so it must not have left it by its wait. */
   #lift(now: number): void {
     for (let lift = this.#lifts.peek(); lift && lift.at <= now; lift = this.#lifts.peek()) {

@@ -56,6 +56,10 @@ export class OrderedQueue implements Rung {
     return top?.entry;
   }
 
+  each(visit: (entry: Entry) => void): void {
+    for (const entry of this.#places.keys()) visit(entry);
+  }
+
   *entries(every = 1, from = 0): Iterable<Entry> {
     let left = from;
     for (const entry of this.#places.keys()) {

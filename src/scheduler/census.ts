@@ -1,9 +1,10 @@
+import { NO_RUN, nodeOfKey, runOfKey } from "../placement/index.ts";
 import { CLASS_NAMES, classAt, type Entry, type Rate } from "../queue/index.ts";
 import { isDemoted } from "./admission.ts";
 import { type Group, zonedKey } from "./group.ts";
 import { Lane } from "./lane.ts";
 import type { State } from "./state.ts";
-import { isPlaced, Status } from "./status.ts";
+import { Status } from "./status.ts";
 
 /** What waits and runs in a zone. */
 export interface Census {
@@ -38,15 +39,17 @@ export function census(state: State, zone: string, now: number): Census {
   const classes = CLASS_NAMES.map(() => ({ count: 0, sumWaitMs: 0, maxWaitMs: 0 }));
   for (const group of groupsOf(state, zone)) {
     const demoted = isDemoted(state, group, now);
-    for (const entry of group.line.entries()) {
-      for (const one of tasksIn(entry)) {
-        const ofClass = classes[classAt(one, now, demoted, state.config)] as (typeof classes)[number];
-        const waitMs = Math.max(0, now - one.readyAt);
-        ofClass.count++;
-        ofClass.sumWaitMs += waitMs;
-        ofClass.maxWaitMs = Math.max(ofClass.maxWaitMs, waitMs);
-      }
-    }
+    const count = (one: Entry) => {
+      const ofClass = classes[classAt(one, now, demoted, state.config)] as (typeof classes)[number];
+      const waitMs = Math.max(0, now - one.readyAt);
+      ofClass.count++;
+      ofClass.sumWaitMs += waitMs;
+      ofClass.maxWaitMs = Math.max(ofClass.maxWaitMs, waitMs);
+    };
+    group.line.each((entry) => {
+      if (entry instanceof Lane) for (const node of entry.nodes) count(entry.run.entryOf(node));
+      else count(entry);
+    });
   }
   return { classes, ...countOpen(state, zone) };
 }
@@ -85,24 +88,16 @@ function* groupsOf(state: State, zone: string): Generator<Group> {
   for (const pool of state.pools.values()) if (pool.demand.needs.zone === zone) yield* pool.groups.values();
 }
 
-/** What an entry stands for. */
-function* tasksIn(entry: Entry): Generator<Entry> {
-  if (entry instanceof Lane) for (const node of entry.nodes) yield entry.run.entryOf(node);
-  else yield entry;
-}
-
 function countOpen(state: State, zone: string): { queued: number; running: number } {
-  let queued = 0;
+  const queued = state.accounts.zones.get(zone)?.waiting ?? 0;
   let running = 0;
-  for (const single of state.singles.all.values()) {
-    if (single.zone !== zone) continue;
-    if (isPlaced(single.status)) running++;
-    else queued++;
+  for (const worker of state.fleet.known()) {
+    for (const key of worker.held.keys())
+      if (runOfKey(key) === NO_RUN && state.singles.zoneOf(nodeOfKey(key)) === zone) running++;
   }
-  const { waiting, held, ready, delayed, assigned, running: runs, cancelling } = Status;
+  const { assigned, running: runs, cancelling } = Status;
   for (const run of state.runs.values()) {
     if (run.zone !== zone || run.outcome !== undefined) continue;
-    for (const status of [waiting, held, ready, delayed]) queued += run.count(status);
     for (const status of [assigned, runs, cancelling]) running += run.count(status);
   }
   return { queued, running };
