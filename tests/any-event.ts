@@ -160,6 +160,7 @@ const ANY_OF_KIND: { readonly [Kind in EventKind]: fc.Arbitrary<EventOf<Kind>> }
   }),
   CreditsGranted: fc.record({ ...kind("CreditsGranted"), zone: anyText, agent: anyText, micros: anyBytes }),
   ClockCorrected: fc.record({ ...kind("ClockCorrected"), offsetMs: fc.integer() }),
+  AuditRecorded: fc.record({ ...kind("AuditRecorded"), hash: anyText }),
   QueuePaused: fc.record({ ...kind("QueuePaused"), zone: anyText, executor: anyText }),
   QueueResumed: fc.record({ ...kind("QueueResumed"), zone: anyText, executor: anyText }),
   SubmissionsRefused: fc.record({

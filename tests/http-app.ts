@@ -60,7 +60,7 @@ export async function serve(
   });
   const keys = await Keys.open(store, { firstKey: ADMIN_KEY });
   const ticketsAt = (now: () => number) =>
-    new Tickets({ keys, store: store.tickets, audit: store.audit, now });
+    new Tickets({ keys, store: store.tickets, record: (entry) => service.api.recordAudit(entry), now });
   const instead: Partial<Api> = {};
   const app = buildApp({
     api: replaceable(service.api, instead),

@@ -283,6 +283,7 @@ function tellQueue(teller) {
     teller.task("hopeless", { capabilities: ["none"] }, { ...ofQueue, deadline: teller.now + 200 }),
   );
   teller.turn(5, { kind: "QueueResumed", zone, executor: "shell" });
+  teller.turn(5, { kind: "AuditRecorded", hash: "ad".repeat(32) });
   teller.turn(20, teller.ended("shorter", 900));
   teller.turn(20, teller.ended("boosted"));
   teller.turn(400);

@@ -50,7 +50,12 @@ export async function checkServer({ url, key, isNamed }: ServerAddress): Promise
     ];
   const checks = [judgeReady(url, answer.ok, body), ...judgeClock(answer, sentAt)];
   if (!answer.ok) return checks;
-  return [...checks, ...(await checkLedgerClock(url, key)), ...(await checkWorkers(url, key))];
+  return [
+    ...checks,
+    ...(await checkLedgerClock(url, key)),
+    ...(await checkWorkers(url, key)),
+    ...(await checkAudit(url, key)),
+  ];
 }
 
 const CLOCK_OFFSET = /^orrery_clock_offset_seconds (-?[\d.e+]+)$/m;
@@ -67,6 +72,24 @@ async function checkLedgerClock(url: string, key: string | undefined): Promise<C
   const way = offsetS < 0 ? "ahead of" : "behind";
   const detail = `the ledger's time is ${Math.abs(offsetS)} s ${way} the leader's clock, which was wrong or was set`;
   return [pass("clock of the ledger", `${detail}; deadlines and start times follow the clock`)];
+}
+
+/** Compares the audit with the ledger. Only operators may ask for that, so nothing is said to others. */
+async function checkAudit(url: string, key: string | undefined): Promise<Check[]> {
+  if (!key) return [];
+  try {
+    const client = new OrreryClient({ url, key, retryForMs: 0 });
+    const { ok, checked, faults } = await client.checkAudit({ signal: AbortSignal.timeout(WITHIN_MS) });
+    if (ok) return [pass("audit", `the ledger holds the hashes of all ${checked} entries`)];
+    const detail = `${faults.length} entries were changed, added or deleted in the database`;
+    return [
+      failure("audit", detail, "orrery audit --verify names them; find out who may write to the database"),
+    ];
+  } catch (error) {
+    if (error instanceof OrreryError && (error.status === 401 || error.status === 403)) return [];
+    const detail = `it could not be compared with the ledger: ${(error as Error).message}`;
+    return [warning("audit", detail, "orrery audit --verify takes the time that it needs")];
+  }
 }
 
 /** Whether one could listen where none of ours does. */

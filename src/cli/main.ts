@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import type { StoreError } from "../store/index.ts";
+import { auditCommand } from "./audit.ts";
 import { cancelCommand, rechargeCommand, retryCommand } from "./cancel.ts";
 import { clusterCommand } from "./cluster.ts";
 import { configCommand } from "./config.ts";
@@ -56,6 +57,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
     workerCommand,
     workersCommand,
     keysCommand,
+    auditCommand,
     webhooksCommand,
     clusterCommand,
     configCommand,

@@ -2,6 +2,9 @@ import type {
   AgentAnswer,
   AgentBody,
   AgentsAnswer,
+  AuditAnswer,
+  AuditCheckAnswer,
+  AuditEntry,
   Cancelled,
   Classified,
   ClassifyBody,
@@ -335,6 +338,16 @@ export class OrreryClient {
 
   setLimit(name: string, limit: LimitBody, options: CallOptions = {}): Promise<LimitAnswer> {
     return this.#connection.send(put(path`limits/${name}`, limit, options));
+  }
+
+  /** Who changed what in the zone, newest first; for admins. */
+  audit(options: PageOptions = {}): AsyncGenerator<AuditEntry> {
+    return this.#pages<AuditAnswer, AuditEntry>("audit", {}, options, ({ entries }) => entries);
+  }
+
+  /** Compares the audit with the ledger's chain; for operators. */
+  checkAudit(options: CallOptions = {}): Promise<AuditCheckAnswer> {
+    return this.#connection.send(get("audit/check", options));
   }
 
   /** The servers that share the store; for operators. */

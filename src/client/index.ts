@@ -1,6 +1,8 @@
 /** The client of the service: `import { OrreryClient } from "orrery/client"`. */
 export type {
   AgentAnswer,
+  AuditCheckAnswer,
+  AuditEntry,
   ClusterAnswer,
   DeliveryAnswer,
   EventData,

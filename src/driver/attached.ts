@@ -12,7 +12,12 @@ export class Attached {
 
   of(event: LedgerEvent): unknown {
     const { kind } = event;
-    if (kind !== "TaskSubmitted" && kind !== "AttemptFinished" && kind !== "RunSubmitted") return undefined;
+    const isBringing =
+      kind === "TaskSubmitted" ||
+      kind === "AttemptFinished" ||
+      kind === "RunSubmitted" ||
+      kind === "AuditRecorded";
+    if (!isBringing) return undefined;
     for (; this.#at < this.#taken.length; this.#at++) {
       const { stimulus, attached } = this.#taken[this.#at] as Waiting;
       if (stimulus === event) return attached;

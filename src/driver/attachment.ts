@@ -1,7 +1,7 @@
 import type { TaskSpec } from "../graph/index.ts";
 import type { LedgerEvent } from "../ledger/index.ts";
 import type { TaskKey } from "../placement/index.ts";
-import type { KeyedTask, SubmittedTask } from "../store/index.ts";
+import type { AuditRow, KeyedTask, SubmittedTask } from "../store/index.ts";
 
 /** What a stimulus brings along that no decision needs, and no ledger keeps. */
 export type Attachment =
@@ -16,6 +16,7 @@ export type Attachment =
     }
   | { readonly type: "run"; readonly payloads: readonly string[]; readonly settings: readonly string[] }
   | { readonly type: "result"; readonly result: string }
+  | { readonly type: "audit"; readonly row: AuditRow }
   /** To put back a task that ended as of that event. If it is another by now, it was put back already. */
   | { readonly type: "requeue"; readonly taskId: string; readonly seq: number };
 

@@ -15,6 +15,7 @@ import { NO_RUN, type TaskKey, taskKey } from "../placement/index.ts";
 import { chargeOf, type Run, type Speculated, type State, Status } from "../scheduler/index.ts";
 import {
   type AlternativeTask,
+  type AuditRow,
   type ChosenTask,
   type KeyedTask,
   type ProgressedTask,
@@ -53,6 +54,7 @@ export class Projection implements Recorder {
   #runsEnded = new Map<string, { id: string; outcome: RunRow["outcome"]; endedAt: number }>();
   /** How the attempts that are being settled ended. */
   #endings = new Map<string, Pick<TaskProgress, "startedAt" | "errorCode" | "errorMessage" | "costMicros">>();
+  #audits: AuditRow[] = [];
   #facts: Fact[] = [];
   /** The event after which it follows all: what was written of tasks that came before is not known. */
   #since: number | undefined;
@@ -86,6 +88,8 @@ export class Projection implements Recorder {
         return one.payloads.reduce((sum, payload) => sum + payload.length, 0);
       case "result":
         return one.result.length;
+      case "audit":
+        return one.row.before.length + one.row.detail.length;
       case "requeue":
         return 0;
     }
@@ -135,6 +139,11 @@ export class Projection implements Recorder {
           this.#move(state, event.run, node, { ...progress, ...error, status: "cancelled" });
         }
         break;
+      case "AuditRecorded": {
+        const brought = attached as Attachment | undefined;
+        if (brought?.type === "audit") this.#audits.push({ ...brought.row, seq });
+        break;
+      }
       default:
         if ("run" in event && "node" in event && event.node >= 0)
           this.#noteTask(state, event, now, seq, attached);
@@ -170,7 +179,9 @@ export class Projection implements Recorder {
       keys: this.#keys,
       runs: [...this.#runs.values()],
       runsEnded: [...this.#runsEnded.values()],
+      ...(this.#audits.length > 0 && { audits: this.#audits }),
     };
+    if (this.#audits.length > 0) this.#audits = [];
     this.#submitted = new Map();
     this.#alternatives = [];
     this.#progressed = new Map();

@@ -61,6 +61,7 @@ const FIELDS: { readonly [Kind in EventKind]: readonly Exclude<keyof EventOf<Kin
   ClockCorrected: ["offsetMs"],
   QueuePaused: ["zone", "executor"],
   QueueResumed: ["zone", "executor"],
+  AuditRecorded: ["hash"],
   TaskAssigned: ["run", "node", "attempt", "worker", "reason", "runnerUp", "rejected"],
   TaskSpeculated: ["run", "node", "first", "count", "because"],
   VoteTaken: ["run", "node", "winner", "by", "scores"],

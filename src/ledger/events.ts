@@ -46,7 +46,8 @@ export type Input =
   | LimitConfigured
   | CreditsGranted
   | QueuePaused
-  | QueueResumed;
+  | QueueResumed
+  | AuditRecorded;
 
 export type Decision =
   | TaskAssigned
@@ -361,6 +362,13 @@ export interface ClockCorrected {
 }
 
 /** Nothing of the executor in that zone is given out; "": of the whole zone. */
+/** Puts an entry of the audit, which lies beside the ledger, into the chain. */
+export interface AuditRecorded {
+  readonly kind: "AuditRecorded";
+  /** SHA-256 of the entry. */
+  readonly hash: string;
+}
+
 export interface QueuePaused {
   readonly kind: "QueuePaused";
   readonly zone: string;

@@ -92,6 +92,7 @@ export function apply(state: State, event: LedgerEvent, now: number): void {
       endAttempt(state, event, now);
       break;
     case "ReportRefused":
+    case "AuditRecorded":
       break;
     case "CancelRequested":
       if (event.node === -1) state.run(event.run).cancelRequested = true;

@@ -186,6 +186,7 @@ class Turn {
       case "LimitConfigured":
       case "QueuePaused":
       case "QueueResumed":
+      case "AuditRecorded":
         this.emit(stimulus);
         return this.#accepted();
     }

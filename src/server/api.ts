@@ -17,10 +17,20 @@ import type {
 } from "../protocol/index.ts";
 import type { Rate, RequestState } from "../queue/index.ts";
 import type { DataBytes, InputPlace, WaitReason } from "../scheduler/index.ts";
-import type { ApiKeyRow, ListCursor, LogLine, RowStatus, RunRow, TaskLine, TaskRow } from "../store/index.ts";
+import type {
+  ApiKeyRow,
+  AuditRow,
+  ListCursor,
+  LogLine,
+  RowStatus,
+  RunRow,
+  TaskLine,
+  TaskRow,
+} from "../store/index.ts";
 import type { TraceContext } from "../telemetry/index.ts";
 import type { ToldChange } from "../words/index.ts";
 import type { AttemptsView, QueuesView, WorkerView } from "./api-fleet.ts";
+import type { AuditStanding } from "./audit-check.ts";
 import type { LedgerStanding } from "./ledger-check.ts";
 import type { Slots } from "./levels.ts";
 import type { Activity, Quantiles } from "./recent-activity.ts";
@@ -105,6 +115,9 @@ export interface Api {
   ledger(): AsyncIterable<string>;
   /** How far it reaches, and how far it was read again and found as it was written; each call reads a little more. */
   ledgerStanding(): Promise<LedgerStanding>;
+  /** Puts an entry of the audit into the ledger's chain and stores it, by one commit. */
+  recordAudit(row: AuditRow): Promise<void>;
+  checkAudit(): Promise<AuditStanding>;
   /** What happens, from an opaque id on, or from now; ends with the signal. Only what the caller may see. */
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent>;
 }

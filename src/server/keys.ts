@@ -148,10 +148,11 @@ export class Keys {
   async rotate(
     id: string,
     overlapMs: number,
+    newId?: string,
   ): Promise<{ readonly key: ApiKeyRow; readonly secret: string } | undefined> {
     const old = this.byId(id);
     if (!old || !isValid(old, this.#now())) return undefined;
-    const made = await this.create({ ...old, scopes: old.scopes as Scope[] });
+    const made = await this.create({ ...old, scopes: old.scopes as Scope[] }, newId);
     const end = this.#now() + overlapMs;
     await this.#save({ ...old, expiresAt: old.expiresAt === -1 ? end : Math.min(old.expiresAt, end) });
     return made;

@@ -113,7 +113,6 @@ export interface OpenService extends AsyncDisposable {
 }
 
 const PRUNE_EVERY_MS = 60_000;
-const AUDIT_KEPT = 100_000;
 
 /** A scheduler on its store: everything but the wire. */
 export async function openService(options: OpenServiceOptions): Promise<OpenService> {
@@ -250,6 +249,6 @@ async function prune(
 ): Promise<void> {
   await webhooks.follow();
   await store.prune(now, retention);
-  await store.audit.prune(AUDIT_KEPT);
+  await store.audit.prune();
   await webhooks.prune();
 }

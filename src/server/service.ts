@@ -1,6 +1,6 @@
 import type { Attachment, Driver, Fact } from "../driver/index.ts";
 import type { History } from "../history/index.ts";
-import { newId, type ServiceStore } from "../store/index.ts";
+import { type AuditRow, auditHash, newId, type ServiceStore } from "../store/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 import type {
   AgentLimit,
@@ -19,6 +19,7 @@ import type {
   TaskSubmission,
   TaskView,
 } from "./api.ts";
+import { type AuditStanding, checkAudit } from "./audit-check.ts";
 import type { DataTerms } from "./data-terms.ts";
 import { EndedTasks } from "./ended-tasks.ts";
 import type { EventStream } from "./event-stream.ts";
@@ -244,6 +245,14 @@ export class Service extends Reader implements Api {
 
   ledgerStanding(): Promise<LedgerStanding> {
     return this.#ledgerCheck.goOn();
+  }
+
+  async recordAudit(row: AuditRow): Promise<void> {
+    await this.#driver.submit({ kind: "AuditRecorded", hash: auditHash(row) }, { type: "audit", row });
+  }
+
+  checkAudit(): Promise<AuditStanding> {
+    return checkAudit(this.#store);
   }
 
   events(caller: Caller, from: EventsFrom, signal: AbortSignal): AsyncIterable<StreamEvent> {

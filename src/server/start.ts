@@ -5,8 +5,9 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LEASE_MS } from "../cluster/index.ts";
+import { invariant } from "../core/index.ts";
 import { writeSecretFile } from "../files/index.ts";
-import { isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
+import { type AuditRow, isAway, openServiceStore, type ServiceStore } from "../store/index.ts";
 import type { ServerTls } from "../tls/index.ts";
 import { type Address, Door, StartError } from "./door.ts";
 import { type AppOptions, buildLocalApp } from "./http/app.ts";
@@ -58,8 +59,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly storeDescription: string;
   /** A key that was made because there was none, now or when the server was started first. */
   readonly devKey: DevKey | undefined;
-  /** A link to the dashboard that lets one browser in, once. */
-  readonly dashboardLink: () => Promise<string>;
+  /** A link to the dashboard that lets one browser in, once; undefined while another server leads. */
+  readonly dashboardLink: () => Promise<string | undefined>;
   /** While this server leads. */
   readonly service: OpenService | undefined;
   /** When it has stopped: whether something still waited for its store, and was let go. */
@@ -128,15 +129,22 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       store: opened.store,
       isReplaced: options.isNewSecret ?? false,
     });
-    const tickets = new Tickets({ keys, store: opened.store.tickets, audit: opened.store.audit });
+    let led = (): OpenService | undefined => undefined;
+    const record = async (entry: AuditRow): Promise<void> => {
+      const service = led();
+      invariant(service, "only the server that leads issues and redeems tickets");
+      await service.api.recordAudit(entry);
+    };
+    const tickets = new Tickets({ keys, store: opened.store.tickets, record });
     const terms = await serve(options, opened, { keys, secret, tickets }, door, port, closers);
     const url = urlOf(options, options.host, port);
+    led = () => terms.service;
     return {
       url,
       port,
       storeDescription: opened.description,
       devKey,
-      dashboardLink: async () => `${url}/#ticket=${await tickets.issue()}`,
+      dashboardLink: async () => (led() ? `${url}/#ticket=${await tickets.issue()}` : undefined),
       get service() {
         return terms.service;
       },

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sha256Hex } from "../core/index.ts";
-import { type AuditStore, newId, type TicketStore } from "../store/index.ts";
+import { type AuditRow, newId, type TicketStore } from "../store/index.ts";
 import { SCOPES } from "./api.ts";
 import type { Keys } from "./keys.ts";
 
@@ -16,7 +16,8 @@ export interface Session {
 interface TicketOptions {
   readonly keys: Keys;
   readonly store: TicketStore;
-  readonly audit: AuditStore;
+  /** Puts an entry into the audit. */
+  readonly record: (entry: AuditRow) => Promise<void>;
   readonly now?: () => number;
 }
 
@@ -65,7 +66,7 @@ export class Tickets {
 
   /** Comes before what it tells of: nothing happens without an entry. */
   async #note(action: string, keyId: string, agent: string, detail: object): Promise<void> {
-    await this.#options.audit.add({
+    await this.#options.record({
       id: newId(),
       at: this.#now(),
       zone: "",
@@ -73,7 +74,9 @@ export class Tickets {
       agent,
       action,
       target: "dashboard",
+      before: "null",
       detail: JSON.stringify(detail),
+      seq: -1,
     });
   }
 }

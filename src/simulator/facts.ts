@@ -81,6 +81,7 @@ export function takeFact(model: Model, event: LedgerEvent, now: number): void {
       takeReport(model, event, now);
       break;
     case "ReportRefused":
+    case "AuditRecorded":
       break;
     case "CancelRequested":
       if (event.node === -1) model.runAt(event.run).cancelAsked = true;

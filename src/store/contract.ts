@@ -177,13 +177,16 @@ export interface ServiceStore extends Store, Leading {
   prune(now: number, retention: Retention): Promise<number>;
 }
 
-/** Who did what, beside the ledger: it says what was done, not by which key. */
+/** Who did what, beside the ledger: it says what was done, not by which key. Entries are added by `commit`. */
 export interface AuditStore {
-  add(row: AuditRow): Promise<void>;
+  /** How many entries are kept; older ones are dropped. */
+  readonly kept: number;
   /** Of these zones, newest first, older than the one with that id. */
   list(zones: readonly string[], before: string | undefined, limit: number): Promise<readonly AuditRow[]>;
+  /** Every entry, oldest first by its event; -1 for those from before there was such an event. */
+  all(): Promise<readonly AuditRow[]>;
   /** Drops all but the newest. */
-  prune(kept: number): Promise<void>;
+  prune(kept?: number): Promise<void>;
 }
 
 /** Login tickets that were issued and not yet redeemed, by their hashes. */

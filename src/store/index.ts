@@ -1,3 +1,4 @@
+export { auditHash } from "./audit-hash.ts";
 export {
   type AuditStore,
   type Inbox,

@@ -6,11 +6,16 @@ const MAX_KEPT = 1_000;
 
 /** The last thousand. */
 export class MemoryAudit implements AuditStore {
+  readonly kept: number = MAX_KEPT;
   /** In the order of their ids. */
   #rows: AuditRow[] = [];
 
-  async add(row: AuditRow): Promise<void> {
-    this.#rows = [...this.#rows, row].sort((a, b) => compareText(a.id, b.id)).slice(-MAX_KEPT);
+  add(rows: readonly AuditRow[]): void {
+    this.#rows = [...this.#rows, ...rows].sort((a, b) => compareText(a.id, b.id)).slice(-MAX_KEPT);
+  }
+
+  async all(): Promise<readonly AuditRow[]> {
+    return [...this.#rows].sort((a, b) => a.seq - b.seq);
   }
 
   async list(
@@ -24,7 +29,7 @@ export class MemoryAudit implements AuditStore {
       .slice(0, limit);
   }
 
-  async prune(kept: number): Promise<void> {
+  async prune(kept: number = this.kept): Promise<void> {
     this.#rows = kept === 0 ? [] : this.#rows.slice(-kept);
   }
 }

@@ -107,6 +107,7 @@ export class MemoryStore implements ServiceStore {
   async commit(block: Block, rows: RowChanges = NO_CHANGES): Promise<boolean> {
     if (!mayFollow(block, this.#head, this.#leader.holder)) return false;
     this.#rows.change(rows);
+    if (rows.audits) this.audit.add(rows.audits);
     this.#blocks.push(block);
     this.#head = headOf(block);
     return true;

@@ -152,6 +152,8 @@ export interface RowChanges {
     readonly outcome: RunRow["outcome"];
     readonly endedAt: number;
   }[];
+  /** Entries of the audit whose hashes the block holds; left out in most blocks. */
+  readonly audits?: readonly AuditRow[];
 }
 
 export const NO_CHANGES: RowChanges = {
@@ -266,8 +268,12 @@ export interface AuditRow {
   readonly action: string;
   /** What it was done to. */
   readonly target: string;
-  /** JSON text: how. Never a secret. */
+  /** JSON text: what was set before; "null" if there was nothing. Never a secret. */
+  readonly before: string;
+  /** JSON text: what was asked for. Never a secret. */
   readonly detail: string;
+  /** Sequence number of the event that holds its hash; -1 before that event is decided. */
+  readonly seq: number;
 }
 
 /** A recurring task: what is submitted, and when. */

@@ -151,18 +151,28 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
 
   test("what was done is listed by zone, newest first, and the oldest goes first", async () => {
     await using store = await open();
-    const row = { keyId: "k", agent: "ada", action: "worker.drain", target: "w", detail: "{}" };
+    const row = {
+      keyId: "k",
+      agent: "ada",
+      action: "worker.drain",
+      target: "w",
+      before: "null",
+      detail: "{}",
+    };
     const rows = ["a", "b", "c", "d"].map((id, at) => ({
       ...row,
       id,
       at,
       zone: at === 1 ? "other" : "main",
+      seq: 10 - at,
     }));
-    for (const one of rows.toReversed()) await store.audit.add(one);
+    await commit(store, { audits: rows.slice(2) });
+    await commit(store, { audits: rows.slice(0, 2) });
     const [a, b, c, d] = rows;
     expect(await store.audit.list(["main"], undefined, 10)).toEqual([d, c, a]);
     expect(await store.audit.list(["main", "other"], "d", 2)).toEqual([c, b]);
     expect(await store.audit.list(["elsewhere"], undefined, 10)).toEqual([]);
+    expect(await store.audit.all()).toEqual([d, c, b, a]);
     await store.audit.prune(10);
     await store.audit.prune(2);
     expect(await store.audit.list(["main", "other"], undefined, 10)).toEqual([d, c]);

@@ -29,7 +29,7 @@ test("a key lets in, a wrong one does not, and the way leads back to what was as
 });
 
 test("the link that the server prints lets in once", async () => {
-  const link = await service.server.dashboardLink();
+  const link = (await service.server.dashboardLink()) ?? "";
   const path = link.slice(service.server.url.length);
   await using first = await browser.look(service.server.url, path, { key: null });
   await first.page.getByRole("navigation").waitFor();

@@ -59,6 +59,7 @@ const ROUTES: Readonly<Record<string, Needs>> = {
   [`GET ${API}/attempts`]: ["read"],
   [`GET ${API}/queues`]: ["read"],
   [`GET ${API}/audit`]: ["admin"],
+  [`GET ${API}/audit/check`]: ["operator"],
   [`POST ${API}/workers/{id}/drain`]: ["admin"],
   [`POST ${API}/pause`]: ["admin"],
   [`POST ${API}/resume`]: ["admin"],

@@ -101,6 +101,17 @@ describe("keys", () => {
     }
   });
 
+  test("[F12] of a key that ends are not made to outlive it", async () => {
+    const soon = Date.now() + 3_600_000;
+    const ending = bearer(await served.secretOf({ scopes: ["admin"], expiresAt: soon }));
+    expect((await make({}, ending)).body.expires_at).toBe(new Date(soon).toISOString());
+    expect((await make({ expires_at: new Date(soon - 1000).toISOString() }, ending)).status).toBe(201);
+    const later = await make({ expires_at: new Date(soon + 1000).toISOString() }, ending);
+    expect([later.status, later.body.code]).toEqual([403, "scope"]);
+    const { id } = (await make({})).body;
+    expect((await served.call("POST", `${API}/keys/${id}/rotate`, {}, ending)).status).toBe(403);
+  });
+
   test("give nobody more than they have", async () => {
     const admin = bearer(await served.secretOf({ scopes: ["admin"], zones: ["a"], agents: ["alice"] }));
     expect((await make({ zones: ["a"], agents: ["alice"] }, admin)).status).toBe(201);

@@ -14,7 +14,7 @@ import type { Schedules } from "../schedules/schedules.ts";
 import type { ServerSecret } from "../secret.ts";
 import type { Tickets } from "../tickets.ts";
 import { adminRoutes } from "./admin-routes.ts";
-import { auditRoute, useAudit } from "./audit.ts";
+import { auditRoute, demandAudit, useAudit } from "./audit.ts";
 import { demandScope, identify } from "./auth.ts";
 import { useBodyParsers } from "./body-parsers.ts";
 import { BodyThread } from "./body-thread.ts";
@@ -197,6 +197,7 @@ function buildBare(
   instruments.held.add(held);
   app.addHook("onClose", async () => void instruments.held.delete(held));
   useStoreTrouble(app, open, options.health);
+  demandAudit(app);
   return { app, instruments, closing: closing.signal };
 }
 

@@ -1,111 +1,111 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { AuditAnswer } from "../../protocol/api-schemas.ts";
+import { invariant } from "../../core/index.ts";
+import { AuditAnswer, AuditCheckAnswer } from "../../protocol/api-schemas.ts";
 import { type AuditRow, newId } from "../../store/index.ts";
-import { callerOf } from "./auth.ts";
+import { AUDITED, type AuditAction, type Describe } from "./audited.ts";
+import { callerOf, identityOf } from "./auth.ts";
 import { unknownCursor } from "./cursor.ts";
 import { instantText } from "./instants.ts";
 import { type App, answers, type Edge, PageLimit } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What is noted of it when it was done; without it nothing is. */
-    audit?: AuditAction;
+    /**
+     * What the audit keeps of a request, or "none" if the route changes nothing or is not administrative. A route with a
+     * method that may change something cannot be registered without it.
+     */
+    audit?: AuditAction | "none";
+  }
+  interface FastifyRequest {
+    /** Entry of the audit that was recorded before the request was carried out. */
+    entry: AuditRow | null;
+    /** The id that a new key gets, so that its entry can name it. */
+    newId: string;
   }
 }
 
-/** What was asked, and what was answered, as records: each action knows its own. */
-interface Done {
-  readonly zone: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly answer: Readonly<Record<string, unknown>>;
-}
+const READING: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-interface Noted {
-  /** Where it is not told by the route. */
-  readonly action?: string;
-  readonly target: string;
-  readonly detail?: object;
-  readonly concernsAll?: boolean;
-}
-
-/** What is kept of each action; undefined: nothing was done after all. No answer that holds a secret is kept as it is. */
-const NOTED = {
-  "worker.drain": ({ params }) => ({ target: params["id"] ?? "" }),
-  "queue.pause": ({ body, zone }) => queueOf(body, zone),
-  "queue.resume": ({ body, zone }) => queueOf(body, zone),
-  "zone.set": ({ body, zone }) => ({ target: zone, detail: body }),
-  "agent.set": ({ params, body }) => ({ target: params["agent"] ?? "", detail: body }),
-  "agent.credits": ({ params, body }) => ({ target: params["agent"] ?? "", detail: body }),
-  "limit.set": ({ params, body }) => ({ target: params["name"] ?? "", detail: body }),
-  "key.create": ({ body, answer }) => ({ target: String(answer["id"]), detail: body }),
-  "key.revoke": ({ answer }) => ({ target: String(answer["id"]), detail: { name: answer["name"] } }),
-  "key.rotate": ({ params, answer }) => ({
-    target: params["id"] ?? "",
-    detail: { name: answer["name"], by: answer["id"] },
-  }),
-  "tasks.bulk": ({ body, answer }) =>
-    body["dry_run"] === true || answer["done"] === 0
-      ? undefined
-      : {
-          action: `tasks.${String(body["action"])}`,
-          target: String(body["filter"] ?? ""),
-          detail: { done: answer["done"] },
-        },
-  "leader.step-down": ({ answer }) => ({
-    target: String(answer["name"]),
-    detail: { epoch: answer["epoch"] },
-    concernsAll: true,
-  }),
-} satisfies Readonly<Record<string, (done: Done) => Noted | undefined>>;
-
-type AuditAction = keyof typeof NOTED;
-
-function queueOf(body: Done["body"], zone: string): Noted {
-  return body["executor"] === undefined
-    ? { target: zone, detail: { whole_zone: true } }
-    : { target: String(body["executor"]) };
-}
-
-/** Notes what admins do once it is done, before whoever asked is told. */
-export function useAudit(app: App, { audit }: Pick<Edge, "audit">): void {
-  app.addHook("preSerialization", async (request, reply, answer) => {
-    const { audit: action } = request.routeOptions.config;
-    const row = action && reply.statusCode < 400 ? rowOf(action, request, answer) : undefined;
-    // It was done already: that it could not be noted is for the log, not for whoever did it.
-    if (row)
-      await audit.add(row).catch((error: unknown) => request.log.error({ error, row }, "not in the audit"));
-    return answer;
+/** Nothing is left out of the audit by accident: a route says what is kept of it, or the server does not start. */
+export function demandAudit(app: App): void {
+  app.addHook("onRoute", ({ method, url, config }) => {
+    const methods = typeof method === "string" ? [method] : method;
+    const isReading = methods.every((one) => READING.has(one));
+    invariant(isReading || config?.audit !== undefined, `the route ${url} says what the audit keeps of it`);
   });
 }
 
-function rowOf(action: AuditAction, request: FastifyRequest, answer: unknown): AuditRow | undefined {
-  const { zone, keyId, agent } = callerOf(request);
-  const noted: Noted | undefined = NOTED[action]({
-    zone,
-    params: (request.params ?? {}) as Done["params"],
-    body: (request.body ?? {}) as Done["body"],
-    answer: answer as Done["answer"],
+/**
+ * Records what a request is about to change, in the ledger's chain, before the request is carried out: if the server is killed
+ * in between, there may be an entry without its change, and never a change without its entry. A request that fails after
+ * that gets a second entry, which says so.
+ */
+export function useAudit(app: App, edge: Edge): void {
+  app.decorateRequest("entry", null);
+  app.decorateRequest("newId", "");
+  app.addHook("preHandler", async (request) => {
+    const { audit: action = "none" } = request.routeOptions.config;
+    if (action === "none") return;
+    request.newId = newId();
+    const entry = await entryOf(action, request, edge);
+    if (!entry) return;
+    await edge.api.recordAudit(entry);
+    request.entry = entry;
+  });
+  app.addHook("onSend", async (request, reply) => {
+    if (request.entry && reply.statusCode >= 400) await noteFailure(request, reply, request.entry, edge);
+  });
+}
+
+async function entryOf(
+  action: AuditAction,
+  request: FastifyRequest,
+  edge: Edge,
+): Promise<AuditRow | undefined> {
+  const { key, caller } = identityOf(request);
+  const describe: Describe = AUDITED[action];
+  const noted = await describe({
+    edge,
+    key,
+    caller,
+    params: (request.params ?? {}) as Readonly<Record<string, string>>,
+    body: (request.body ?? {}) as Readonly<Record<string, unknown>>,
+    newId: request.newId,
   });
   if (!noted) return undefined;
-  const { target, detail = {}, concernsAll = false } = noted;
+  const { target, before, detail = {}, concernsAll = false } = noted;
   return {
     id: newId(),
     at: Date.now(),
-    zone: concernsAll ? "" : zone,
-    keyId,
-    agent,
+    zone: concernsAll ? "" : caller.zone,
+    keyId: caller.keyId,
+    agent: caller.agent,
     action: noted.action ?? action,
     target,
+    before: JSON.stringify(before ?? null),
     detail: JSON.stringify(detail),
+    seq: -1,
   };
+}
+
+async function noteFailure(
+  request: FastifyRequest,
+  { statusCode }: FastifyReply,
+  entry: AuditRow,
+  { api }: Edge,
+): Promise<void> {
+  const detail = JSON.stringify({ refused: statusCode, entry: entry.id });
+  const failed = { ...entry, id: newId(), at: Date.now(), before: "null", detail };
+  request.entry = null;
+  // The first entry is there: that it came to nothing is only said less clearly.
+  await api.recordAudit(failed).catch((error: unknown) => request.log.warn({ error }, "not in the audit"));
 }
 
 /** As ids are made. */
 const ENTRY_ID = /^[0-9a-f-]{36}$/;
 
-export function auditRoute(app: App, { audit }: Edge): void {
+export function auditRoute(app: App, { api, audit }: Edge): void {
   app.get(
     "/audit",
     {
@@ -133,13 +133,33 @@ export function auditRoute(app: App, { audit }: Edge): void {
       if (cursor !== undefined && !ENTRY_ID.test(cursor)) throw unknownCursor();
       const { zone, scopes } = callerOf(request);
       const rows = await audit.list(scopes.has("operator") ? [zone, ""] : [zone], cursor, limit + 1);
-      const entries = rows.slice(0, limit).map(({ keyId, at, detail, ...rest }) => ({
+      const entries = rows.slice(0, limit).map(({ keyId, at, before, detail, ...rest }) => ({
         ...rest,
         at: instantText(at),
         key_id: keyId,
+        before: JSON.parse(before) as Record<string, unknown> | null,
         detail: JSON.parse(detail) as Record<string, unknown>,
       }));
       return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
+    },
+  );
+
+  app.get(
+    "/audit/check",
+    {
+      config: { scopes: ["operator"] },
+      schema: {
+        summary: "Compare the audit with the ledger's chain",
+        description:
+          "Each entry has an event in the ledger that holds its hash, so an entry that was changed, added or deleted in the " +
+          "database is found. Entries from before there were such events are only counted.",
+        tags: ["administration"],
+        response: answers({ 200: AuditCheckAnswer }),
+      },
+    },
+    async () => {
+      const { checked, unchained, faults } = await api.checkAudit();
+      return { ok: faults.length === 0, checked, unchained, faults: [...faults] };
     },
   );
 }

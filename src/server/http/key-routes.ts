@@ -40,7 +40,8 @@ export function keyRoutes(app: App, { keys }: Edge): void {
       config: { scopes: ["admin"], audit: "key.create" },
       schema: {
         summary: "Make a key",
-        description: 'Zones and agents must be among those of the key that asks; "*" stands for all.',
+        description:
+          'Zones and agents must be among those of the key that asks; "*" stands for all. A key that ends makes none that ends later.',
         tags,
         body: KeyBody,
         response: answers({ 201: NewKeyAnswer }),
@@ -54,10 +55,10 @@ export function keyRoutes(app: App, { keys }: Edge): void {
         scopes: [...new Set(scopes)],
         zones,
         agents,
-        expiresAt: expiryOf(request.body.expires_at),
+        expiresAt: endWithin(identity, expiryOf(request.body.expires_at)),
       };
       demandWithin(identity, asked);
-      const { key, secret } = await keys.create(asked);
+      const { key, secret } = await keys.create(asked, request.newId);
       return reply.code(201).send({ ...keyAnswer(key), secret });
     },
   );
@@ -89,19 +90,30 @@ export function keyRoutes(app: App, { keys }: Edge): void {
       },
     },
     async (request, reply) => {
-      const { id } = keyOf(identityOf(request), request.params.id);
+      const identity = identityOf(request);
+      const { id, expiresAt } = keyOf(identity, request.params.id);
+      endWithin(identity, expiresAt === -1 ? Number.POSITIVE_INFINITY : expiresAt);
       const overlapMs = (request.body.overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000;
-      const made = await keys.rotate(id, Math.round(overlapMs));
+      const made = await keys.rotate(id, Math.round(overlapMs), request.newId);
       if (!made) throw new Problem("not-found", "the key has ended already");
       return reply.code(201).send({ ...keyAnswer(made.key), secret: made.secret });
     },
   );
 }
 
+/** Returns when a key ends that this one makes: no later than itself, and at the same time if nothing is said. */
+function endWithin({ key }: Identity, expiresAt: number): number {
+  if (key.expiresAt === -1) return expiresAt;
+  if (expiresAt === -1) return key.expiresAt;
+  if (expiresAt <= key.expiresAt) return expiresAt;
+  const detail = `this key ends at ${instantText(key.expiresAt)}, and cannot make one that ends later; use a key that does not end before`;
+  throw new Problem("scope", detail);
+}
+
 type Rights = Pick<ApiKeyRow, "scopes" | "zones" | "agents">;
 
 /** Whether a key has no right that the one who asks has not. */
-function isWithin(identity: Identity, rights: Rights): boolean {
+export function isWithin(identity: Identity, rights: Rights): boolean {
   return beyond(identity, rights) === undefined;
 }
 

@@ -77,7 +77,7 @@ export function resultRoutes(app: App, edge: Edge): void {
   app.post(
     "/runs/:id/release",
     {
-      config: { scopes: ["submit"], ignoresBody: true },
+      config: { scopes: ["submit"], ignoresBody: true, audit: "run.release" },
       schema: {
         summary: "Release a run's results",
         description: "What workers keep of it is freed. Small results stay with their tasks.",

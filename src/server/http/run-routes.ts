@@ -133,7 +133,7 @@ export function runRoutes(app: App, edge: Edge): void {
   app.post(
     "/runs/:id/cancel",
     {
-      config: { scopes: ["submit"], ignoresBody: true },
+      config: { scopes: ["submit"], ignoresBody: true, audit: "run.cancel" },
       schema: {
         summary: "Cancel a run",
         tags: ["runs"],
@@ -170,7 +170,8 @@ export function runSubmissionRoute(app: App, { api, bodies, closing }: Edge): vo
   app.post(
     "/runs",
     {
-      config: { scopes: ["submit"] },
+      // A submission is in the ledger.
+      config: { scopes: ["submit"], audit: "none" },
       bodyLimit: MAX_GRAPH_BYTES,
       // What the body may be is for the document only: a graph file is checked by its own reader.
       validatorCompiler: (route) =>

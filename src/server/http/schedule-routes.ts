@@ -27,7 +27,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
   app.post(
     "/schedules",
     {
-      ...submit,
+      config: { ...submit.config, audit: "schedule.create" },
       schema: {
         summary: "Make a recurring task",
         description: "Its task is submitted at each of its times, for the agent that asks.",
@@ -76,7 +76,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
     app.post(
       `/schedules/:id/${word}`,
       {
-        ...act,
+        config: { ...act.config, audit: paused ? "schedule.pause" : "schedule.resume" },
         schema: {
           summary: paused ? "Make no tasks until it is resumed" : "Go on with the next time",
           tags,
@@ -91,7 +91,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
   app.post(
     "/schedules/:id/run",
     {
-      ...act,
+      config: { ...act.config, audit: "schedule.run" },
       schema: { summary: "Submit its task now", tags, params: Id, response: answers({ 201: TaskAnswer }) },
     },
     async (request, reply) => {
@@ -105,7 +105,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
   app.delete(
     "/schedules/:id",
     {
-      ...act,
+      config: { ...act.config, audit: "schedule.delete" },
       schema: {
         summary: "Delete a recurring task",
         description: "The tasks that it made stay.",

@@ -25,7 +25,8 @@ const THROTTLE_MS = 1000;
 /** Slices of a batch that are submitted before the first of them is committed. */
 const SLICES_AHEAD = 3;
 
-const submit = { config: { scopes: ["submit"] } } as const;
+/** Submissions are in the ledger. */
+const submit = { config: { scopes: ["submit"], audit: "none" } } as const;
 
 export function submitRoutes(app: App, { api }: Edge): void {
   app.post(

@@ -66,7 +66,7 @@ function taskActions(app: App, { api }: Edge): void {
   app.post(
     "/task/:id/retry",
     {
-      ...act,
+      config: { ...act.config, audit: "task.retry" },
       schema: {
         summary: "Put a failed or cancelled task back into the queue",
         tags: ["tasks"],
@@ -86,7 +86,7 @@ function taskActions(app: App, { api }: Edge): void {
   app.post(
     "/task/:id/recharge",
     {
-      config: { scopes: ["submit"] },
+      config: { scopes: ["submit"], audit: "task.recharge" },
       schema: {
         summary: "Let a running task consume more than its budget",
         tags: ["tasks"],
@@ -108,7 +108,7 @@ function taskActions(app: App, { api }: Edge): void {
   app.post(
     "/task/:id/cancel",
     {
-      ...act,
+      config: { ...act.config, audit: "task.cancel" },
       schema: {
         summary: "Cancel a task",
         tags: ["tasks"],

@@ -42,7 +42,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
   app.post(
     "/webhooks",
     {
-      ...admin,
+      config: { ...admin.config, audit: "webhook.create" },
       schema: {
         summary: "Have events sent to a URL",
         description: "Signed as Standard Webhooks has it; at least once, in no particular order.",
@@ -80,7 +80,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
   app.patch(
     "/webhooks/:id",
     {
-      ...admin,
+      config: { ...admin.config, audit: "webhook.update" },
       schema: {
         summary: "Change, disable or enable a webhook",
         description: "What is left out stays as it is.",
@@ -103,7 +103,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
   app.delete(
     "/webhooks/:id",
     {
-      ...adminWithoutBody,
+      config: { ...adminWithoutBody.config, audit: "webhook.delete" },
       schema: {
         summary: "Remove a webhook with its deliveries",
         tags,
@@ -121,7 +121,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
   app.post(
     "/webhooks/:id/rotate",
     {
-      ...admin,
+      config: { ...admin.config, audit: "webhook.rotate" },
       preValidation: emptyIfMissing,
       schema: {
         summary: "Give a webhook a new secret",
@@ -150,7 +150,7 @@ function deliveryRoutes(app: App, edge: Edge): void {
   app.post(
     "/webhooks/:id/test",
     {
-      ...adminWithoutBody,
+      config: { ...adminWithoutBody.config, audit: "webhook.test" },
       schema: {
         summary: "Send a test event to a webhook",
         tags,
@@ -219,7 +219,7 @@ function deliveryRoutes(app: App, edge: Edge): void {
   app.post(
     "/webhooks/:id/deliveries/:delivery/redeliver",
     {
-      ...adminWithoutBody,
+      config: { ...adminWithoutBody.config, audit: "webhook.redeliver" },
       schema: {
         summary: "Send a delivery once more",
         description: "Under the same webhook-id.",

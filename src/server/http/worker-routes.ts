@@ -22,7 +22,8 @@ import { checkRegistration, storableEntries, storableProgress, storableReport } 
 /** As much as a message over a socket may have. */
 export const MAX_WORKER_MESSAGE: number = 4 * MIB;
 
-const work = { config: { scopes: ["work"] }, bodyLimit: MAX_WORKER_MESSAGE } as const;
+/** What workers report is in the ledger, or in logs of tasks. */
+const work = { config: { scopes: ["work"], audit: "none" }, bodyLimit: MAX_WORKER_MESSAGE } as const;
 const tags = ["workers"];
 const WorkerId = PathId("id", "A worker's id.");
 

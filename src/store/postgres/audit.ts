@@ -4,20 +4,18 @@ import type { Reader } from "./reader.ts";
 
 /** A row as PostgreSQL gives it. */
 type AuditRecord = Readonly<
-  Record<"id" | "zone" | "key_id" | "agent" | "action" | "target" | "detail", string>
+  Record<"id" | "zone" | "key_id" | "agent" | "action" | "target" | "before" | "detail", string>
 > & {
   readonly at: number;
+  readonly seq: number;
 };
 
 export class PostgresAudit implements AuditStore {
+  readonly kept: number = 100_000;
   readonly #reader: Reader;
 
   constructor(reader: Reader) {
     this.#reader = reader;
-  }
-
-  async add({ id, at, zone, keyId, agent, action, target, detail }: AuditRow): Promise<void> {
-    await this.#reader.rows("add-audit", [id, at, zone, keyId, agent, action, target, detail]);
   }
 
   async list(
@@ -26,10 +24,18 @@ export class PostgresAudit implements AuditStore {
     limit: number,
   ): Promise<readonly AuditRow[]> {
     const records = await this.#reader.rows<AuditRecord>("list-audit", [zones, before, limit]);
-    return records.map(({ key_id: keyId, ...rest }) => ({ ...rest, keyId }));
+    return records.map(auditFrom);
   }
 
-  async prune(kept: number): Promise<void> {
+  async all(): Promise<readonly AuditRow[]> {
+    return (await this.#reader.rows<AuditRecord>("all-audit", [])).map(auditFrom);
+  }
+
+  async prune(kept: number = this.kept): Promise<void> {
     await this.#reader.rows("prune-audit", [kept]);
   }
+}
+
+function auditFrom({ key_id: keyId, ...rest }: AuditRecord): AuditRow {
+  return { ...rest, keyId };
 }

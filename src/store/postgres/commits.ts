@@ -1,6 +1,7 @@
 import type { Block } from "../../ledger/index.ts";
 import {
   type AlternativeTask,
+  type AuditRow,
   type ChosenTask,
   type KeyedTask,
   type ProgressedTask,
@@ -70,6 +71,19 @@ const ENDED_RUNS: Columns<RowChanges["runsEnded"][number]> = [
   ({ endedAt }) => endedAt,
 ];
 
+const AUDITS: Columns<AuditRow> = [
+  ({ id }) => id,
+  ({ at }) => at,
+  ({ zone }) => zone,
+  ({ keyId }) => keyId,
+  ({ agent }) => agent,
+  ({ action }) => action,
+  ({ target }) => target,
+  ({ before }) => before,
+  ({ detail }) => detail,
+  ({ seq }) => seq,
+];
+
 /** What commits a block with its rows. */
 export function commitOf(block: Block, changes: RowChanges): Query {
   const { prev, seq, epoch, count, hash, now, line } = block;
@@ -90,6 +104,7 @@ export function commitOf(block: Block, changes: RowChanges): Query {
   addColumns(parts, "keys", changes.keys, KEYS);
   addColumns(parts, "runs", changes.runs, RUNS);
   addColumns(parts, "ended-runs", changes.runsEnded, ENDED_RUNS);
+  if (changes.audits) addColumns(parts, "audits", changes.audits, AUDITS);
   // A line is JSON, which has no character that PostgreSQL could not hold.
   const ofBlock: (string | null)[] = [
     prev,

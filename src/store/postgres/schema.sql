@@ -294,6 +294,8 @@ create table audit (
   action text collate "C" not null,
   target text not null,
   detail text not null,
+  before text not null default 'null'::text,
+  seq bigint not null default '-1'::integer,
   constraint audit_pkey PRIMARY KEY (id)
 );
 

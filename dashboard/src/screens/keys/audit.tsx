@@ -21,6 +21,24 @@ const WORDS: Readonly<Record<string, string>> = {
   "limit.set": "set the limit",
   "tasks.cancel": "cancelled all tasks with",
   "tasks.retry": "retried all tasks with",
+  "task.cancel": "cancelled the task",
+  "task.retry": "retried the task",
+  "task.recharge": "recharged the task",
+  "run.cancel": "cancelled the run",
+  "run.release": "released the results of the run",
+  "schedule.create": "made the schedule",
+  "schedule.pause": "paused the schedule",
+  "schedule.resume": "resumed the schedule",
+  "schedule.run": "ran the schedule",
+  "schedule.delete": "deleted the schedule",
+  "webhook.create": "made a webhook to",
+  "webhook.update": "changed the webhook",
+  "webhook.rotate": "replaced the secret of the webhook",
+  "webhook.test": "tested the webhook",
+  "webhook.redeliver": "sent again a delivery of the webhook",
+  "webhook.delete": "deleted the webhook",
+  "ticket.issue": "made a login link for the",
+  "session.create": "signed in to the",
   "leader.step-down": "let another lead than",
 };
 
@@ -49,7 +67,9 @@ export function Audit({ keys }: { readonly keys: readonly KeyAnswer[] }) {
                   <td>
                     {WORDS[entry.action] ?? entry.action} <b>{targetText(entry, nameOf)}</b>
                   </td>
-                  <td className="mono quiet">{detailText(entry.detail)}</td>
+                  <td className="mono quiet">
+                    {entry.before && <s>{detailText(entry.before)}</s>} {detailText(entry.detail)}
+                  </td>
                 </tr>
               ))}
             </tbody>
