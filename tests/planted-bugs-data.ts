@@ -27,8 +27,8 @@ export const DATA_BUGS: readonly PlantedBug[] = [
     name: "what a forgotten run has kept stays on its workers",
     seed: 11,
     file: "scheduler/data-decisions",
-    find: "if (!run.data) continue;",
-    replace: "if (!run.data || ending) continue;",
+    find: "for (const run of state.forgottenBy(ending)) {",
+    replace: "for (const run of []) {",
   },
   {
     name: "what a lost result was made of is not made again",
