@@ -18,16 +18,19 @@ const LONG = {
   DATA_KILLS: "long",
   FUZZ: "long",
   KILLS: "10",
+  LOCK: "long",
   OUTAGES: "long",
 };
 
 /** The files that read one of these variables. */
 const LONG_FILES = [
+  "src/embedded/task-options.test.ts",
   "src/server/http/generated.test.ts",
   "src/server/http/walks.test.ts",
   "tests/chaos.test.ts",
   "tests/cluster.test.ts",
   "tests/data-kill.test.ts",
+  "tests/lock.test.ts",
   "tests/raw-sockets.test.ts",
   "tests/rogue-workers.test.ts",
   "tests/schedules-kill.test.ts",
