@@ -188,7 +188,7 @@ test("what is refused for now is tried again, and made once", async () => {
   await expect
     .poll(async () => (await small.get("/metrics")).body, WITHIN)
     .toMatch(/orrery_submissions_refused_total\{code="backlog"\} [1-9]/);
-  const said = /^\d{4}-\S+Z is refused so far: too many tasks wait already/;
+  const said = /^\d{4}-\S+Z is refused so far: too many tasks wait: /;
   await expect.poll(async () => (await own.schedules.show(id)).last_error, WITHIN).toMatch(said);
   await own.cancel(first.id);
   await expect.poll(async () => (await own.schedules.show(id)).last_task_id, WITHIN).not.toBeNull();

@@ -54,7 +54,7 @@ export function excessText({ whose, unit, held, asked, most }: Excess): string {
   if (asked > most)
     return `this submission needs ${more}${unit === "bytes" ? " of memory" : ""}, and ${all} may have ${limit}`;
   return unit === "tasks"
-    ? `${countOf(held, "task")} of ${all} wait already, and ${limit} may wait; this submission has ${more}`
+    ? `too many tasks wait: ${all} has ${countOf(held, "waiting task")} and may have ${limit}; this submission has ${more}`
     : `waiting and running work of ${all} holds ${formatBytes(held)} of memory, and ${limit} is allowed; this submission needs up to ${more}`;
 }
 
