@@ -261,3 +261,19 @@ test("[F6] of a forgotten worker only its id is left, and in the end not even th
   fleet.settle();
   expect(fleet.sorted).toHaveLength(3);
 });
+
+test("[F6] lost workers are forgotten once their registrations are too large, and then count no more", () => {
+  const fleet = new Fleet(aConfig());
+  const capabilities = Array.from({ length: 1000 }, (_, at) => `type-${at}`.padEnd(60, "x"));
+  for (let at = 0; at < 50; at++) fleet.register(aWorker(`w${at}`, { capabilities }), at);
+  const { registered } = fleet;
+  expect(registered.reachable).toBe(registered.of(undefined));
+  expect(registered.reachable / 50).toBeGreaterThan(200_000);
+  for (const worker of [...fleet.workers]) fleet.lose(worker, 50 + worker.number);
+  fleet.register(aWorker("last"), 200);
+  expect(fleet.known().length).toBeLessThan(25);
+  expect(fleet.known().at(-1)?.id).toBe("last");
+  expect(registered.reachable).toBeLessThan(10_000);
+  fleet.register(aWorker("w49"), 201);
+  expect(registered.reachable).toBeLessThan(20_000);
+});

@@ -2,6 +2,7 @@ import { bitsetOf, hasBit, invariant, setBit, writeBit } from "../core/index.ts"
 import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
 import { Depths } from "./depths.ts";
+import { RegisteredBytes } from "./registered-bytes.ts";
 import {
   byName,
   forgottenSpec,
@@ -88,6 +89,8 @@ export class Fleet {
   #stale = false;
   /** Numbers of the forgotten workers that still have an id, ascending. */
   readonly #named: number[] = [];
+  /** Memory of the registrations. */
+  readonly registered: RegisteredBytes = new RegisteredBytes();
 
   constructor(config: PlacementConfig) {
     this.config = config;
@@ -133,6 +136,7 @@ export class Fleet {
       if (worker.status === "Unreachable") this.reachable++;
       worker.hasLeft = false;
       this.#byName.delete(nameOf(worker));
+      this.registered.remove(worker);
       worker.spec = spec;
       this.#byName.set(nameOf(worker), worker);
       worker.freeCpu = spec.cpuMillicores;
@@ -142,6 +146,7 @@ export class Fleet {
       worker.executed.clear();
       worker.pace = undefined;
       worker.moveTo("Idle");
+      this.registered.add(worker);
     } else {
       worker = new Worker(this.workers.length, spec);
       this.adopt(worker);
@@ -171,6 +176,7 @@ export class Fleet {
       return;
     }
     this.#byName.set(nameOf(worker), worker);
+    this.registered.add(worker);
     this.#known++;
     if (worker.status !== "Unreachable") this.reachable++;
     this.heldTotal += worker.held.size;
@@ -180,7 +186,9 @@ export class Fleet {
 
   lose(worker: Worker, seq: number): void {
     if (worker.status === "Unreachable") return;
+    this.registered.remove(worker);
     worker.moveTo("Unreachable");
+    this.registered.add(worker);
     worker.lostSeq = seq;
     this.unreserve(worker.reservedFor);
     this.reachable--;
@@ -305,13 +313,18 @@ export class Fleet {
 
   /** Workers come and go under new names for as long as a service lives. */
   #forgetLost(): void {
-    if (this.#known - this.reachable <= this.config.keepLostWorkers) return;
+    while (this.#known - this.reachable > this.config.keepLostWorkers || this.registered.hasTooManyLost)
+      this.#forgetFirstLost();
+  }
+
+  #forgetFirstLost(): void {
     let first: Worker | undefined;
     for (const worker of this.#byName.values()) {
       if (worker.status === "Unreachable" && (!first || worker.lostSeq < first.lostSeq)) first = worker;
     }
     invariant(first, "of many lost workers one was lost first");
     this.#byName.delete(nameOf(first));
+    this.registered.remove(first);
     first.forget();
     this.#ordinals[first.number] = -1;
     this.#noteForgotten(first.number);

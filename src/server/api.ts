@@ -516,9 +516,12 @@ export interface WorkerGateway {
   session(caller: Caller, workerId: string, session: string): WorkerSession | undefined;
 }
 
-/** `worker-taken`: another worker of the zone has this id. It may leave, or its lease may end. */
+/**
+ * - `worker-taken`: another worker of the zone has this id. It may leave, or its lease may end.
+ * - `backlog`: there is no memory for this worker. Others may leave, or their leases may end.
+ */
 export interface RegistrationRefusal {
-  readonly refused: "zone-not-allowed" | "worker-taken" | "invalid";
+  readonly refused: "zone-not-allowed" | "worker-taken" | "invalid" | "backlog";
   readonly message: string;
 }
 

@@ -12,6 +12,7 @@ import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
 import { exhaustionOf, rechargeOn } from "./recharges.ts";
+import { overweight } from "./registration-limits.ts";
 import type { Results } from "./results.ts";
 import type { Traces } from "./traces.ts";
 import { type GivenUp, Watchdog } from "./watchdog.ts";
@@ -364,10 +365,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   #refusal(state: State, spec: WorkerSpec): RegistrationRefusal | undefined {
     const known = state.fleet.named(spec.zone, spec.id);
-    if (!known || known.status === "Unreachable") return undefined;
+    if (!known || known.status === "Unreachable") return overweight(state, spec);
     const isSameProcess = known.spec.endpoint === spec.endpoint;
     const isSameKey = known.spec.key === spec.key || (known.spec.key === undefined && isSameProcess);
-    if (isSameKey && (isSameProcess || !this.#sessions.get(known.number)?.isConnected)) return undefined;
+    if (isSameKey && (isSameProcess || !this.#sessions.get(known.number)?.isConnected))
+      return overweight(state, spec, known);
     const why = isSameKey ? "is connected" : "came with another API key, and its lease has not ended,";
     return {
       refused: "worker-taken",

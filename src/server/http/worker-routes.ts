@@ -16,11 +16,15 @@ import type { WorkerGateway, WorkerSession } from "../api.ts";
 import { callerOf, identityOf } from "./auth.ts";
 import { Problem } from "./problems.ts";
 import { type App, answers, type Edge, isName, MIB, PathId, REQUEST_TIMEOUT_MS, Wait } from "./route.ts";
+import { shareOf } from "./shares.ts";
 import { signalOf } from "./signal.ts";
 import { checkRegistration, storableEntries, storableProgress, storableReport } from "./worker-texts.ts";
 
 /** As much as a message over a socket may have. */
 export const MAX_WORKER_MESSAGE: number = 4 * MIB;
+
+/** Time of the main thread, in ms, that the scheduler takes to meet a new worker. */
+const REGISTRATION_MS = 2;
 
 /** What workers report is in the ledger, or in logs of tasks. */
 const work = { config: { scopes: ["work"], audit: "none" }, bodyLimit: MAX_WORKER_MESSAGE } as const;
@@ -69,6 +73,7 @@ function joinRoutes(app: App, { gateway }: Edge): void {
       const identity = identityOf(request);
       const { registration, heartbeat } = request.body;
       checkRegistration(identity, registration);
+      shareOf(request).work.take(REGISTRATION_MS);
       const session = await gateway.register(
         identity.caller,
         registration,

@@ -270,12 +270,13 @@ class Connection {
 
   #failWith(error: unknown): void {
     const problem = problemOf(error);
-    const isOurs = problem.statusCode >= 500;
+    const isRefused = problem.code === "worker-taken" || problem.code === "backlog";
+    const isOurs = problem.statusCode >= 500 && !isRefused;
     // What a worker says to a server that closes it says again to the next one.
     if (isOurs && !this.#isClosing)
       this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
-    // Another worker has the id for as long as it is there, or until its lease ends.
-    this.#fail(problem.code, problem.message, isOurs || problem.code === "worker-taken");
+    // Another worker has the id, or the memory, for as long as it is there, or until its lease ends.
+    this.#fail(problem.code, problem.message, isOurs || isRefused);
   }
 
   #fail(code: string, message: string, retry: boolean): void {
