@@ -1,12 +1,12 @@
 // The HTTP edge in front of a service, with keys of every kind, and a client that speaks to it.
 
-import type { InjectOptions } from "fastify";
+import type { InjectOptions, RouteOptions } from "fastify";
 import type { Api, Scope } from "../src/server/api.ts";
 import { type AppOptions, buildApp } from "../src/server/http/app.ts";
 import type { App } from "../src/server/http/route.ts";
 import { Keys, type NewKey } from "../src/server/keys.ts";
 import { makeLog } from "../src/server/log.ts";
-import { type OpenService, openService } from "../src/server/open-service.ts";
+import { type OpenService, openService, type ServiceSettings } from "../src/server/open-service.ts";
 import { ServerSecret } from "../src/server/secret.ts";
 import { Tickets } from "../src/server/tickets.ts";
 import { MemoryStore, type ServiceStore } from "../src/store/index.ts";
@@ -24,6 +24,8 @@ export interface Answer {
 
 export interface Served {
   readonly app: App;
+  /** All routes, in the order in which they were registered. */
+  readonly routes: readonly RouteOptions[];
   readonly keys: Keys;
   readonly tickets: Tickets;
   /** As another server of the store whose clock is wrong. */
@@ -41,12 +43,13 @@ interface ServeOptions {
   readonly store?: ServiceStore;
   readonly answerWithinMs?: number;
   readonly remembered?: number;
+  readonly settings?: Partial<ServiceSettings>;
 }
 
 /** The real service, in memory unless there is another store, behind the edge. */
 export async function serve(
   log: string[] = [],
-  { store = new MemoryStore(), answerWithinMs, remembered = 50_000 }: ServeOptions = {},
+  { store = new MemoryStore(), answerWithinMs, remembered = 50_000, settings }: ServeOptions = {},
 ): Promise<Served> {
   const note = (line: string) => void log.push(line);
   const secret = ServerSecret.random();
@@ -56,7 +59,11 @@ export async function serve(
     warn: note,
     onFailed: (error) => note(String(error.stack)),
     // Names lead to this machine, where nobody listens on the ports that they have by themselves.
-    settings: { webhooks: { allow: ["127.0.0.0/8"], resolve: async () => ["127.0.0.1"] }, remembered },
+    settings: {
+      webhooks: { allow: ["127.0.0.0/8"], resolve: async () => ["127.0.0.1"] },
+      remembered,
+      ...settings,
+    },
   });
   const keys = await Keys.open(store, { firstKey: ADMIN_KEY });
   const ticketsAt = (now: () => number) =>
@@ -78,9 +85,12 @@ export async function serve(
     log: makeLog({ level: "warn", write: note }),
     ...(answerWithinMs !== undefined && { answerWithinMs }),
   });
+  const routes: RouteOptions[] = [];
+  app.addHook("onRoute", (route) => void routes.push(route));
   await app.ready();
   return {
     app,
+    routes,
     keys,
     tickets: ticketsAt(Date.now),
     ticketsAt,

@@ -33,6 +33,13 @@ export class Contract {
     );
   }
 
+  /** Returns the operation of a route, or `undefined` if the route is not documented. */
+  operation(method: string, url: string): Described | undefined {
+    const path = url.replace(/:(\w+)/g, "{$1}");
+    const operation = this.document.paths[path]?.[method.toLowerCase()];
+    return operation && { method, path, operation };
+  }
+
   /** The schema with what it refers to put in. */
   whole(schema: JsonSchema): JsonSchema {
     const resolve = (value: unknown): unknown => {
