@@ -119,6 +119,7 @@ async function start(
         },
         lookEveryMs: scheduling.schedulingIntervalMs,
         leaseMs,
+        workers: server,
         graceMs,
         maxResultBytes,
         maxLogBytes,

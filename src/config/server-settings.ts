@@ -108,6 +108,28 @@ export const SERVER = {
     readers,
     option: "--lease",
   }),
+  workersPerKey: setting({
+    key: "workers_per_key",
+    type: whole(1, 1_000_000),
+    default: 2_500,
+    about: "Maximum number of registered workers of one API key",
+    readers,
+  }),
+  workersPerZone: setting({
+    key: "workers_per_zone",
+    type: whole(1, 1_000_000),
+    default: 5_000,
+    about: "Maximum number of registered workers whose home is one zone",
+    readers,
+  }),
+  registrationBytes: setting({
+    key: "registrations",
+    type: orNull(SIZE, "a quarter of `queue.backlog_size`"),
+    default: null,
+    about:
+      "Maximum estimated memory of all registered workers; those of one key may take half, lost ones a quarter besides",
+    readers,
+  }),
   graceMs: setting({
     key: "grace",
     type: duration({ mostMs: DAY_MS }),

@@ -37,6 +37,7 @@ test("the defaults are those of the parts that they are for", () => {
     ...{ leaseMs, graceMs, maxResultBytes, maxLogBytes },
     retention: { endedTasksMs, logsMs, idempotencyMs },
   });
+  expect(settings.server).toMatchObject(STANDARD_SETTINGS.workers);
   expect(settings.server.takeOverMs).toBe(LEASE_MS);
   const { waitsMs: _waits, ...webhooks } = settings.webhooks;
   expect(STANDARD_WEBHOOKS).toMatchObject(webhooks);

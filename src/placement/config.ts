@@ -15,6 +15,8 @@ export interface PlacementConfig {
   readonly maxQueuePerWorker: number;
   /** Lost workers that are remembered; beyond that the one that was lost first is forgotten. */
   readonly keepLostWorkers: number;
+  /** Estimated bytes of the registrations of lost workers that are remembered. Left out: no limit. */
+  readonly keepLostBytes?: number;
   /** Salt of the random strategy. */
   readonly seed: number;
   /** A worker whose load (per mille) reaches the first is overloaded until it falls below the second. */

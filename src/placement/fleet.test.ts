@@ -263,17 +263,19 @@ test("[F6] of a forgotten worker only its id is left, and in the end not even th
 });
 
 test("[F6] lost workers are forgotten once their registrations are too large, and then count no more", () => {
-  const fleet = new Fleet(aConfig());
+  const fleet = new Fleet(aConfig({ keepLostBytes: 4 * 2 ** 20 }));
   const capabilities = Array.from({ length: 1000 }, (_, at) => `type-${at}`.padEnd(60, "x"));
-  for (let at = 0; at < 50; at++) fleet.register(aWorker(`w${at}`, { capabilities }), at);
-  const { registered } = fleet;
-  expect(registered.reachable).toBe(registered.of(undefined));
-  expect(registered.reachable / 50).toBeGreaterThan(200_000);
+  for (let at = 0; at < 50; at++) fleet.register(aWorker(`w${at}`, { capabilities, key: "k" }), at);
+  const { registrations } = fleet;
+  expect(registrations.bytes).toBe(registrations.bytesByKey.get("k"));
+  expect(registrations.bytes / 50).toBeGreaterThan(200_000);
   for (const worker of [...fleet.workers]) fleet.lose(worker, 50 + worker.number);
+  expect([registrations.byKey.size, registrations.byZone.size]).toEqual([0, 0]);
   fleet.register(aWorker("last"), 200);
   expect(fleet.known().length).toBeLessThan(25);
   expect(fleet.known().at(-1)?.id).toBe("last");
-  expect(registered.reachable).toBeLessThan(10_000);
+  expect(registrations.lostBytes).toBeLessThanOrEqual(4 * 2 ** 20);
+  expect(registrations.bytes).toBeLessThan(10_000);
   fleet.register(aWorker("w49"), 201);
-  expect(registered.reachable).toBeLessThan(20_000);
+  expect(registrations.bytes).toBeLessThan(20_000);
 });

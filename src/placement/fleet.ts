@@ -2,7 +2,7 @@ import { bitsetOf, hasBit, invariant, setBit, writeBit } from "../core/index.ts"
 import type { PlacementConfig } from "./config.ts";
 import { type Demand, hasCapabilities, servesExecutor, servesZone } from "./demand.ts";
 import { Depths } from "./depths.ts";
-import { RegisteredBytes } from "./registered-bytes.ts";
+import { Registrations } from "./registrations.ts";
 import {
   byName,
   forgottenSpec,
@@ -45,6 +45,7 @@ export class Fleet {
   cursor: Worker | undefined;
   heldTotal = 0;
   reachable = 0;
+  readonly registrations: Registrations = new Registrations();
   /** Counts how often some worker may have got room: only then is what was blocked worth another look. */
   relief = 0;
 
@@ -89,8 +90,6 @@ export class Fleet {
   #stale = false;
   /** Numbers of the forgotten workers that still have an id, ascending. */
   readonly #named: number[] = [];
-  /** Memory of the registrations. */
-  readonly registered: RegisteredBytes = new RegisteredBytes();
 
   constructor(config: PlacementConfig) {
     this.config = config;
@@ -133,10 +132,11 @@ export class Fleet {
     let worker = this.continuedBy(spec);
     if (worker) {
       invariant(worker.held.size === 0, "a worker that registers again holds nothing");
+      this.registrations.replace(worker.spec, worker.status !== "Unreachable");
+      this.registrations.enter(spec);
       if (worker.status === "Unreachable") this.reachable++;
       worker.hasLeft = false;
       this.#byName.delete(nameOf(worker));
-      this.registered.remove(worker);
       worker.spec = spec;
       this.#byName.set(nameOf(worker), worker);
       worker.freeCpu = spec.cpuMillicores;
@@ -146,7 +146,6 @@ export class Fleet {
       worker.executed.clear();
       worker.pace = undefined;
       worker.moveTo("Idle");
-      this.registered.add(worker);
     } else {
       worker = new Worker(this.workers.length, spec);
       this.adopt(worker);
@@ -176,9 +175,10 @@ export class Fleet {
       return;
     }
     this.#byName.set(nameOf(worker), worker);
-    this.registered.add(worker);
     this.#known++;
-    if (worker.status !== "Unreachable") this.reachable++;
+    this.registrations.enter(worker.spec);
+    if (worker.status === "Unreachable") this.registrations.lose(worker.spec);
+    else this.reachable++;
     this.heldTotal += worker.held.size;
     if (worker.reservedFor !== undefined) this.reservations.set(worker.reservedFor, worker);
     this.#stale = true;
@@ -186,9 +186,8 @@ export class Fleet {
 
   lose(worker: Worker, seq: number): void {
     if (worker.status === "Unreachable") return;
-    this.registered.remove(worker);
+    this.registrations.lose(worker.spec);
     worker.moveTo("Unreachable");
-    this.registered.add(worker);
     worker.lostSeq = seq;
     this.unreserve(worker.reservedFor);
     this.reachable--;
@@ -311,10 +310,11 @@ export class Fleet {
     return false;
   }
 
-  /** Workers come and go under new names for as long as a service lives. */
+  /** Forgets the worker that was lost first if there are too many, and further ones as long as their bytes are too many. */
   #forgetLost(): void {
-    while (this.#known - this.reachable > this.config.keepLostWorkers || this.registered.hasTooManyLost)
-      this.#forgetFirstLost();
+    const { keepLostWorkers, keepLostBytes = Number.POSITIVE_INFINITY } = this.config;
+    if (this.#known - this.reachable > keepLostWorkers) this.#forgetFirstLost();
+    while (this.registrations.lostBytes > keepLostBytes) this.#forgetFirstLost();
   }
 
   #forgetFirstLost(): void {
@@ -323,8 +323,8 @@ export class Fleet {
       if (worker.status === "Unreachable" && (!first || worker.lostSeq < first.lostSeq)) first = worker;
     }
     invariant(first, "of many lost workers one was lost first");
+    this.registrations.forget(first.spec);
     this.#byName.delete(nameOf(first));
-    this.registered.remove(first);
     first.forget();
     this.#ordinals[first.number] = -1;
     this.#noteForgotten(first.number);

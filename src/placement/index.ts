@@ -15,7 +15,7 @@ export { couldEverRun, Demand, type Needs, servesZone, takesNoSlot } from "./dem
 export { Fleet } from "./fleet.ts";
 export { type Pace, paceMicros } from "./pace.ts";
 export { REJECTIONS, type Reason, type Rejection } from "./reason.ts";
-export { registrationBytes } from "./registered-bytes.ts";
+export { Registrations, registrationBytes } from "./registrations.ts";
 export { firstOpening, type Opening } from "./reservation.ts";
 export { type CandidateRow, candidateTable, rejectionOf } from "./table.ts";
 export {

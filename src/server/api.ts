@@ -517,12 +517,14 @@ export interface WorkerGateway {
 }
 
 /**
- * - `worker-taken`: another worker of the zone has this id. It may leave, or its lease may end.
- * - `backlog`: there is no memory for this worker. Others may leave, or their leases may end.
+ * `worker-taken`: another worker of the zone has this id. It may leave, or its lease may end. `rate-limit` and `backlog`: there are
+ * as many workers as the server's limits allow.
  */
 export interface RegistrationRefusal {
-  readonly refused: "zone-not-allowed" | "worker-taken" | "invalid" | "backlog";
+  readonly refused: "zone-not-allowed" | "worker-taken" | "invalid" | "rate-limit" | "backlog";
   readonly message: string;
+  /** `undefined` if it is not known when another try may succeed. */
+  readonly retryAfterMs?: number;
 }
 
 export interface WorkerSink {

@@ -44,6 +44,12 @@ export class DataTerms {
     else this.#urls.set(worker, { worker: id, url });
   }
 
+  /** Forgets the address of a worker that is lost. */
+  forget(worker: number): void {
+    this.#peers.delete(worker);
+    this.#urls.delete(worker);
+  }
+
   urlOf(worker: number): string | undefined {
     return this.#urls.get(worker)?.url;
   }

@@ -12,10 +12,10 @@ import { LogBuffer } from "./log-buffer.ts";
 import type { Payloads } from "./payloads.ts";
 import { type PlacedTask, PlacedTasks } from "./placed-tasks.ts";
 import { exhaustionOf, rechargeOn } from "./recharges.ts";
-import { overweight } from "./registration-limits.ts";
 import type { Results } from "./results.ts";
 import type { Traces } from "./traces.ts";
 import { type GivenUp, Watchdog } from "./watchdog.ts";
+import { Admissions, type WorkerLimits } from "./worker-limits.ts";
 import { type AttemptName, attemptKey, Session, type SessionHost } from "./worker-session.ts";
 import { awayOrBack, payloadIdOf, reportStimulus, sameWorker, specOf } from "./worker-terms.ts";
 
@@ -25,6 +25,7 @@ export interface GatewayOptions {
   readonly payloads: Payloads;
   readonly results: Results;
   readonly data: DataTerms;
+  readonly limits: WorkerLimits & { readonly registrationBytes: number };
   /** A worker that is silent for this long is lost. */
   readonly leaseMs: number;
   /** What a worker may take beyond a time-out, or to confirm that it cancelled. */
@@ -67,9 +68,11 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
   readonly #away = new Set<number>();
   readonly #progress = new Map<string, Progress>();
   readonly #logs: LogBuffer;
+  readonly #admissions: Admissions;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
+    this.#admissions = new Admissions(options.limits);
     this.leaseMs = options.leaseMs;
     this.heartbeatMs = Math.max(100, Math.floor(options.leaseMs / 3));
     const { state } = options.driver;
@@ -151,6 +154,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
         case "WorkerLost":
           this.#watchdog.forgetWorker(event.worker);
           this.#away.delete(event.worker);
+          this.#options.data.forget(event.worker);
           // Whoever speaks for it now does not know, and has to come anew.
           this.#sessions.get(event.worker)?.close();
           this.#sessions.delete(event.worker);
@@ -187,16 +191,22 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     const url = await this.#dataUrlOf(registration, peer);
     if (typeof url === "object") return url;
     const spec = specOf(registration, caller);
-    const refusal = await driver.read((state) => this.#refusal(state, spec));
+    const refusal = await driver.read(
+      (state) => this.#refusal(state, spec) ?? this.#admissions.admit(state, spec),
+    );
     if (refusal) return refusal;
-    const known = await driver.read((state) => sameWorker(state, spec));
-    // Behind whatever waits to be said of it: it may be lost by then, although it was not when we looked.
-    if (known) {
-      this.#away.delete(known.number);
-      await driver.submit(awayOrBack(known.number, false));
+    try {
+      const known = await driver.read((state) => sameWorker(state, spec));
+      // Behind whatever waits to be said of it: it may be lost by then, although it was not when we looked.
+      if (known) {
+        this.#away.delete(known.number);
+        await driver.submit(awayOrBack(known.number, false));
+      }
+      const isBack = known && (await driver.read((state) => sameWorker(state, spec) === known));
+      if (!isBack) await driver.submit({ kind: "WorkerRegistered", worker: spec });
+    } finally {
+      this.#admissions.settle(spec);
     }
-    const isBack = known && (await driver.read((state) => sameWorker(state, spec) === known));
-    if (!isBack) await driver.submit({ kind: "WorkerRegistered", worker: spec });
     // In one go: what was committed until now is known here, and whatever is committed later goes to the session.
     const { number } = driver.state.fleet.named(spec.zone, spec.id) as Worker;
     this.#sessions.get(number)?.close();
@@ -365,11 +375,10 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
 
   #refusal(state: State, spec: WorkerSpec): RegistrationRefusal | undefined {
     const known = state.fleet.named(spec.zone, spec.id);
-    if (!known || known.status === "Unreachable") return overweight(state, spec);
+    if (!known || known.status === "Unreachable") return undefined;
     const isSameProcess = known.spec.endpoint === spec.endpoint;
     const isSameKey = known.spec.key === spec.key || (known.spec.key === undefined && isSameProcess);
-    if (isSameKey && (isSameProcess || !this.#sessions.get(known.number)?.isConnected))
-      return overweight(state, spec, known);
+    if (isSameKey && (isSameProcess || !this.#sessions.get(known.number)?.isConnected)) return undefined;
     const why = isSameKey ? "is connected" : "came with another API key, and its lease has not ended,";
     return {
       refused: "worker-taken",

@@ -27,6 +27,7 @@ import { Service } from "./service.ts";
 import { StreamIds } from "./stream-ids.ts";
 import { Traces } from "./traces.ts";
 import { noteEnds, webhookData } from "./webhook-data.ts";
+import { WORKER_LIMITS, type WorkerLimits } from "./worker-limits.ts";
 
 export interface ServiceSettings {
   readonly config: Partial<SchedulerConfig>;
@@ -38,6 +39,7 @@ export interface ServiceSettings {
   /** Per attempt. */
   readonly maxLogBytes: number;
   readonly retention: Retention;
+  readonly workers: WorkerLimits;
   /** What waits is looked at again at least so often. */
   readonly lookEveryMs: number;
   readonly webhooks: Partial<WebhookSettings>;
@@ -56,6 +58,7 @@ export const STANDARD_SETTINGS: ServiceSettings = {
   maxResultBytes: 1024 * 1024,
   maxLogBytes: 1024 * 1024,
   retention: { endedTasksMs: null, logsMs: 7 * DAY_MS, idempotencyMs: DAY_MS },
+  workers: WORKER_LIMITS,
   lookEveryMs: 30_000,
   webhooks: {},
   dataAllow: [],
@@ -82,12 +85,21 @@ export const SERVICE_CONFIG: SchedulerConfig = {
  * written or read takes some two thirds for a moment, and the process itself up to 100 MiB.
  */
 const BACKLOG_PART = 1 / 3;
+/** The part of `backlogBytes` that registrations of workers may take besides by default. */
+const REGISTRATIONS_PART = 1 / 4;
+/** The part of that which registrations of lost workers may take besides. */
+const LOST_PART = 1 / 4;
 
 /** Fills in what depends on this process. The scheduler itself asks nobody, so the result is recorded with the configuration. */
-function configFor(settings: Partial<SchedulerConfig>): SchedulerConfig {
-  const config = { ...SERVICE_CONFIG, ...settings };
+function limitsFor({ config, workers }: ServiceSettings) {
   const byHeap = Math.floor(getHeapStatistics().heap_size_limit * BACKLOG_PART);
-  return { ...config, backlogBytes: config.backlogBytes ?? byHeap };
+  const backlogBytes = config.backlogBytes ?? byHeap;
+  const registrationBytes = workers.registrationBytes ?? Math.floor(backlogBytes * REGISTRATIONS_PART);
+  const keepLostBytes = Math.floor(registrationBytes * LOST_PART);
+  return {
+    config: { ...SERVICE_CONFIG, ...config, backlogBytes, keepLostBytes },
+    workers: { ...workers, registrationBytes },
+  };
 }
 
 export interface OpenServiceOptions {
@@ -119,6 +131,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const { store, term, warn, onFailed, instruments, secret = ServerSecret.random() } = options;
   const settings = { ...STANDARD_SETTINGS, ...options.settings };
   const { leaseMs, graceMs, maxResultBytes, maxLogBytes, retention, remembered } = settings;
+  const { config, workers } = limitsFor(settings);
   const recent = new RecentActivity();
   const traces = new Traces();
   const payloads = new Payloads(store, (id, settings) => traces.keepFrom(id, settings));
@@ -136,7 +149,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   const driver = await Driver.open({
     store,
     ...(term && { epoch: term.epoch, follower: term.follower }),
-    config: configFor(settings.config),
+    config,
     lookEveryMs: settings.lookEveryMs,
     clock: steadyClock(),
     recorder: projection,
@@ -175,6 +188,7 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     payloads,
     results,
     data,
+    limits: workers,
     ...terms,
     warn,
     onFenced,

@@ -1,4 +1,5 @@
 import type { WireGraph } from "../graph/index.ts";
+import { Registrations } from "../placement/index.ts";
 import {
   type Account,
   type Group,
@@ -13,6 +14,7 @@ import { demand } from "./violation.ts";
 
 /** Counts again what work holds, from the tasks, runs and groups alone, and compares it with the sums that the state keeps. */
 export function compareAccounts(state: State): void {
+  compareRegistrations(state);
   const truth = recount(state);
   const said = Array.from(state.accounts.byKey.values(), sumsOf);
   demand(
@@ -35,6 +37,27 @@ export function compareAccounts(state: State): void {
     state.accounts.endedBytes === ended,
     "what-work-holds",
     () => `ended runs hold ${state.accounts.endedBytes} in the state, ${ended} is true`,
+  );
+}
+
+/** Counts again what registrations hold, from the workers alone, and compares it with the sums that the fleet keeps. */
+function compareRegistrations({ fleet }: State): void {
+  const truth = new Registrations();
+  for (const worker of fleet.known()) {
+    truth.enter(worker.spec);
+    if (worker.status === "Unreachable") truth.lose(worker.spec);
+  }
+  const textOf = ({ bytes, lostBytes, byKey, bytesByKey, byZone }: Registrations) =>
+    JSON.stringify([
+      bytes,
+      lostBytes,
+      ...[byKey, bytesByKey, byZone].map((map) => Array.from(map, String).sort()),
+    ]);
+  const said = textOf(fleet.registrations);
+  demand(
+    said === textOf(truth),
+    "what-work-holds",
+    () => `registrations hold ${said}, should hold ${textOf(truth)}`,
   );
 }
 

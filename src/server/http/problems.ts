@@ -112,9 +112,9 @@ export function invalid(
   return new Problem(code, detail, { errors });
 }
 
-export function problemOfRefusal(refusal: Refusal): Problem {
-  const { retryAfterMs } = refusal;
-  return new Problem(refusal.code, refusal.message, {
+export function problemOfRefusal(refusal: Refusal | RegistrationRefusal): Problem {
+  const { message, retryAfterMs } = refusal;
+  return new Problem("refused" in refusal ? refusal.refused : refusal.code, message, {
     headers: retryAfterMs === undefined ? {} : { "retry-after": retryAfter(retryAfterMs) },
   });
 }

@@ -14,7 +14,7 @@ import {
 } from "../../protocol/api-schemas.ts";
 import type { WorkerGateway, WorkerSession } from "../api.ts";
 import { callerOf, identityOf } from "./auth.ts";
-import { Problem } from "./problems.ts";
+import { Problem, problemOfRefusal } from "./problems.ts";
 import { type App, answers, type Edge, isName, MIB, PathId, REQUEST_TIMEOUT_MS, Wait } from "./route.ts";
 import { shareOf } from "./shares.ts";
 import { signalOf } from "./signal.ts";
@@ -81,7 +81,7 @@ function joinRoutes(app: App, { gateway }: Edge): void {
         undefined,
         request.socket.remoteAddress,
       );
-      if ("refused" in session) throw new Problem(session.refused, session.message);
+      if ("refused" in session) throw problemOfRefusal(session);
       return { worker: registration.id, lease_ms: session.leaseMs, heartbeat_ms: session.heartbeatMs };
     },
   );

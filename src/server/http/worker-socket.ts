@@ -11,7 +11,7 @@ import { demandScope, type Identity, identify } from "./auth.ts";
 import { recognize } from "./connection-table.ts";
 import { refuseOnSocket } from "./connections.ts";
 import { readJsonText } from "./json-body.ts";
-import { invalid, Problem, problemOf } from "./problems.ts";
+import { invalid, Problem, problemOf, problemOfRefusal } from "./problems.ts";
 import type { App, Edge } from "./route.ts";
 import { answerWithoutUpgrade } from "./upgrades.ts";
 import { checkOf } from "./validation.ts";
@@ -26,6 +26,9 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** Beyond it pings are not answered: whoever sends them without end and reads nothing would fill our memory. */
 const MAX_UNREAD_PONGS = 64 * 1024;
+
+/** Refusals that end when other workers leave, or are lost. */
+const MAY_PASS: ReadonlySet<string> = new Set(["worker-taken", "rate-limit", "backlog"]);
 
 const checkMessage = checkOf(WorkerMessage, "body");
 
@@ -185,7 +188,7 @@ class Connection {
       checkRegistration(this.#identity, registration);
       const { caller } = this.#identity;
       const session = await this.#gateway.register(caller, registration, heartbeat, sink, this.#peer);
-      if ("refused" in session) throw new Problem(session.refused, session.message);
+      if ("refused" in session) throw problemOfRefusal(session);
       this.#send({
         type: "registered",
         worker: registration.id,
@@ -270,13 +273,12 @@ class Connection {
 
   #failWith(error: unknown): void {
     const problem = problemOf(error);
-    const isRefused = problem.code === "worker-taken" || problem.code === "backlog";
-    const isOurs = problem.statusCode >= 500 && !isRefused;
+    const mayPass = MAY_PASS.has(problem.code);
+    const isOurs = problem.statusCode >= 500 && !mayPass;
     // What a worker says to a server that closes it says again to the next one.
     if (isOurs && !this.#isClosing)
       this.#log.error({ err: problem.cause ?? problem }, "a worker's message failed");
-    // Another worker has the id, or the memory, for as long as it is there, or until its lease ends.
-    this.#fail(problem.code, problem.message, isOurs || isRefused);
+    this.#fail(problem.code, problem.message, isOurs || mayPass);
   }
 
   #fail(code: string, message: string, retry: boolean): void {
