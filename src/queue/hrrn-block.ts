@@ -37,6 +37,7 @@ export class HrrnBlock {
   overtakenFrom: number = Number.NEGATIVE_INFINITY;
   #readyAt = new Float64Array(FIRST_ROOM);
   #estimateMs = new Float64Array(FIRST_ROOM);
+  #deadlines = 0;
   /** Positions of the falling part of the lower hull, oldest first. */
   readonly #hull: number[] = [];
 
@@ -56,10 +57,23 @@ export class HrrnBlock {
     return this.#readyAt[this.size - 1] as number;
   }
 
+  /** Whether no entry has a deadline. Then nothing but its wait changes its class. */
+  get isWithoutDeadlines(): boolean {
+    return this.#deadlines === 0;
+  }
+
+  /** Returns the sum of when the entries became ready. It reads one array instead of entries all over the memory. */
+  sumOfReadyAt(): number {
+    let sum = 0;
+    for (let at = 0; at < this.size; at++) sum += this.#readyAt[at] as number;
+    return sum;
+  }
+
   /** Whether the champion may have changed. */
   add(entry: Entry): boolean {
     const at = this.#placeOf(entry);
     this.#insert(at, entry);
+    if (entry.deadline >= 0) this.#deadlines++;
     const next = this.#shiftHull(at, 1);
     if (next === this.#hull.length) return this.#extendHull(at);
     this.#mendHull(next, at, at + 1);
@@ -71,6 +85,7 @@ export class HrrnBlock {
     const at = this.entries[this.#championAt] === entry ? this.#championAt : this.#placeOf(entry);
     invariant(this.entries[at] === entry, "an entry waits with the keys that it was added with");
     const estimateMs = this.#estimateMs[at] as number;
+    if (entry.deadline >= 0) this.#deadlines--;
     this.#remove(at);
     const hull = this.#hull;
     const on = hull.lastIndexOf(at);

@@ -1,7 +1,7 @@
 import { Heap } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
 import { HrrnBlock } from "./hrrn-block.ts";
-import type { Rung } from "./rung.ts";
+import type { ClassOf, Rung } from "./rung.ts";
 import { Tournament } from "./tournament.ts";
 
 /** A pop looks through a part of one block, so blocks are small; but every block plays in the tournament. */
@@ -82,6 +82,20 @@ export class HrrnQueue implements Rung {
 
   each(visit: (entry: Entry) => void): void {
     for (const { entries } of this.#blocks.blocks) for (const entry of entries) visit(entry);
+  }
+
+  /**
+   * Within a queue of one class a longer wait never lowers the class. So a block without deadlines has one class if its oldest
+   * and its youngest entry have the same.
+   */
+  tally(visit: (entry: Entry, count: number, sumOfReadyAt: number) => void, classOf: ClassOf): void {
+    for (const block of this.#blocks.blocks) {
+      const { entries, size } = block;
+      const oldest = entries[0] as Entry;
+      if (block.isWithoutDeadlines && classOf(oldest) === classOf(entries[size - 1] as Entry))
+        visit(oldest, size, block.sumOfReadyAt());
+      else for (const entry of entries) visit(entry, 1, entry.readyAt);
+    }
   }
 
   /** Whether there may be something to hand over. */

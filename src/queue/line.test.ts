@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  classAt,
   DEFAULT_QUEUE,
   type Entry,
   goesBefore,
@@ -220,6 +221,46 @@ class Pair {
     return best;
   }
 }
+
+interface Tally {
+  count: number;
+  sum: number;
+  oldest: number;
+}
+
+/** By class, how many wait, the sum of when they became ready, and when the oldest did. */
+function tallied(pair: Pair, now: number, isPlain: boolean): Tally[] {
+  const { line, list, config, demoted } = pair;
+  const tallies = [0, 1, 2].map((): Tally => ({ count: 0, sum: 0, oldest: Number.POSITIVE_INFINITY }));
+  const note = (at: number, { readyAt }: Entry, count: number, sum: number) => {
+    const tally = tallies[at] as Tally;
+    tally.count += count;
+    tally.sum += sum;
+    tally.oldest = Math.min(tally.oldest, readyAt);
+  };
+  const classOf = (entry: Entry) => classAt(entry, now, demoted, config);
+  if (isPlain) for (const one of list) note(plainClass(one, now, demoted, config), one, 1, one.readyAt);
+  else line.tally((oldest, count, sum) => note(classOf(oldest), oldest, count, sum), classOf);
+  return tallies;
+}
+
+test("[S-26.million] classes are counted as one by one, also by blocks and before what starves was lifted", () => {
+  fc.assert(
+    fc.property(anyConfig, anyMoves(100, 700), fc.boolean(), (config, moves, hasDeadlines) => {
+      const pair = new Pair({ ...config, order: "hrrn" });
+      for (const move of moves) {
+        pair.make(move);
+        if (!hasDeadlines)
+          for (const one of pair.list.filter(({ deadline }) => deadline >= 0)) pair.remove(one);
+      }
+      for (const later of [0, 400, 900, 600_000, 1_300_000]) {
+        const now = pair.now + later;
+        expect(tallied(pair, now, false)).toEqual(tallied(pair, now, true));
+      }
+    }),
+    { seed: 3, numRuns: 6 },
+  );
+});
 
 describe.each<Order>(["hrrn", "classic", "graph"])("in %s order", (order) => {
   const holds = (least: number, most: number, numRuns: number) =>

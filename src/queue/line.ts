@@ -3,6 +3,7 @@ import type { QueueConfig } from "./config.ts";
 import type { Entry } from "./entry.ts";
 import { type Ladder, makeLadder } from "./ladder.ts";
 import { goesBefore } from "./rank.ts";
+import type { ClassOf } from "./rung.ts";
 
 interface Lift {
   readonly at: number;
@@ -116,6 +117,12 @@ export class Line {
   each(visit: (entry: Entry) => void): void {
     this.#seatLone();
     for (const rung of this.#ladder.rungs) rung?.each(visit);
+  }
+
+  /** Calls `visit` for all entries, several of one class at a time: with the oldest, their number, and the sum of when they became ready. */
+  tally(visit: (oldest: Entry, count: number, sumOfReadyAt: number) => void, classOf: ClassOf): void {
+    this.#seatLone();
+    for (const rung of this.#ladder.rungs) rung?.tally(visit, classOf);
   }
 
   /** First by deadlines: those say from which rung an entry comes, so it must not have left it by its wait. */

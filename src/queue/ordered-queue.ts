@@ -60,6 +60,10 @@ export class OrderedQueue implements Rung {
     for (const entry of this.#places.keys()) visit(entry);
   }
 
+  tally(visit: (entry: Entry, count: number, sumOfReadyAt: number) => void): void {
+    for (const entry of this.#places.keys()) visit(entry, 1, entry.readyAt);
+  }
+
   *entries(every = 1, from = 0): Iterable<Entry> {
     let left = from;
     for (const entry of this.#places.keys()) {

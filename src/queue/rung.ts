@@ -1,4 +1,8 @@
+import type { PriorityClass } from "./classes.ts";
 import type { Entry } from "./entry.ts";
+
+/** Returns the class that an entry has at some moment. */
+export type ClassOf = (entry: Entry) => PriorityClass;
 
 /** Entries of a line whose order among each other depends on nothing but their keys and the time. */
 export interface Rung {
@@ -12,4 +16,6 @@ export interface Rung {
   entries(every?: number, from?: number): Iterable<Entry>;
   /** Calls `visit` with all entries. For a million it takes a fraction of what `entries` takes. */
   each(visit: (entry: Entry) => void): void;
+  /** Calls `visit` with the oldest of several entries of one class, their number, and the sum of when they became ready. */
+  tally(visit: (oldest: Entry, count: number, sumOfReadyAt: number) => void, classOf: ClassOf): void;
 }

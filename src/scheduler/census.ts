@@ -37,19 +37,23 @@ export interface AgentCensus {
 
 export function census(state: State, zone: string, now: number): Census {
   const classes = CLASS_NAMES.map(() => ({ count: 0, sumWaitMs: 0, maxWaitMs: 0 }));
+  const withLanes = groupsWithLanes(state, zone);
   for (const group of groupsOf(state, zone)) {
     const demoted = isDemoted(state, group, now);
-    const count = (one: Entry) => {
-      const ofClass = classes[classAt(one, now, demoted, state.config)] as (typeof classes)[number];
-      const waitMs = Math.max(0, now - one.readyAt);
-      ofClass.count++;
-      ofClass.sumWaitMs += waitMs;
-      ofClass.maxWaitMs = Math.max(ofClass.maxWaitMs, waitMs);
+    const classOf = (one: Entry) => classAt(one, now, demoted, state.config);
+    const count = (oldest: Entry, entries: number, sumOfReadyAt: number) => {
+      const ofClass = classes[classOf(oldest)] as (typeof classes)[number];
+      ofClass.count += entries;
+      ofClass.sumWaitMs += Math.max(0, entries * now - sumOfReadyAt);
+      ofClass.maxWaitMs = Math.max(ofClass.maxWaitMs, now - oldest.readyAt);
     };
-    group.line.each((entry) => {
-      if (entry instanceof Lane) for (const node of entry.nodes) count(entry.run.entryOf(node));
-      else count(entry);
-    });
+    const countOne = (one: Entry) => count(one, 1, one.readyAt);
+    if (!withLanes.has(group)) group.line.tally(count, classOf);
+    else
+      group.line.each((entry) => {
+        if (entry instanceof Lane) for (const node of entry.nodes) countOne(entry.run.entryOf(node));
+        else countOne(entry);
+      });
   }
   return { classes, ...countOpen(state, zone) };
 }
@@ -86,6 +90,16 @@ export function agentCensus(state: State, zone: string, agent: string, now: numb
 
 function* groupsOf(state: State, zone: string): Generator<Group> {
   for (const pool of state.pools.values()) if (pool.demand.needs.zone === zone) yield* pool.groups.values();
+}
+
+/** Returns the groups in whose line an entry stands for several nodes. */
+function groupsWithLanes(state: State, zone: string): Set<Group> {
+  const groups = new Set<Group>();
+  for (const run of state.runs.values()) {
+    if (run.zone !== zone || run.outcome !== undefined) continue;
+    for (const { group } of run.lanes()) groups.add(group);
+  }
+  return groups;
 }
 
 function countOpen(state: State, zone: string): { queued: number; running: number } {
