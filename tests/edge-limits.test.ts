@@ -266,3 +266,22 @@ test("[F8] answers that are not read are bounded for each key", async () => {
   );
   expect(await statusOf(honest, `${API}/overview`)).toBe(200);
 });
+
+test("[F7] tasks of a batch that are refused for a full backlog are charged to the key", async () => {
+  const limits = { workMsPerKey: 1 };
+  await using full = await TestService.start("memory", { config: { backlogLimit: 0 } }, undefined, limits);
+  for (const count of [200, 1200]) {
+    const tasks = Array.from({ length: count }, () => ({ executor: "e", task_type: "t" }));
+    // A new key each time. The larger batch is read on the body thread.
+    const { body } = await full.post("keys", {
+      name: `k${count}`,
+      scopes: ["submit"],
+      zones: ["*"],
+      agents: ["*"],
+    });
+    const key = { key: body.secret };
+    expect((await full.post("submit/batch", { tasks }, key)).body.results[0].problem.code).toBe("backlog");
+    const next = await full.submit({}, key);
+    expect([next.status, next.body.detail]).toEqual([429, expect.stringContaining("server.work_per_key")]);
+  }
+});

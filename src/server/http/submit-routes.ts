@@ -22,6 +22,8 @@ import { validatorCompiler } from "./validation.ts";
 /** What a submission needs beside its payload. */
 const ENVELOPE = 64 * 1024;
 const THROTTLE_MS = 1000;
+/** Time of the main thread, in ms, that a refused task of a batch takes. */
+const REFUSED_MS = 0.1;
 /** Slices of a batch that are submitted before the first of them is committed. */
 const SLICES_AHEAD = 3;
 
@@ -78,6 +80,7 @@ export function submitRoutes(app: App, { api }: Edge): void {
       const { body } = request;
       if (body instanceof ApartBody) return await submitApart(api, request, reply, body);
       const submitted = await submitTraced(api, request, readTasks(body.tasks));
+      chargeRefused(request, submitted);
       if (submitted.some(isThrottled)) reply.header("retry-after", retryAfter(THROTTLE_MS));
       return reply.send({ results: submitted.map((one) => resultOf(one, request.id)) });
     },
@@ -107,6 +110,7 @@ async function submitApart(
     await pieces.at(-SLICES_AHEAD);
     const piece = submitTraced(api, request, slice as readonly TaskSubmission[]).then((submitted) => {
       throttled ||= submitted.some(isThrottled);
+      chargeRefused(request, submitted);
       // Buffers, because answers to large batches would fill the heap.
       return Buffer.from(submitted.map((one) => JSON.stringify(resultOf(one, request.id))).join());
     });
@@ -135,6 +139,11 @@ function resultOf(one: Submitted, requestId: string) {
   if (one.accepted) return { status: one.repeated ? 200 : 201, task: taskSummary(one.task) };
   const problem = problemOfRefusal(one);
   return { status: problem.statusCode, problem: documentOf(problem, requestId) };
+}
+
+/** Accepted tasks count towards the backlog. Refused ones would cost their sender nothing. */
+function chargeRefused(request: FastifyRequest, submitted: readonly Submitted[]): void {
+  shareOf(request).work.take(REFUSED_MS * submitted.filter(({ accepted }) => !accepted).length);
 }
 
 function isThrottled(one: Submitted): boolean {
