@@ -1,6 +1,6 @@
 // The whole of CI: `npm test` here and on every other machine. Arguments go to vitest: `npm test -- src/graph`.
 // With `--check` (`npm run check`) everything but the tests. With `--long` (`npm run test:long`) the long forms of the
-// tests that have one, which take about an hour.
+// tests that have one, which take about two hours.
 
 import { fileURLToPath } from "node:url";
 import { runNode } from "./run.mjs";
@@ -34,6 +34,7 @@ const LONG_FILES = [
   "tests/raw-sockets.test.ts",
   "tests/rogue-workers.test.ts",
   "tests/schedules-kill.test.ts",
+  "tests/siege-attacks.test.ts",
   "tests/store-outage.test.ts",
   "tests/transactional-kill.test.ts",
 ];

@@ -22,19 +22,30 @@ export async function hoard(
     most,
     size = 50,
     signal,
-  }: { readonly most: number; readonly size?: number; readonly signal?: AbortSignal },
+    pauseMs = 0,
+  }: {
+    readonly most: number;
+    readonly size?: number;
+    readonly signal?: AbortSignal;
+    /** Pause after a batch of which nothing was accepted. */
+    readonly pauseMs?: number;
+  },
 ): Promise<Hoarded> {
   const hoarded: Hoarded = { accepted: 0, refused: 0, detail: "" };
   for (let batch = 0; batch < most && !signal?.aborted; batch++) {
     const zone = zones[batch % zones.length] as string;
     const tasks = Array.from({ length: size }, (_, at) => heavyTask(`${batch}-${at}`));
     const answer = await send("submit/batch", { tasks }, zone);
-    const { results } = answer.body as { results: { status: number; problem?: { detail: string } }[] };
+    // A batch that was refused as a whole has no results.
+    const { results = [] } = answer.body as { results?: { status: number; problem?: { detail: string } }[] };
+    const before = hoarded.accepted;
     for (const { status, problem } of results) {
       if (status === 201) hoarded.accepted++;
       else hoarded.refused++;
       if (problem) hoarded.detail = problem.detail;
     }
+    if (hoarded.accepted === before && pauseMs > 0)
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   return hoarded;
 }
