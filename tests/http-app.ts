@@ -53,9 +53,11 @@ export async function serve(
 ): Promise<Served> {
   const note = (line: string) => void log.push(line);
   const secret = ServerSecret.random();
+  const keys = await Keys.open(store, { firstKey: ADMIN_KEY });
   const service = await openService({
     store,
     secret,
+    keys,
     warn: note,
     onFailed: (error) => note(String(error.stack)),
     // Names lead to this machine, where nobody listens on the ports that they have by themselves.
@@ -65,7 +67,6 @@ export async function serve(
       ...settings,
     },
   });
-  const keys = await Keys.open(store, { firstKey: ADMIN_KEY });
   const ticketsAt = (now: () => number) =>
     new Tickets({ keys, store: store.tickets, record: (entry) => service.api.recordAudit(entry), now });
   const instead: Partial<Api> = {};

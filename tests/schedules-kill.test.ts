@@ -68,6 +68,7 @@ async function makeSchedule(url: string): Promise<void> {
     lastFiredAt: -1,
     lastTaskId: "",
     lastError: "",
+    keyId: "",
   });
 }
 

@@ -55,6 +55,7 @@ export async function checkServer({ url, key, isNamed }: ServerAddress): Promise
     ...(await checkLedgerClock(url, key)),
     ...(await checkWorkers(url, key)),
     ...(await checkAudit(url, key)),
+    ...(await checkEndedKeys(url, key)),
   ];
 }
 
@@ -89,6 +90,29 @@ async function checkAudit(url: string, key: string | undefined): Promise<Check[]
     if (error instanceof OrreryError && (error.status === 401 || error.status === 403)) return [];
     const detail = `it could not be compared with the ledger: ${(error as Error).message}`;
     return [warning("audit", detail, "orrery audit --verify takes the time that it needs")];
+  }
+}
+
+/** Tells what stands still because its key has ended. Only admins may list keys, so nothing is said to others. */
+async function checkEndedKeys(url: string, key: string | undefined): Promise<Check[]> {
+  if (!key) return [];
+  try {
+    const client = new OrreryClient({ url, key, retryForMs: 0 });
+    const keys = await client.keys.list({ signal: AbortSignal.timeout(WITHIN_MS) });
+    const ended = keys.filter(({ standing_still }) => standing_still > 0);
+    if (ended.length === 0) return [];
+    const still = ended.reduce((sum, { standing_still }) => sum + standing_still, 0);
+    const names = ended.slice(0, 3).map(({ id, name }) => `${name} (${id})`);
+    return [
+      warning(
+        "ended keys",
+        `${still} schedules or webhooks stand still because their keys have ended: ${names.join(", ")}${ended.length > 3 ? " …" : ""}`,
+        "hand them over with orrery keys revoke ID --hand-over-to OTHER, or delete them",
+      ),
+    ];
+  } catch (error) {
+    if (error instanceof OrreryError && (error.status === 401 || error.status === 403)) return [];
+    return [warning("ended keys", `the server does not say: ${(error as Error).message}`, "see its log")];
   }
 }
 

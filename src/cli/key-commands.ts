@@ -1,6 +1,6 @@
-import type { KeyAnswer, NewKeyAnswer } from "../client/index.ts";
+import type { KeyAnswer, NewKeyAnswer, RevokedKeyAnswer } from "../client/index.ts";
 import { UsageError } from "./errors.ts";
-import type { CreateKeyOptions, RotateKeyOptions } from "./keys.ts";
+import type { CreateKeyOptions, RevokeKeyOptions, RotateKeyOptions } from "./keys.ts";
 import { type Column, tableLines } from "./layout.ts";
 import { printLines, stdoutPalette } from "./output.ts";
 import { atService } from "./service.ts";
@@ -54,9 +54,27 @@ export async function rotateKey(id: string, options: RotateKeyOptions): Promise<
   await printSecret(await atService(options, (client) => client.keys.rotate(id, body)), options.json);
 }
 
-export async function revokeKey(id: string, options: ServiceOptions): Promise<void> {
-  const key = await atService(options, (client) => client.keys.revoke(id));
-  await (options.json ? printSafeJson(key) : printLines([`${shown(key.id)} revoked`]));
+export async function revokeKey(id: string, options: RevokeKeyOptions): Promise<void> {
+  const { handOverTo } = options;
+  const body = handOverTo === undefined ? {} : { hand_over_to: handOverTo };
+  const key = await atService(options, (client) => client.keys.revoke(id, body));
+  await (options.json ? printSafeJson(key) : printLines(revokedLines(key)));
+}
+
+function revokedLines({ id, ended, handed_over, handed_over_to }: RevokedKeyAnswer): string[] {
+  const to = handed_over_to && `${shown(handed_over_to.name)} (${shown(handed_over_to.id)})`;
+  return [
+    `${shown(id)} revoked`,
+    ...madeLines("ended with it", ended),
+    ...(to === null ? [] : madeLines(`handed over to ${to}`, handed_over)),
+  ];
+}
+
+function madeLines(what: string, { keys, schedules, webhooks }: RevokedKeyAnswer["ended"]): string[] {
+  const linesOf = (kind: string, items: typeof keys) =>
+    items.map(({ id, name }) => `  ${kind} ${shown(id)} ${shown(name)}`);
+  const lines = [...linesOf("key", keys), ...linesOf("schedule", schedules), ...linesOf("webhook", webhooks)];
+  return lines.length === 0 ? [] : [`${what}:`, ...lines];
 }
 
 export async function listKeys(options: ServiceOptions): Promise<void> {
@@ -78,8 +96,9 @@ function row(key: KeyAnswer): string[] {
   return [shown(key.id), shown(key.name), ...lists, ago(key.created_at), validity(key)];
 }
 
-function validity({ expires_at, revoked_at }: KeyAnswer): string {
+function validity({ expires_at, revoked_at, suspended_reason }: KeyAnswer): string {
   if (revoked_at !== null) return "revoked";
+  if (suspended_reason !== null) return `no: ${shown(suspended_reason)}`;
   if (expires_at === null) return "yes";
   return Date.parse(expires_at) <= Date.now() ? "expired" : `until ${shown(expires_at)}`;
 }

@@ -17,6 +17,10 @@ export interface RotateKeyOptions extends ServiceOptions {
   readonly overlap?: number;
 }
 
+export interface RevokeKeyOptions extends ServiceOptions {
+  readonly handOverTo?: string;
+}
+
 /** As in the API; named here once more, so that showing the help loads nothing of it. */
 const SCOPES: readonly Scope[] = ["submit", "read", "work", "admin", "operator"];
 
@@ -73,8 +77,18 @@ function rotateCommand(): Command {
 }
 
 function revokeCommand(): Command {
-  const command = new Command("revoke").summary("end a key at once").argument("<id>", "the id of a key");
-  return withServer(command).action(async (id: string, options: ServiceOptions) => {
+  const command = new Command("revoke")
+    .summary("end a key at once, with everything that it made")
+    .description(
+      "End a key at once. Its schedules fire no more, its webhooks send no more, and the keys that it made end too, " +
+        "unless they are handed over.",
+    )
+    .argument("<id>", "the id of a key")
+    .option(
+      "--hand-over-to <key>",
+      "the id or name of the key that everything goes on under that this one made",
+    );
+  return withServer(command).action(async (id: string, options: RevokeKeyOptions) => {
     const { revokeKey } = await import("./key-commands.ts");
     await revokeKey(id, options);
   });

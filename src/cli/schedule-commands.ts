@@ -52,7 +52,7 @@ export async function listSchedules(options: ServiceOptions): Promise<void> {
     shown(one.cron),
     shown(one.time_zone),
     ago(one.last_fired_at),
-    one.paused ? "paused" : shown(one.next_times[0] ?? "over"),
+    one.paused ? "paused" : shown(one.suspended_reason ?? one.next_times[0] ?? "over"),
   ]);
   await printLines(tableLines(COLUMNS, rows, stdoutPalette()));
 }
@@ -97,6 +97,8 @@ function scheduleLines(schedule: ScheduleAnswer, palette: Palette): string[] {
     ["last", last_fired_at === null ? "" : `${shown(last_fired_at)} (${ago(last_fired_at)})`],
     ["last task", shown(schedule.last_task_id)],
     ["last error", shown(schedule.last_error)],
+    ["key", shown(schedule.key_id)],
+    ["stands still", shown(schedule.suspended_reason)],
     ["next", schedule.next_times.map(shown).join(", ")],
     ["task", safeJson(schedule.task)],
   ];

@@ -137,6 +137,7 @@ async function printWebhook(webhook: WebhookAnswer, json: boolean): Promise<void
     ["types", shown(task_types.join(", "))],
     ["executors", shown(executors.join(", "))],
     ["results", webhook.include_result ? "up to 64 KiB" : "hash and size"],
+    ["key", shown(webhook.key_id)],
     ["made", ago(webhook.created_at)],
     ["state", stateOf(webhook)],
   ];
@@ -152,8 +153,9 @@ function row(webhook: WebhookAnswer): string[] {
   return [shown(webhook.id), shown(webhook.url), shown(webhook.events.join(", ")), stateOf(webhook)];
 }
 
-function stateOf({ enabled, disabled_reason, failing_since }: WebhookAnswer): string {
+function stateOf({ enabled, disabled_reason, failing_since, suspended_reason }: WebhookAnswer): string {
   if (!enabled) return `disabled: ${shown(disabled_reason)}`;
+  if (suspended_reason !== null) return `stands still: ${shown(suspended_reason)}`;
   return failing_since === null ? "ok" : `failing, since ${ago(failing_since)}`;
 }
 

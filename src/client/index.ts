@@ -14,6 +14,8 @@ export type {
   NewWebhookAnswer,
   OverviewAnswer,
   QueueMetrics,
+  RevokeBody,
+  RevokedKeyAnswer,
   RunAnswer,
   RunPlanAnswer,
   RunSummary,

@@ -1,4 +1,12 @@
-import type { KeyAnswer, KeyBody, KeysAnswer, NewKeyAnswer, RotateBody } from "../protocol/api-schemas.ts";
+import type {
+  KeyAnswer,
+  KeyBody,
+  KeysAnswer,
+  NewKeyAnswer,
+  RevokeBody,
+  RevokedKeyAnswer,
+  RotateBody,
+} from "../protocol/api-schemas.ts";
 import { type CallOptions, get, path, post, repeatablePost } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 
@@ -19,11 +27,12 @@ export class Keys {
     return this.#connection.send(post("keys", key, options));
   }
 
-  revoke(id: string, options: CallOptions = {}): Promise<KeyAnswer> {
-    return this.#connection.send(repeatablePost(path`keys/${id}/revoke`, undefined, options));
+  /** Everything that the key made ends with it, unless the body names another key that takes it over. */
+  revoke(id: string, body: RevokeBody = {}, options: CallOptions = {}): Promise<RevokedKeyAnswer> {
+    return this.#connection.send(repeatablePost(path`keys/${id}/revoke`, body, options));
   }
 
-  /** A new key like it; the old secret stays valid for the overlap. */
+  /** A new key like it, with everything that the old one made; the old secret stays valid for the overlap. */
   rotate(id: string, body: RotateBody = {}, options: CallOptions = {}): Promise<NewKeyAnswer> {
     return this.#connection.send(post(path`keys/${id}/rotate`, body, options));
   }

@@ -1,5 +1,15 @@
 import { type Static, Type } from "typebox";
-import { Amount, Count, Name, OrNull, Time, TimeOrNull, Uuid } from "./api-parts.ts";
+import {
+  Amount,
+  Count,
+  KeyIdOrNull,
+  Name,
+  OrNull,
+  SuspendedReason,
+  Time,
+  TimeOrNull,
+  Uuid,
+} from "./api-parts.ts";
 
 /** As large as the amounts that count towards it, such as tokens. */
 const MAX_CONCURRENT = 1_000_000_000;
@@ -174,6 +184,11 @@ const key = {
   created_at: Time("When it was made."),
   expires_at: TimeOrNull("Not valid from then on."),
   revoked_at: TimeOrNull("When it was revoked."),
+  key_id: KeyIdOrNull,
+  suspended_reason: SuspendedReason,
+  standing_still: Type.Integer({
+    description: "Schedules and webhooks that stand still because this key has ended.",
+  }),
 };
 export type KeyAnswer = Static<typeof KeyAnswer>;
 export const KeyAnswer = Type.Object(key, { title: "Key" });
@@ -183,6 +198,43 @@ export type NewKeyAnswer = Static<typeof NewKeyAnswer>;
 export const NewKeyAnswer = Type.Object(
   { ...key, secret: Type.String({ description: "Shown this once; only a hash of it is kept." }) },
   { title: "NewKey" },
+);
+
+const MadeItems = (description: string) =>
+  Type.Array(Type.Object({ id: Type.String(), name: Type.String(), zone: Type.Optional(Type.String()) }), {
+    description,
+  });
+export type KeyMade = Static<typeof KeyMade>;
+const KeyMade = Type.Object(
+  {
+    keys: MadeItems("Keys, and for those that ended also the keys that they made."),
+    schedules: MadeItems("Recurring tasks."),
+    webhooks: MadeItems("Webhooks, named by the origin of their URL."),
+  },
+  { title: "KeyMade" },
+);
+
+export type RevokeBody = Static<typeof RevokeBody>;
+export const RevokeBody = Type.Object(
+  {
+    hand_over_to: Type.Optional(
+      Name(
+        "Id or name of the key that everything goes on under that this key made. Left out: it ends.",
+        "ci",
+      ),
+    ),
+  },
+  closed,
+);
+export type RevokedKeyAnswer = Static<typeof RevokedKeyAnswer>;
+export const RevokedKeyAnswer = Type.Object(
+  {
+    ...key,
+    ended: KeyMade,
+    handed_over_to: OrNull(Type.Object({ id: Type.String(), name: Type.String() })),
+    handed_over: KeyMade,
+  },
+  { title: "RevokedKey" },
 );
 
 export type RotateBody = Static<typeof RotateBody>;

@@ -29,6 +29,18 @@ export function OrNull<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
 
+export const KeyIdOrNull = OrNull(
+  Type.String({
+    description: "Id of the key that it belongs to and ends with; null if it belongs to no key.",
+  }),
+);
+export const SuspendedReason = OrNull(
+  Type.String({
+    description: "Why it stands still: the key that it belongs to has ended. Null if it goes on.",
+    examples: ["its key was revoked"],
+  }),
+);
+
 export const Uuid = Type.String({
   format: "uuid",
   description: "A task's id.",

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Name, OrNull, Time, TimeOrNull } from "./api-parts.ts";
+import { KeyIdOrNull, Name, OrNull, SuspendedReason, Time, TimeOrNull } from "./api-parts.ts";
 import { SubmitBody } from "./api-tasks.ts";
 
 const closed = { additionalProperties: false };
@@ -76,12 +76,14 @@ export const ScheduleAnswer = Type.Object(
     start_at: TimeOrNull("Not before."),
     end_at: TimeOrNull("Not after."),
     paused: Type.Boolean(),
+    key_id: KeyIdOrNull,
+    suspended_reason: SuspendedReason,
     created_at: Time("When it was made."),
     last_fired_at: TimeOrNull("The last time that was seen to: a task was made, or deliberately none."),
     last_task_id: OrNull(Type.String({ description: "The last task that it made." })),
     last_error: OrNull(Type.String({ description: "Why the last time made none." })),
     next_times: Type.Array(Time("When it fires."), {
-      description: "The next five; none while it is paused or when it is over.",
+      description: "The next five; none while it is paused or stands still, or when it is over.",
     }),
   },
   { title: "Schedule" },

@@ -1,5 +1,14 @@
 import { type Static, Type } from "typebox";
-import { Count, Name, NextCursor, OrNull, Time, TimeOrNull } from "./api-parts.ts";
+import {
+  Count,
+  KeyIdOrNull,
+  Name,
+  NextCursor,
+  OrNull,
+  SuspendedReason,
+  Time,
+  TimeOrNull,
+} from "./api-parts.ts";
 
 const closed = { additionalProperties: false };
 
@@ -94,6 +103,8 @@ const webhook = {
   disabled_at: TimeOrNull("When it was disabled."),
   disabled_reason: OrNull(Type.String()),
   failing_since: TimeOrNull("When it failed first since it last succeeded."),
+  key_id: KeyIdOrNull,
+  suspended_reason: SuspendedReason,
   secrets: Type.Integer({ minimum: 1, description: "How many sign: more than one while they are rotated." }),
 };
 

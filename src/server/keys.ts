@@ -19,6 +19,8 @@ export interface NewKey {
   readonly agents: readonly string[];
   /** -1: never. */
   readonly expiresAt: number;
+  /** Id of the key that makes it and that it ends with. Without one it belongs to no key. */
+  readonly keyId?: string;
 }
 
 export interface KeysOptions {
@@ -52,6 +54,12 @@ function isWeakKey(key: string): boolean {
  * servers, and stay valid when it is lost or replaced.
  *
  * Another process may revoke a key, so they are read again every few seconds. What changes here counts at once.
+ *
+ * Keys, schedules and webhooks name the key that made them, and end with it. A key that is rotated or revoked can name another
+ * key in `handedTo`, to which everything belongs from then on that it made. So a hand-over is one write of one row, and no
+ * other row is touched. What never changes: a key that others were handed to has not been handed over itself at that moment,
+ * and no key belongs to a key that it made. So neither chain has a cycle; walks have a bound nevertheless, because rows can
+ * be changed in the database.
  */
 export class Keys {
   readonly #store: KeyStore;
@@ -60,6 +68,7 @@ export class Keys {
   readonly #onRefreshError: (error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
   #byHmac = new Map<string, ApiKeyRow>();
+  #byId = new Map<string, ApiKeyRow>();
   readonly #salt = randomBytes(SECRET_BYTES).toString("base64url");
   /** HMACs of secrets that were keys when they were shown, by a hash that is made faster. */
   readonly #hmacs = new Map<string, string>();
@@ -102,7 +111,7 @@ export class Keys {
     const digest = hash("sha256", this.#salt + secret, "base64");
     const hmac = this.#hmacs.get(digest);
     const key = hmac === undefined ? this.#findAnew(secret, digest) : this.#byHmac.get(hmac);
-    return key && isValid(key, this.#now()) ? key : undefined;
+    return key && this.isValid(key) ? key : undefined;
   }
 
   /**
@@ -121,11 +130,66 @@ export class Keys {
   /** For connections that outlive a request. */
   isStillValid(id: string): boolean {
     const key = this.byId(id);
-    return key !== undefined && isValid(key, this.#now());
+    return key !== undefined && this.isValid(key);
+  }
+
+  /** Whether a key can be used now: neither it nor any key that it belongs to has ended. */
+  isValid(key: ApiKeyRow): boolean {
+    const now = this.#now();
+    let one: ApiKeyRow | undefined = key;
+    for (let left = this.#byId.size; left >= 0; left--) {
+      if (!one || !isOpen(one, now)) return false;
+      if (one.keyId === "") return true;
+      one = this.byId(this.ownerOf(one.keyId));
+    }
+    return false;
+  }
+
+  /** Returns the id of the key that everything belongs to now that a key made. */
+  ownerOf(keyId: string): string {
+    let id = keyId;
+    for (let left = this.#byId.size; left > 0; left--) {
+      const to = this.byId(id)?.handedTo ?? "";
+      if (to === "") return id;
+      id = to;
+    }
+    return id;
+  }
+
+  /** Returns why everything stands still that a key made; undefined if it goes on. */
+  whyEnded(keyId: string): string | undefined {
+    if (keyId === "") return undefined;
+    const owner = this.byId(this.ownerOf(keyId));
+    if (!owner) return "its key does not exist";
+    if (this.isValid(owner)) return undefined;
+    if (owner.revokedAt !== -1) return "its key was revoked";
+    return isOpen(owner, this.#now()) ? "the key that made its key has ended" : "its key has expired";
+  }
+
+  /**
+   * Returns the keys that a key made, the keys that those made, and so on. Keys that ended before it did, for reasons of their
+   * own, are left out.
+   */
+  descendantsOf({ id, revokedAt }: ApiKeyRow): ApiKeyRow[] {
+    const now = this.#now();
+    const found = new Map<string, ApiKeyRow>();
+    const counts = (key: ApiKeyRow) =>
+      isOpen({ ...key, revokedAt: -1 }, now) &&
+      (key.revokedAt === -1 || (revokedAt !== -1 && key.revokedAt >= revokedAt));
+    const makers = [id];
+    for (let maker = makers.pop(); maker !== undefined; maker = makers.pop()) {
+      for (const key of this.#byId.values()) {
+        if (key.id === id || found.has(key.id) || key.keyId === "" || !counts(key)) continue;
+        if (this.ownerOf(key.keyId) !== maker) continue;
+        found.set(key.id, key);
+        makers.push(key.id);
+      }
+    }
+    return [...found.values()];
   }
 
   byId(id: string): ApiKeyRow | undefined {
-    return this.all().find((key) => key.id === id);
+    return this.#byId.get(id);
   }
 
   all(): readonly ApiKeyRow[] {
@@ -138,23 +202,46 @@ export class Keys {
     return { key: await this.#add(key, secret, id), secret };
   }
 
-  async revoke(id: string): Promise<ApiKeyRow | undefined> {
+  /**
+   * Ends a key. The keys that it made end too, for good, unless another key takes over everything that it made. A key that was
+   * revoked before hands over its schedules and webhooks only: its keys stay revoked.
+   */
+  async revoke(id: string, handOverTo?: ApiKeyRow): Promise<ApiKeyRow | undefined> {
     const key = this.byId(id);
-    if (!key || key.revokedAt !== -1) return key;
-    return await this.#save({ ...key, revokedAt: this.#now() });
+    if (!key) return undefined;
+    const isFirst = key.revokedAt === -1;
+    const revokedAt = isFirst ? this.#now() : key.revokedAt;
+    const descendants = this.descendantsOf(key);
+    if (handOverTo && isFirst) {
+      // A key does not belong to a key that it made: it takes the place of the one that ends.
+      if (descendants.some((one) => one.id === handOverTo.id))
+        await this.#save({ ...handOverTo, keyId: key.keyId });
+      return await this.#save({ ...key, revokedAt, handedTo: handOverTo.id });
+    }
+    const revoked = isFirst ? await this.#save({ ...key, revokedAt }) : key;
+    for (const one of descendants) if (one.revokedAt === -1) await this.#save({ ...one, revokedAt });
+    return handOverTo ? await this.#save({ ...revoked, handedTo: handOverTo.id }) : revoked;
   }
 
-  /** A key like the old one with a secret of its own; the old one ends after the overlap. */
+  /**
+   * A key like the old one with a secret of its own; the old one ends after the overlap. Everything that the old one made belongs
+   * to the new one, and the new one to the key that asks.
+   */
   async rotate(
     id: string,
     overlapMs: number,
+    by = "",
     newId?: string,
   ): Promise<{ readonly key: ApiKeyRow; readonly secret: string } | undefined> {
     const old = this.byId(id);
-    if (!old || !isValid(old, this.#now())) return undefined;
-    const made = await this.create({ ...old, scopes: old.scopes as Scope[] }, newId);
+    if (!old || !this.isValid(old)) return undefined;
+    // A key that rotates itself or a key that it descends from takes no successor: that would belong to itself.
+    const isWithin = by === id || this.descendantsOf(old).some((one) => one.id === by);
+    const keyId = isWithin ? old.keyId : by;
+    const made = await this.create({ ...old, scopes: old.scopes as Scope[], keyId }, newId);
     const end = this.#now() + overlapMs;
-    await this.#save({ ...old, expiresAt: old.expiresAt === -1 ? end : Math.min(old.expiresAt, end) });
+    const expiresAt = old.expiresAt === -1 ? end : Math.min(old.expiresAt, end);
+    await this.#save({ ...old, expiresAt, handedTo: made.key.id });
     return made;
   }
 
@@ -162,6 +249,7 @@ export class Keys {
     await this.#inTurn(async () => {
       const rows = await this.#store.apiKeys();
       this.#byHmac = new Map(rows.map((key) => [key.hmac, key]));
+      this.#byId = new Map(rows.map((key) => [key.id, key]));
     });
   }
 
@@ -186,25 +274,28 @@ export class Keys {
     const scopes: Scope[] = ["submit", "read", "work", "admin", "operator"];
     // Servers that start together make the same one: a second would stay valid when the first is revoked.
     const id = derivedUuid(`orrery first key\n${this.#hmac(secret)}`);
-    const others = this.all().filter((key) => isValid(key, this.#now())).length;
+    const others = this.all().filter((key) => this.isValid(key)).length;
     await this.#add({ name: "admin", scopes, zones: ["*"], agents: ["*"], expiresAt: -1 }, secret, id);
     if (others > 0) onAdded(others);
   }
 
   async #add(
-    { name, scopes, zones, agents, expiresAt }: NewKey,
+    { name, scopes, zones, agents, expiresAt, keyId = "" }: NewKey,
     secret: string,
     id = newId(),
   ): Promise<ApiKeyRow> {
     const hmac = this.#hmac(secret);
     const createdAt = this.#now();
-    return await this.#save({ id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt: -1 });
+    const rights = { scopes, zones, agents };
+    const state = { createdAt, expiresAt, revokedAt: -1, keyId, handedTo: "" };
+    return await this.#save({ id, name, hmac, ...rights, ...state });
   }
 
   async #save(key: ApiKeyRow): Promise<ApiKeyRow> {
     await this.#inTurn(async () => {
       await this.#store.saveApiKey(key);
       this.#byHmac.set(key.hmac, key);
+      this.#byId.set(key.id, key);
     });
     return key;
   }
@@ -220,6 +311,7 @@ export class Keys {
   }
 }
 
-function isValid(key: ApiKeyRow, now: number): boolean {
+/** Whether a key has not ended by itself. */
+function isOpen(key: ApiKeyRow, now: number): boolean {
   return key.revokedAt === -1 && (key.expiresAt === -1 || now < key.expiresAt);
 }

@@ -15,6 +15,7 @@ import { LastAssignments } from "./explanation.ts";
 import { Gateway } from "./gateway.ts";
 import type { Instruments } from "./http/metrics.ts";
 import { Intake } from "./intake.ts";
+import { Keys } from "./keys.ts";
 import { MeteredProjection } from "./meter.ts";
 import { Past } from "./past/past.ts";
 import { Payloads } from "./payloads.ts";
@@ -24,6 +25,7 @@ import { Results } from "./results.ts";
 import { Schedules } from "./schedules/schedules.ts";
 import { ServerSecret } from "./secret.ts";
 import { Service } from "./service.ts";
+import { Standstill } from "./standstill.ts";
 import { StreamIds } from "./stream-ids.ts";
 import { Traces } from "./traces.ts";
 import { noteEnds, webhookData } from "./webhook-data.ts";
@@ -110,6 +112,8 @@ export interface OpenServiceOptions {
   /** What the servers of the store share; by default one of this process alone. */
   readonly secret?: ServerSecret;
   readonly instruments?: Instruments;
+  /** The keys of the store; by default they are opened and closed with the service. */
+  readonly keys?: Keys;
   readonly warn: (message: string) => void;
   /** Nothing can be committed any more: another process leads, or the store is broken. */
   readonly onFailed: (error: Error) => void;
@@ -196,11 +200,16 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
   });
   const assignments = new LastAssignments(remembered);
   const attempts = new RecentAttempts(driver, remembered);
+  const keys = options.keys ?? (await Keys.open(store));
+  // A server that led before may have revoked one a moment ago.
+  if (options.keys) await keys.refresh();
+  const whyEnded = (keyId: string) => keys.whyEnded(keyId);
   const webhooks = await Webhooks.open({
     store: store.webhooks,
     settings: settings.webhooks,
     describe: (ended, withResult) => webhookData(ended, withResult, driver.state.config),
     now: () => driver.timeOfDay(),
+    whyEnded,
     warn,
   });
   const service = new Service({
@@ -230,7 +239,8 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
       if (!isAway(error)) warn(`pruning: ${(error as Error).message}`);
     });
   }, PRUNE_EVERY_MS);
-  const schedules = await Schedules.open({ store: store.schedules, driver, api: service, warn });
+  const schedules = await Schedules.open({ store: store.schedules, driver, api: service, whyEnded, warn });
+  const standstill = new Standstill({ keys, schedules, webhooks, warn });
   const onInbox = (waiting: number, refused: number) => instruments?.inbox(waiting, refused);
   const past = new Past({ driver, store, streamKey });
   const intake = store.inbox && new Intake({ inbox: store.inbox, driver, warn, onCounted: onInbox });
@@ -243,11 +253,13 @@ export async function openService(options: OpenServiceOptions): Promise<OpenServ
     past,
     async [Symbol.asyncDispose]() {
       clearInterval(pruning);
+      standstill[Symbol.dispose]();
       clockWatch[Symbol.dispose]();
       await past[Symbol.asyncDispose]();
       await schedules[Symbol.asyncDispose]();
       await intake?.[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
+      if (!options.keys) await keys[Symbol.asyncDispose]();
       await gateway[Symbol.asyncDispose]();
       await driver[Symbol.asyncDispose]();
     },

@@ -221,7 +221,8 @@ async function serve(
     keys,
     local,
     prepare: () => PreparedApp.make(common),
-    open: (term, onFailed) => openService({ store, term, settings, secret, instruments, warn, onFailed }),
+    open: (term, onFailed) =>
+      openService({ store, term, settings, secret, keys, instruments, warn, onFailed }),
     beside: options.beside,
     warn,
     onFailed: (error) => {

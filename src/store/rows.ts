@@ -235,6 +235,10 @@ export interface ApiKeyRow {
   readonly expiresAt: number;
   /** -1: not revoked. */
   readonly revokedAt: number;
+  /** Id of the key that made this one, which ends with it; "" if it belongs to no key. */
+  readonly keyId: string;
+  /** Id of the key that everything belongs to that this key made; "" if that is this key itself. */
+  readonly handedTo: string;
 }
 
 /** A submission that was made inside of another transaction, and waits to be taken in. */
@@ -295,6 +299,8 @@ export interface ScheduleRow extends ScheduleFired {
   readonly endAt: number;
   readonly paused: boolean;
   readonly createdAt: number;
+  /** Id of the key that made the schedule; "" if it belongs to no key. */
+  readonly keyId: string;
 }
 
 /** How far a recurring task has come. */

@@ -43,6 +43,7 @@ function scheduleOf(id: string, changed: Partial<ScheduleRow>): ScheduleRow {
     lastFiredAt: -1,
     lastTaskId: "",
     lastError: "",
+    keyId: "the key",
     ...changed,
   };
 }
@@ -459,6 +460,8 @@ describe.each(Object.entries(STORES))("the %s service store", (_, open) => {
       createdAt: 1,
       expiresAt: -1,
       revokedAt: -1,
+      keyId: "the maker",
+      handedTo: "",
     };
     await store.saveApiKey(key);
     await store.saveApiKey({ ...key, id: "k2", agents: ["ada", 'b"o,b'] });

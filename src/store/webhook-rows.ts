@@ -22,6 +22,8 @@ export interface WebhookRow {
   readonly disabledReason: string;
   /** When it failed first after it last succeeded; -1: it does not fail. */
   readonly failingSince: number;
+  /** Id of the key that made the webhook; "" if it belongs to no key. */
+  readonly keyId: string;
 }
 
 /** Kept as it is, because it has to sign. */

@@ -34,6 +34,7 @@ function webhookOf(id: string, changed: Partial<WebhookRow> = {}): WebhookRow {
     disabledAt: -1,
     disabledReason: "",
     failingSince: 7,
+    keyId: "the key",
     ...changed,
   };
 }

@@ -52,6 +52,8 @@ export interface OpenWebhooksOptions {
   readonly describe: (ended: Ended, withResult: boolean) => unknown;
   /** The time of day by the scheduler's clock. */
   readonly now: () => number;
+  /** Tells why everything stands still that a key made; undefined if it goes on. */
+  readonly whyEnded: (keyId: string) => string | undefined;
   readonly warn: (message: string) => void;
 }
 
@@ -63,6 +65,12 @@ export interface NewWebhook {
   readonly types: readonly string[];
   readonly executors: readonly string[];
   readonly includeResult: boolean;
+}
+
+export interface WebhookMaker {
+  readonly zone: string;
+  /** Id of the key, which the webhook ends with. */
+  readonly keyId: string;
 }
 
 /** With the secret, which is told this once. */
@@ -101,8 +109,9 @@ export class Webhooks implements AsyncDisposable {
     this.#rules = { allowHttp, resolve, addresses: new AddressRules(allow) };
     for (const row of rows) this.#all.set(row.id, row);
     this.#findZones();
-    const { store, describe, now, warn } = options;
-    const active = () => [...this.#all.values()].filter(isActive);
+    const { store, describe, now, warn, whyEnded } = options;
+    const active = () =>
+      [...this.#all.values()].filter((one) => isActive(one) && whyEnded(one.keyId) === undefined);
     const onEnqueued = () => this.#deliverer.nudge();
     this.#follower = new Follower({ store, active, describe, now, warn, onEnqueued });
     this.#deliverer = new Deliverer({
@@ -134,6 +143,21 @@ export class Webhooks implements AsyncDisposable {
     await this.#options.store.prune(this.#options.now() - KEPT_MS);
   }
 
+  all(): readonly WebhookRow[] {
+    return [...this.#all.values()];
+  }
+
+  /** The key of a webhook has ended, or was handed over. */
+  noteKeys(): void {
+    this.#follower.nudge();
+    this.#deliverer.nudge();
+  }
+
+  /** Why nothing is sent to a webhook, although it is not disabled. */
+  suspendedReason({ keyId }: WebhookRow): string | undefined {
+    return this.#options.whyEnded(keyId);
+  }
+
   of(zone: string): readonly WebhookRow[] {
     return [...this.#all.values()].filter((webhook) => webhook.zone === zone);
   }
@@ -151,7 +175,7 @@ export class Webhooks implements AsyncDisposable {
     return "refusal" in found && found !== NO_ANSWER ? found.refusal : undefined;
   }
 
-  async create(zone: string, asked: NewWebhook): Promise<MadeWebhook> {
+  async create({ zone, keyId }: WebhookMaker, asked: NewWebhook): Promise<MadeWebhook> {
     const secret = newSecret();
     const webhook: WebhookRow = {
       ...asked,
@@ -163,6 +187,7 @@ export class Webhooks implements AsyncDisposable {
       disabledAt: -1,
       disabledReason: "",
       failingSince: -1,
+      keyId,
     };
     await this.#inTurn(() => this.#keep(webhook));
     return { webhook, secret };
@@ -183,6 +208,11 @@ export class Webhooks implements AsyncDisposable {
     });
     this.#deliverer.nudge();
     return changed;
+  }
+
+  /** Skips what ended so far, before a webhook that stood still goes on. */
+  async skipMissed({ id }: WebhookRow): Promise<void> {
+    await this.#change(id, (webhook) => ({ ...webhook, since: this.#options.now() }));
   }
 
   async remove({ id }: WebhookRow): Promise<void> {

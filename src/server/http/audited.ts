@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
-import type { ScheduleRow, WebhookRow } from "../../store/index.ts";
+import type { ApiKeyRow, ScheduleRow, WebhookRow } from "../../store/index.ts";
 import type { Identity } from "./auth.ts";
-import { isWithin } from "./key-routes.ts";
+import { endingOf, handedToSuccessor, madeIds } from "./key-ending.ts";
+import { isWithin } from "./key-rights.ts";
 import { type Edge, isName, notFound } from "./route.ts";
 
 /** A request that is about to change something. */
@@ -51,8 +52,19 @@ export const AUDITED = {
     return { target: params["name"] ?? "", before, detail: body };
   },
   "key.create": ({ newId, body }) => ({ target: newId, detail: body }),
-  "key.revoke": (asked) => keyOf(asked, { revoked: true }),
-  "key.rotate": (asked) => keyOf(asked, { by: asked.newId, ...asked.body }),
+  "key.revoke": (asked) =>
+    keyOf(asked, (key) => {
+      const to = asked.body["hand_over_to"];
+      const { receiver, ended, handedOver } = endingOf(asked.edge, asked, key, to as string | undefined);
+      const handed = receiver && { hand_over_to: receiver.id, handed_over: madeIds(handedOver) };
+      return { revoked: true, ended: madeIds(ended), ...handed };
+    }),
+  "key.rotate": (asked) =>
+    keyOf(asked, (key) => ({
+      by: asked.newId,
+      ...asked.body,
+      handed_over: madeIds(handedToSuccessor(asked.edge, key)),
+    })),
   "task.cancel": (asked) => taskOf(asked),
   "task.retry": (asked) => taskOf(asked),
   "task.recharge": (asked) => taskOf(asked),
@@ -108,11 +120,11 @@ async function agentOf({ edge, caller, params }: Asked): Promise<Noted> {
   return { target: name, before };
 }
 
-function keyOf(asked: Asked, detail: object): Noted {
+function keyOf(asked: Asked, detailOf: (key: ApiKeyRow) => object): Noted {
   const key = asked.edge.keys.byId(asked.params["id"] ?? "");
   if (!key || !isWithin(asked, key)) throw notFound("key");
   const { id, name, scopes, zones, agents, expiresAt, revokedAt } = key;
-  return { target: id, before: { name, scopes, zones, agents, expiresAt, revokedAt }, detail };
+  return { target: id, before: { name, scopes, zones, agents, expiresAt, revokedAt }, detail: detailOf(key) };
 }
 
 /** What agents do to their own tasks is not administrative. */

@@ -118,6 +118,11 @@ function ownAgent(key: ApiKeyRow): string {
   return key.name === "" ? key.id : key.name;
 }
 
+/** What a key may do when it acts for nobody else. */
+export function ownScopes(key: ApiKeyRow): ReadonlySet<Scope> {
+  return scopesOf(key).own;
+}
+
 /** Of a key by itself, and where it acts for an agent. */
 interface Scopes {
   readonly own: ReadonlySet<Scope>;

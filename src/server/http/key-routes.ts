@@ -1,9 +1,19 @@
-import { KeyAnswer, KeyBody, KeysAnswer, NewKeyAnswer, RotateBody } from "../../protocol/api-schemas.ts";
+import {
+  type KeyAnswer,
+  KeyBody,
+  KeysAnswer,
+  NewKeyAnswer,
+  RevokeBody,
+  RevokedKeyAnswer,
+  RotateBody,
+} from "../../protocol/api-schemas.ts";
 import type { ApiKeyRow } from "../../store/index.ts";
 import type { Scope } from "../api.ts";
 import { type Identity, identityOf } from "./auth.ts";
 import { emptyIfMissing } from "./body-parsers.ts";
 import { instantOrNull, instantText, parseInstant } from "./instants.ts";
+import { endingOf, madeAnswer, standingStill } from "./key-ending.ts";
+import { demandWithin, isWithin } from "./key-rights.ts";
 import { invalid, Problem } from "./problems.ts";
 import { type App, answers, type Edge, notFound, PathId } from "./route.ts";
 
@@ -13,24 +23,28 @@ const KeyId = PathId("id", "A key's id.");
 const DEFAULT_OVERLAP_S = 3600;
 
 /** Keys, for admins. Nobody gives or touches what goes beyond their own key. */
-export function keyRoutes(app: App, { keys }: Edge): void {
+export function keyRoutes(app: App, edge: Edge): void {
+  const { keys, schedules, webhooks } = edge;
   const keyOf = (identity: Identity, id: string): ApiKeyRow => {
     const key = keys.byId(id);
     if (!key || !isWithin(identity, key)) throw notFound("key");
     return key;
   };
+  const answerOf = (key: ApiKeyRow, still = standingStill(edge)): KeyAnswer => ({
+    ...keyAnswer(key),
+    key_id: key.keyId === "" ? null : keys.ownerOf(key.keyId),
+    suspended_reason: keys.whyEnded(key.keyId) ?? null,
+    standing_still: still.get(key.id) ?? 0,
+  });
 
   app.get(
     "/keys",
     { ...admin, schema: { summary: "List keys", tags, response: answers({ 200: KeysAnswer }) } },
     async (request) => {
       const identity = identityOf(request);
-      return {
-        keys: keys
-          .all()
-          .filter((key) => isWithin(identity, key))
-          .map(keyAnswer),
-      };
+      const visible = keys.all().filter((key) => isWithin(identity, key));
+      const still = standingStill(edge);
+      return { keys: visible.map((key) => answerOf(key, still)) };
     },
   );
 
@@ -56,22 +70,45 @@ export function keyRoutes(app: App, { keys }: Edge): void {
         zones,
         agents,
         expiresAt: endWithin(identity, expiryOf(request.body.expires_at)),
+        keyId: identity.key.id,
       };
       demandWithin(identity, asked);
       const { key, secret } = await keys.create(asked, request.newId);
-      return reply.code(201).send({ ...keyAnswer(key), secret });
+      return reply.code(201).send({ ...answerOf(key), secret });
     },
   );
 
   app.post(
     "/keys/:id/revoke",
     {
-      config: { scopes: ["admin"], ignoresBody: true, audit: "key.revoke" },
-      schema: { summary: "End a key", tags, params: KeyId, response: answers({ 200: KeyAnswer }) },
+      config: { scopes: ["admin"], audit: "key.revoke" },
+      preValidation: emptyIfMissing,
+      schema: {
+        summary: "End a key, with everything that it made or without",
+        description:
+          "Its schedules fire no more, its webhooks send no more, and the keys that it made end too, unless they are handed over to " +
+          "another key. A key that was revoked before can still hand over its schedules and webhooks.",
+        tags,
+        params: KeyId,
+        body: RevokeBody,
+        response: answers({ 200: RevokedKeyAnswer }),
+      },
     },
     async (request) => {
-      const key = keyOf(identityOf(request), request.params.id);
-      return keyAnswer((await keys.revoke(key.id)) ?? key);
+      const identity = identityOf(request);
+      const key = keyOf(identity, request.params.id);
+      const { receiver, ended, handedOver } = endingOf(edge, identity, key, request.body.hand_over_to);
+      for (const webhook of handedOver.webhooks)
+        if (webhooks.suspendedReason(webhook) !== undefined) await webhooks.skipMissed(webhook);
+      const revoked = (await keys.revoke(key.id, receiver)) ?? key;
+      webhooks.noteKeys();
+      schedules.noteKeys();
+      return {
+        ...answerOf(revoked),
+        ended: madeAnswer(ended),
+        handed_over_to: receiver ? { id: receiver.id, name: receiver.name } : null,
+        handed_over: madeAnswer(handedOver),
+      };
     },
   );
 
@@ -82,7 +119,8 @@ export function keyRoutes(app: App, { keys }: Edge): void {
       preValidation: emptyIfMissing,
       schema: {
         summary: "Replace a key by one like it",
-        description: "The old secret stays valid for the overlap.",
+        description:
+          "The old secret stays valid for the overlap. Everything that the old key made belongs to the new one from now on.",
         tags,
         params: KeyId,
         body: RotateBody,
@@ -94,9 +132,9 @@ export function keyRoutes(app: App, { keys }: Edge): void {
       const { id, expiresAt } = keyOf(identity, request.params.id);
       endWithin(identity, expiresAt === -1 ? Number.POSITIVE_INFINITY : expiresAt);
       const overlapMs = (request.body.overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000;
-      const made = await keys.rotate(id, Math.round(overlapMs), request.newId);
+      const made = await keys.rotate(id, Math.round(overlapMs), identity.key.id, request.newId);
       if (!made) throw new Problem("not-found", "the key has ended already");
-      return reply.code(201).send({ ...keyAnswer(made.key), secret: made.secret });
+      return reply.code(201).send({ ...answerOf(made.key), secret: made.secret });
     },
   );
 }
@@ -108,29 +146,6 @@ function endWithin({ key }: Identity, expiresAt: number): number {
   if (expiresAt <= key.expiresAt) return expiresAt;
   const detail = `this key ends at ${instantText(key.expiresAt)}, and cannot make one that ends later; use a key that does not end before`;
   throw new Problem("scope", detail);
-}
-
-type Rights = Pick<ApiKeyRow, "scopes" | "zones" | "agents">;
-
-/** Whether a key has no right that the one who asks has not. */
-export function isWithin(identity: Identity, rights: Rights): boolean {
-  return beyond(identity, rights) === undefined;
-}
-
-function demandWithin(identity: Identity, rights: Rights): void {
-  const field = beyond(identity, rights);
-  if (field === undefined) return;
-  throw new Problem("scope", `a key cannot give ${field} that it has not itself`);
-}
-
-function beyond({ key, caller }: Identity, rights: Rights): string | undefined {
-  if (!rights.scopes.every((scope) => caller.scopes.has(scope as Scope))) return "scopes";
-  if (!covers(key.zones, rights.zones)) return "zones";
-  return covers(key.agents, rights.agents) ? undefined : "agents";
-}
-
-function covers(own: readonly string[], asked: readonly string[]): boolean {
-  return own.includes("*") || asked.every((name) => name !== "*" && own.includes(name));
 }
 
 function expiryOf(text: string | null | undefined): number {
@@ -148,7 +163,7 @@ function keyAnswer({
   createdAt,
   expiresAt,
   revokedAt,
-}: ApiKeyRow): KeyAnswer {
+}: ApiKeyRow): Omit<KeyAnswer, "key_id" | "suspended_reason" | "standing_still"> {
   return {
     id,
     name,

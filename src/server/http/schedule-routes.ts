@@ -23,7 +23,15 @@ const Id = PathId("id", "A schedule's id.");
 const DEFAULT_CATCH_UP_LIMIT = 100;
 
 /** Recurring tasks: for the agent that made them, and for the zone's admins. */
-export function scheduleRoutes(app: App, { schedules }: Edge): void {
+export function scheduleRoutes(app: App, { keys, schedules }: Edge): void {
+  const answerOf = (view: ScheduleView): ScheduleAnswer => ({
+    ...scheduleAnswer(view),
+    key_id: view.keyId === "" ? null : keys.ownerOf(view.keyId),
+  });
+  const found = (view: ScheduleView | undefined): ScheduleAnswer => {
+    if (!view) throw notFound("schedule");
+    return answerOf(view);
+  };
   app.post(
     "/schedules",
     {
@@ -39,10 +47,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
     async (request, reply) => {
       const made = await schedules.create(callerOf(request), settingOf(request.body, schedules.now()));
       if ("accepted" in made) throw problemOfRefusal(made);
-      return reply
-        .code(201)
-        .header("location", `${app.prefix}/schedules/${made.id}`)
-        .send(scheduleAnswer(made));
+      return reply.code(201).header("location", `${app.prefix}/schedules/${made.id}`).send(answerOf(made));
     },
   );
 
@@ -52,7 +57,7 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
       ...read,
       schema: { summary: "List recurring tasks", tags, response: answers({ 200: SchedulesAnswer }) },
     },
-    async (request) => ({ schedules: schedules.list(callerOf(request)).map(scheduleAnswer) }),
+    async (request) => ({ schedules: schedules.list(callerOf(request)).map(answerOf) }),
   );
 
   app.get(
@@ -122,11 +127,6 @@ export function scheduleRoutes(app: App, { schedules }: Edge): void {
   );
 }
 
-function found(view: ScheduleView | undefined): ScheduleAnswer {
-  if (!view) throw notFound("schedule");
-  return scheduleAnswer(view);
-}
-
 function settingOf(body: ScheduleBody, now: number): ScheduleSetting {
   const reading = readSubmission(body.task as SubmitBody, "/task");
   if (!reading.ok) throw invalid(reading.errors);
@@ -156,7 +156,7 @@ function instantOf(field: string, text: string | null | undefined): number {
   throw invalid([{ in: "body", pointer: `/${field}`, detail: at.refusal }]);
 }
 
-function scheduleAnswer(view: ScheduleView): ScheduleAnswer {
+function scheduleAnswer(view: ScheduleView): Omit<ScheduleAnswer, "key_id"> {
   return {
     id: view.id,
     name: view.name,
@@ -171,6 +171,7 @@ function scheduleAnswer(view: ScheduleView): ScheduleAnswer {
     start_at: instantOrNull(view.startAt),
     end_at: instantOrNull(view.endAt),
     paused: view.paused,
+    suspended_reason: view.suspendedReason ?? null,
     created_at: instantText(view.createdAt),
     last_fired_at: instantOrNull(view.lastFiredAt),
     last_task_id: view.lastTaskId === "" ? null : view.lastTaskId,

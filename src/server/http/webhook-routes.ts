@@ -36,7 +36,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
   app.get(
     "/webhooks",
     { ...admin, schema: { summary: "List webhooks", tags, response: answers({ 200: WebhooksAnswer }) } },
-    async (request) => ({ webhooks: webhooks.of(callerOf(request).zone).map(webhookAnswer) }),
+    async (request) => ({ webhooks: webhooks.of(callerOf(request).zone).map((row) => answerOf(edge, row)) }),
   );
 
   app.post(
@@ -52,14 +52,14 @@ export function webhookRoutes(app: App, edge: Edge): void {
       },
     },
     async (request, reply) => {
-      const { zone } = callerOf(request);
+      const { zone, keyId } = callerOf(request);
       if (webhooks.of(zone).length >= MAX_PER_ZONE)
         throw new Problem("too-many-webhooks", `a zone has up to ${MAX_PER_ZONE}; remove one first`);
       await demandTarget(edge, request.body.url);
       const asked = { ...EVERYTHING, url: request.body.url, ...changesOf(request.body) };
-      const { webhook, secret } = await webhooks.create(zone, asked);
+      const { webhook, secret } = await webhooks.create({ zone, keyId }, asked);
       reply.header("location", `${app.prefix}/webhooks/${webhook.id}`);
-      return reply.code(201).send({ ...webhookAnswer(webhook), secret });
+      return reply.code(201).send({ ...answerOf(edge, webhook), secret });
     },
   );
 
@@ -74,7 +74,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
         response: answers({ 200: WebhookAnswer }),
       },
     },
-    async (request) => webhookAnswer(webhookOf(edge, callerOf(request).zone, request.params.id)),
+    async (request) => answerOf(edge, webhookOf(edge, callerOf(request).zone, request.params.id)),
   );
 
   app.patch(
@@ -96,7 +96,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
       if (url !== undefined) await demandTarget(edge, url);
       const changed = await webhooks.update(webhook, changesOf(request.body), enabled);
       if (!changed) throw notFound("webhook");
-      return webhookAnswer(changed);
+      return answerOf(edge, changed);
     },
   );
 
@@ -137,7 +137,7 @@ export function webhookRoutes(app: App, edge: Edge): void {
       const overlapMs = (request.body.overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000;
       const made = await webhooks.rotate(webhook, Math.round(overlapMs));
       if (!made) throw notFound("webhook");
-      return { ...webhookAnswer(made.webhook), secret: made.secret };
+      return { ...answerOf(edge, made.webhook), secret: made.secret };
     },
   );
 
@@ -245,6 +245,12 @@ function webhookOf({ webhooks }: Edge, zone: string, id: string): WebhookRow {
 
 function enabledOf(edge: Edge, zone: string, id: string): WebhookRow {
   const webhook = webhookOf(edge, zone, id);
+  const suspended = edge.webhooks.suspendedReason(webhook);
+  if (suspended !== undefined)
+    throw new Problem(
+      "webhook-disabled",
+      `nothing is sent to it (${suspended}); hand it over to another key first`,
+    );
   if (webhook.disabledAt === -1) return webhook;
   throw new Problem("webhook-disabled", `nothing is sent to it (${webhook.disabledReason}); enable it first`);
 }
@@ -282,7 +288,7 @@ function changesOf(body: WebhookChange): Partial<NewWebhook> {
   };
 }
 
-function webhookAnswer(row: WebhookRow): WebhookAnswer {
+function answerOf({ keys, webhooks }: Edge, row: WebhookRow): WebhookAnswer {
   return {
     id: row.id,
     zone: row.zone,
@@ -298,6 +304,8 @@ function webhookAnswer(row: WebhookRow): WebhookAnswer {
     disabled_at: instantOrNull(row.disabledAt),
     disabled_reason: row.disabledReason === "" ? null : row.disabledReason,
     failing_since: instantOrNull(row.failingSince),
+    key_id: row.keyId === "" ? null : keys.ownerOf(row.keyId),
+    suspended_reason: webhooks.suspendedReason(row) ?? null,
     secrets: row.secrets.length,
   };
 }

@@ -214,6 +214,7 @@ describe("what is due after a while without anybody", () => {
     lastFiredAt: -1,
     lastTaskId: "",
     lastError: "",
+    keyId: "",
     ...changed,
   });
 

@@ -14,16 +14,23 @@ import { nextTimes } from "./cron.ts";
 import { dueTimes } from "./due.ts";
 
 /** What is asked for when a schedule is made; the rest of a row is ours. */
-export type ScheduleSetting = Omit<ScheduleRow, "id" | "zone" | "agent" | "createdAt" | keyof ScheduleFired>;
+export type ScheduleSetting = Omit<
+  ScheduleRow,
+  "id" | "zone" | "agent" | "createdAt" | "keyId" | keyof ScheduleFired
+>;
 
 export interface ScheduleView extends ScheduleRow {
   readonly nextTimes: readonly number[];
+  /** Why it fires no more although it is not paused: its key has ended. */
+  readonly suspendedReason: string | undefined;
 }
 
 export interface SchedulesOptions {
   readonly store: ScheduleStore;
   readonly driver: Driver;
   readonly api: Pick<Api, "submit">;
+  /** Tells why everything stands still that a key made; undefined if it goes on. */
+  readonly whyEnded: (keyId: string) => string | undefined;
   readonly warn: (message: string) => void;
 }
 
@@ -85,13 +92,22 @@ export class Schedules implements AsyncDisposable {
     return this.#inTurn(() => this.#create(caller, setting));
   }
 
-  async #create({ zone, agent }: Caller, setting: ScheduleSetting): Promise<ScheduleView | Refusal> {
+  async #create({ zone, agent, keyId }: Caller, setting: ScheduleSetting): Promise<ScheduleView | Refusal> {
     const inZone = [...this.#entries.values()].filter(({ row }) => row.zone === zone);
     if (inZone.length >= MAX_PER_ZONE)
       return refusal("too-many-schedules", `the zone has ${MAX_PER_ZONE} schedules; delete some first`);
     const now = this.now();
     const fired = { seenTo: now, lastFiredAt: -1, lastTaskId: "", lastError: "" };
-    return await this.#save({ id: newId(), zone, agent, ...setting, createdAt: now, ...fired });
+    return await this.#save({ id: newId(), zone, agent, keyId, ...setting, createdAt: now, ...fired });
+  }
+
+  all(): readonly ScheduleRow[] {
+    return [...this.#entries.values()].map(({ row }) => row);
+  }
+
+  /** A key has ended, or was handed over. */
+  noteKeys(): void {
+    this.#wake();
   }
 
   list(caller: Caller): readonly ScheduleView[] {
@@ -179,7 +195,9 @@ export class Schedules implements AsyncDisposable {
   }
 
   #view(row: ScheduleRow): ScheduleView {
-    return { ...row, nextTimes: row.paused ? [] : nextTimes(row, this.now(), SHOWN_TIMES) };
+    const suspendedReason = this.#options.whyEnded(row.keyId);
+    const isStill = row.paused || suspendedReason !== undefined;
+    return { ...row, nextTimes: isStill ? [] : nextTimes(row, this.now(), SHOWN_TIMES), suspendedReason };
   }
 
   /** Leaves out a row that cannot be read, so that it stops neither the start nor the others. */
@@ -210,6 +228,7 @@ export class Schedules implements AsyncDisposable {
     let sleepMs = MAX_SLEEP_MS;
     for (const entry of this.#entries.values()) {
       if (entry.wakeAt === undefined || entry.isFiring) continue;
+      if (this.#options.whyEnded(entry.row.keyId) !== undefined) continue;
       if (entry.wakeAt <= now) this.#fire(entry);
       else sleepMs = Math.min(sleepMs, entry.wakeAt - now);
     }
@@ -239,6 +258,8 @@ export class Schedules implements AsyncDisposable {
     const now = this.now();
     for (const time of dueTimes(entry.row, now)) {
       if (this.#isClosed || this.#entries.get(entry.row.id) !== entry) return;
+      // The times that pass while its key has ended are seen to when it is handed over.
+      if (this.#options.whyEnded(entry.row.keyId) !== undefined) return;
       const fired = await this.#fireAt(entry.row, time);
       if ("retryAfterMs" in fired) {
         await this.#noteRefusal(entry, time, fired.message);

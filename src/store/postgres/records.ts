@@ -39,6 +39,8 @@ export interface ApiKeyRecord {
   readonly created_at: number;
   readonly expires_at: number;
   readonly revoked_at: number;
+  readonly key_id: string;
+  readonly handed_to: string;
 }
 
 export function keyedFrom({ task_id: taskId, body_hash: bodyHash, ...key }: KeyRecord): KeyedTask {
@@ -55,8 +57,9 @@ export function logFrom({ task_id: taskId, ...rest }: LogRecord): LogLine {
 }
 
 export function apiKeyFrom(record: ApiKeyRecord): ApiKeyRow {
-  const { created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt, ...rest } = record;
-  return { ...rest, createdAt, expiresAt, revokedAt };
+  const { created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt, ...named } = record;
+  const { key_id: keyId, handed_to: handedTo, ...rest } = named;
+  return { ...rest, createdAt, expiresAt, revokedAt, keyId, handedTo };
 }
 
 /** Beside each line that was found, or alone where none was: how many fit, and how far was looked. */

@@ -18,10 +18,10 @@ export class PostgresSchedules implements ScheduleStore {
 
   async save(row: ScheduleRow): Promise<void> {
     const { id, zone, agent, name, cron, timeZone, task, catchUp, catchUpLimit, overlap } = row;
-    const { startAt, endAt, paused, createdAt, seenTo, lastFiredAt, lastTaskId, lastError } = row;
+    const { startAt, endAt, paused, createdAt, seenTo, lastFiredAt, lastTaskId, lastError, keyId } = row;
     const settings = [id, zone, agent, name, cron, timeZone, task, catchUp, catchUpLimit, overlap];
     const state = [startAt, endAt, paused, createdAt, seenTo, lastFiredAt, lastTaskId, lastError];
-    await this.#reader.rows("save-schedule", [...settings, ...state]);
+    await this.#reader.rows("save-schedule", [...settings, ...state, keyId]);
   }
 
   async noteFired(id: string, { seenTo, lastFiredAt, lastTaskId, lastError }: ScheduleFired): Promise<void> {
@@ -53,5 +53,6 @@ function scheduleFrom(record: ScheduleRecord): ScheduleRow {
     lastFiredAt: record["last_fired_at"],
     lastTaskId: record["last_task_id"],
     lastError: record["last_error"],
+    keyId: record["key_id"],
   } as ScheduleRow;
 }

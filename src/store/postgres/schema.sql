@@ -282,6 +282,8 @@ create table api_keys (
   created_at bigint not null,
   expires_at bigint not null,
   revoked_at bigint not null,
+  key_id text collate "C" not null default ''::text,
+  handed_to text collate "C" not null default ''::text,
   constraint api_keys_pkey PRIMARY KEY (id)
 );
 
@@ -422,6 +424,7 @@ create table schedules (
   last_fired_at bigint not null,
   last_task_id text collate "C" not null,
   last_error text not null,
+  key_id text collate "C" not null default ''::text,
   constraint schedules_pkey PRIMARY KEY (id)
 );
 
@@ -522,6 +525,7 @@ create table webhooks (
   disabled_at bigint not null,
   disabled_reason text not null,
   failing_since bigint not null,
+  key_id text collate "C" not null default ''::text,
   constraint webhooks_pkey PRIMARY KEY (id)
 );
 

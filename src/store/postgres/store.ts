@@ -318,8 +318,9 @@ export class PostgresStore implements ServiceStore {
   }
 
   async saveApiKey(key: ApiKeyRow): Promise<void> {
-    const { id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt } = key;
-    const values = [id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt];
+    const { id, name, hmac, scopes, zones, agents, createdAt, expiresAt, revokedAt, keyId, handedTo } = key;
+    const rights = [scopes, zones, agents];
+    const values = [id, name, hmac, ...rights, createdAt, expiresAt, revokedAt, keyId, handedTo];
     await this.#reader.rows("save-api-key", values);
   }
 

@@ -30,6 +30,7 @@ interface WebhookRecord {
   readonly disabled_at: number;
   readonly disabled_reason: string;
   readonly failing_since: number;
+  readonly key_id: string;
 }
 
 interface DeliveryRecord {
@@ -63,9 +64,9 @@ export class PostgresWebhooks implements WebhookStore {
 
   async save(row: WebhookRow): Promise<void> {
     const { id, zone, url, description, events, agents, types, executors, includeResult } = row;
-    const { createdAt, since, disabledAt, disabledReason, failingSince } = row;
+    const { createdAt, since, disabledAt, disabledReason, failingSince, keyId } = row;
     const filter = [events, agents, types, executors, includeResult];
-    const state = [createdAt, since, disabledAt, disabledReason, failingSince];
+    const state = [createdAt, since, disabledAt, disabledReason, failingSince, keyId];
     const secrets = JSON.stringify(row.secrets);
     await this.#reader.rows("save-webhook", [id, zone, url, description, ...filter, secrets, ...state]);
   }
@@ -173,8 +174,8 @@ export class PostgresWebhooks implements WebhookStore {
 }
 
 function webhookFrom(record: WebhookRecord): WebhookRow {
-  const { include_result, created_at, disabled_at, disabled_reason, failing_since, secrets, ...rest } =
-    record;
+  const { include_result, created_at, disabled_at, disabled_reason, failing_since, ...named } = record;
+  const { key_id: keyId, secrets, ...rest } = named;
   const known = secretsIn(secrets);
   return {
     ...rest,
@@ -184,6 +185,7 @@ function webhookFrom(record: WebhookRecord): WebhookRow {
     disabledAt: known ? disabled_at : Math.max(disabled_at, created_at),
     disabledReason: known ? disabled_reason : UNREADABLE,
     failingSince: failing_since,
+    keyId,
   };
 }
 

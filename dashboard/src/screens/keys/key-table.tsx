@@ -40,11 +40,12 @@ export function KeyTable({ keys }: { readonly keys: readonly KeyAnswer[] }) {
   );
 }
 
-type KeyState = "valid" | "expired" | "revoked";
-const SHAPES: Readonly<Record<KeyState, string>> = { valid: "✓", expired: "◷", revoked: "✕" };
+type KeyState = "valid" | "expired" | "revoked" | "ended";
+const SHAPES: Readonly<Record<KeyState, string>> = { valid: "✓", expired: "◷", revoked: "✕", ended: "✕" };
 
-function stateOf({ revoked_at, expires_at }: KeyAnswer, now: number): KeyState {
+function stateOf({ revoked_at, expires_at, suspended_reason }: KeyAnswer, now: number): KeyState {
   if (revoked_at !== null) return "revoked";
+  if (suspended_reason !== null) return "ended";
   return expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "valid";
 }
 
@@ -63,7 +64,8 @@ function KeyRow({ row, state }: { readonly row: KeyAnswer; readonly state: KeySt
           <span aria-hidden="true" className="status-shape">
             {SHAPES[state]}
           </span>
-          {state}
+          {row.suspended_reason !== null && state === "ended" ? row.suspended_reason : state}
+          {row.standing_still > 0 && ` (${countText(row.standing_still)} schedules or webhooks stand still)`}
         </span>
       </td>
       <td>{row.scopes.join(", ")}</td>
@@ -109,7 +111,9 @@ function RevokeButton({ row, isOwn }: { readonly row: KeyAnswer; readonly isOwn:
           onClose={() => setAsking(false)}
         >
           <p>
-            Whoever uses it is refused from now on, and it cannot be made valid again.
+            Requests with it are refused from now on, and it cannot be made valid again. The keys that it made
+            end too; its schedules fire no more, and its webhooks send no more. To hand them over to another
+            key, use <code>orrery keys revoke ID --hand-over-to OTHER</code>.
             {isOwn && " It is the one that you are signed in with."}
           </p>
         </ConfirmDialog>
