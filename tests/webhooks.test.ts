@@ -92,7 +92,8 @@ describe.each(BACKENDS)("on %s", (backend) => {
         { id: tries[0]?.id, status: "delivered", tries: 3, answered: 204, error: null, next_try_at: null },
       ]);
     });
-    expect((await service.get(`webhooks/${id}`)).body.failing_since).toBeNull();
+    // The webhook is saved after its delivery.
+    await eventually(async () => expect((await service.get(`webhooks/${id}`)).body.failing_since).toBeNull());
     await service.post(`webhooks/${id}/deliveries/${tries[0]?.id}/redeliver`);
     expect((await receiver.until(4))[3]?.id).toBe(tries[0]?.id);
     const { body: tested } = await service.post(`webhooks/${id}/test`);

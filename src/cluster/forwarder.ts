@@ -64,7 +64,9 @@ export class Forwarder implements Disposable {
     };
     const end = this.#track(lost);
     outgoing.on("response", (answer) => {
-      response.writeHead(answer.statusCode ?? 502, endToEnd(answer));
+      // The leader closes where it did not read a body to its end; so the caller meets the same from either server.
+      const closes = answer.headers.connection === "close" ? ["Connection", "close"] : [];
+      response.writeHead(answer.statusCode ?? 502, [...endToEnd(answer), ...closes]);
       response.flushHeaders();
       answer.on("error", lost);
       answer.pipe(response);

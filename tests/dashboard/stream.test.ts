@@ -81,7 +81,12 @@ test("a page outlives a server that is killed and started again", async () => {
 
 test("a key that is revoked leads to the form, and a new one back to the same page", async () => {
   await using service = await TestService.start("memory");
-  const made = await service.post("keys", { name: "viewer", scopes: ["read"] });
+  const made = await service.post("keys", {
+    name: "viewer",
+    scopes: ["read"],
+    zones: ["*"],
+    agents: ["*"],
+  });
   await using tab = await browser.look(service.server.url, "/tasks?filter=status:failed", { key: null });
   const enter = async (key: string) => {
     await tab.page.getByLabel("API key").fill(key);

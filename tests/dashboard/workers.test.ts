@@ -11,7 +11,12 @@ let annsKey: string;
 
 beforeAll(async () => {
   [browser, service] = await Promise.all([TestBrowser.start(), TestService.start("memory")]);
-  const made = await service.post("keys", { name: "ann", scopes: ["read", "submit"], agents: ["ann"] });
+  const made = await service.post("keys", {
+    name: "ann",
+    scopes: ["read", "submit"],
+    zones: ["default"],
+    agents: ["ann"],
+  });
   annsKey = made.body.secret;
   worker = service.worker(
     {
