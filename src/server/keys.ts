@@ -235,7 +235,7 @@ export class Keys {
   ): Promise<{ readonly key: ApiKeyRow; readonly secret: string } | undefined> {
     const old = this.byId(id);
     if (!old || !this.isValid(old)) return undefined;
-    // A key that rotates itself or a key that it descends from takes no successor: that would belong to itself.
+    // A key that asks for its own successor, or for that of a key above it, would become the owner of its own owner.
     const isWithin = by === id || this.descendantsOf(old).some((one) => one.id === by);
     const keyId = isWithin ? old.keyId : by;
     const made = await this.create({ ...old, scopes: old.scopes as Scope[], keyId }, newId);
