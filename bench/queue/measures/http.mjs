@@ -26,13 +26,17 @@ export const httpTitle = (connections) => `HTTP submits, ${connections} connecti
 export const pacedTitle = (perSecond) => `HTTP submits, ${perSecond} a second`;
 
 /**
- * @param {import("../system.mjs").Place} place
- * @param {HttpSizes} sizes
+ * @param {HttpSizes & { folder: string, place: import("../system.mjs").Place }} job
  * @param {import("../closers.mjs").Closers} closers
  */
-export async function measureHttp({ url: store }, sizes, closers) {
+export async function measureHttp({ folder, place, ...sizes }, closers) {
   const key = `sk-bench-${randomUUID()}`;
-  const job = JSON.stringify({ store, dataDir: "", key, config: { backlogLimit: 10_000_000 } });
+  const job = JSON.stringify({
+    store: place.url,
+    dataDir: folder,
+    key,
+    config: { backlogLimit: 10_000_000 },
+  });
   const server = await closers.use(Promise.resolve(new Apart(serverFile, [job])));
   const url = String(await server.message());
   const { connections, warmUpMs, forMs, pacedPerSecond, pacedForMs } = sizes;

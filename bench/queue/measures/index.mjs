@@ -27,7 +27,7 @@ export const LEDGER = "ledger.jsonl";
  * @returns {Steps}
  */
 export async function* measure(job, closers) {
-  if (job.measure === "http") return await measureHttp(job.place, job, closers);
+  if (job.measure === "http") return await measureHttp(job, closers);
   const system = SYSTEMS.find(({ name }) => name === job.system);
   if (!system) throw new Error(`there is no system ${job.system}`);
   const starts = new Starts();
