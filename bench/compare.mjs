@@ -13,7 +13,7 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { interruptible } from "./queue/interruptible.mjs";
-import { align } from "./report.mjs";
+import { align, formatNumber } from "./report.mjs";
 import { median } from "./stats.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -187,8 +187,8 @@ function asTable(found) {
   const lines = summaries(found).map((one) => [
     one.case,
     one.unit,
-    one.reference.toPrecision(4),
-    one.current.toPrecision(4),
+    formatNumber(one.reference),
+    formatNumber(one.current),
     one.ratio.toFixed(3),
     one.lower === undefined || one.upper === undefined
       ? "too few pairs"
