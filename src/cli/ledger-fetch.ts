@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
@@ -23,7 +24,10 @@ export async function fetchLedger(file: string, { server, key }: LedgerOptions):
   }
   const partial = `${file}.partial`;
   try {
-    await pipeline(response, createWriteStream(partial));
+    const sink = createWriteStream(partial);
+    // A response that breaks off before the file is there would leave one behind: it would be created after its removal.
+    await once(sink, "open");
+    await pipeline(response, sink);
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });
