@@ -131,7 +131,7 @@ test("[F11] a server that is killed leaves no change without its entry", { timeo
         const path = `${url}/api/v2/scheduler/limits/${name}-${round}-${n}`;
         const answer = await fetch(path, { method: "PUT", headers, body }).catch(() => undefined);
         if (answer?.ok) answered++;
-        // In the middle of the others' changes.
+        // The server is killed while other changes are in progress.
         if (answered === 5) child.kill("SIGKILL");
       }
     };

@@ -143,7 +143,7 @@ test("[P-16] a program that leads is followed by a server, which takes over when
   await first[Symbol.asyncDispose]();
   const program = await open({ store: first.storeUrl });
   await using server = await TestService.start("postgresql", {}, first.storeUrl);
-  // It could hand on no submission, so it is not ready.
+  // A follower that cannot forward a submission is not ready.
   expect((await server.get("/readyz")).status).toBe(503);
   const refused = await server.submit();
   expect([refused.status, refused.body.code]).toEqual([503, "no-leader"]);

@@ -10,7 +10,7 @@ import { anAssignment } from "./worker-fixture.ts";
 import { startWorkerProcess, type WorkerProcess } from "./worker-processes.ts";
 import { TestServer } from "./worker-server.ts";
 
-/** What a command must never see, each with a value that is searched for in everything that it printed. */
+/** Variables that a command must never see. Their values are searched for in everything that the command printed. */
 const SECRETS: Readonly<Record<string, string>> = {
   ORRERY_API_KEY: SERVER_KEY,
   ORRERY_WORKER_KEY: "sk-of-the-worker-0123456789",

@@ -16,7 +16,7 @@ let service: TestService;
 let holder: Server;
 let worker: Started;
 let run: string;
-/** What the server shows a worker to get a result. */
+/** The token that the server shows a worker to get a result. */
 let token: string | undefined;
 let secrets: readonly string[];
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
   expect(await client.waitForRun(run)).toMatchObject({ status: "completed" });
   await service.server.dashboardLink();
   const texts = await dump(service.storeUrl);
-  // What other keys may have been derived from what was read.
+  // Other keys may have been derived from the values that were read.
   secrets = texts.flatMap((text) => [text, ...PURPOSES.map((purpose) => derived(text, purpose))]);
 }, 60_000);
 
@@ -116,7 +116,7 @@ test("[F3] nobody makes a place in a list from what is in the database", async (
   expect(answers.filter(({ status }) => status === 200)).toEqual([]);
 });
 
-/** As `Cursors` seals a place. */
+/** Seals a place in a list, as `Cursors` does. */
 function sealed(key: Buffer, place: string): string {
   const iv = randomBytes(12);
   const cipher = createCipheriv("aes-256-gcm", key, iv);

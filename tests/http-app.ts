@@ -28,7 +28,7 @@ export interface Served {
   readonly routes: readonly RouteOptions[];
   readonly keys: Keys;
   readonly tickets: Tickets;
-  /** As another server of the store whose clock is wrong. */
+  /** Acts as another server of the store whose clock is wrong. */
   ticketsAt(now: () => number): Tickets;
   readonly service: OpenService;
   /** What the API does instead, for what a healthy service does not do. */

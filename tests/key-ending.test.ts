@@ -108,7 +108,7 @@ describe.each(BACKENDS)("on %s", (backend) => {
     await service.post(`task/${id}/cancel`);
     await receiver.until(1);
 
-    // From now on it ends with the other key.
+    // The key ends with the other key from now on.
     expect(idsOf((await revoke(service, heir)).body.ended.schedules)).toEqual([schedule.id]);
     expect(await statusWith(service, child)).toBe(401);
     expect(await stateOf(service, `webhooks/${webhook.id}`)).toEqual([heir.id, REVOKED]);

@@ -42,7 +42,7 @@ test("[F14] PostgreSQL knows no key of the server, and lets in the server's user
   const first = await startServerProcess("/", ["--data", dataDir], env);
   first.child.kill("SIGTERM");
   expect((await first.finished).code).toBe(0);
-  // As servers before this rule made it.
+  // The file as servers wrote it before this rule.
   await writeFile(join(dataDir, "postgres", "pg_hba.conf"), "local all all trust\n");
   const server = await startServerProcess("/", ["--data", dataDir], env);
   try {

@@ -85,7 +85,7 @@ async function expectOrderlyOutage(
   await expect.poll(() => readiness(server), { interval: 50 }).toBe(200);
   // One line about the outage, and one about its end; a slow machine may bring a reminder.
   expect(server.said().split("\n").length - saidBefore).toBeLessThanOrEqual(3);
-  // What got 503 may be stored or not: with its key it can be repeated, and is there once.
+  // A submission that got 503 may be stored or not. If it is repeated with its key, it is stored once.
   const repeated = await Promise.all(answers.map(({ key }) => submitted(server, key)));
   for (const { status } of repeated) expect([200, 201]).toContain(status);
   expect((await submitted(server, `${name} before`)).id).toBe(before.id);

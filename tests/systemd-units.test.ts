@@ -31,7 +31,7 @@ test("[F16] server and worker have users of their own, keys from files, and all 
       expect(lines).toContain(line);
     expect(lines.filter((line) => /^MemoryMax=\d/.test(line))).toHaveLength(1);
     expect(lines.filter((line) => /^LoadCredential=/.test(line))).toHaveLength(1);
-    // What stands in EnvironmentFile is seen by all processes of the user.
+    // All processes of the user can see the variables of an EnvironmentFile.
     expect(lines.filter((line) => /^Environment=ORRERY_API_KEY_FILE=%d\//.test(line))).toHaveLength(1);
     // V8 compiles JavaScript while it runs.
     expect(lines.filter((line) => /^MemoryDenyWriteExecute/.test(line))).toEqual([]);

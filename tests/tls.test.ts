@@ -27,7 +27,7 @@ let pair: Pair;
 let leader: ServerProcess;
 let follower: ServerProcess;
 let workers: Started[] = [];
-/** What a caller with a certificate has in its environment. */
+/** Environment variables of a caller that has a certificate. */
 let env: Record<string, string>;
 
 beforeAll(async () => {

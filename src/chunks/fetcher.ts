@@ -107,7 +107,7 @@ class Flight {
   readonly #limits: TransferLimits | undefined;
   readonly #permits: (address: string) => boolean;
   readonly #abort = new AbortController();
-  /** By URL: workers of different zones may have one id. */
+  /** Holders, keyed by URL, because workers of different zones may have the same id. */
   readonly #holders = new Map<string, Asked>();
   readonly #reasons: string[] = [];
   #isUnreachable = false;

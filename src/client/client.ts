@@ -340,7 +340,7 @@ export class OrreryClient {
     return this.#connection.send(put(path`limits/${name}`, limit, options));
   }
 
-  /** Who changed what in the zone, newest first; for admins. */
+  /** Lists the audit of the zone, newest entry first. Only admins may ask. */
   audit(options: PageOptions = {}): AsyncGenerator<AuditEntry> {
     return this.#pages<AuditAnswer, AuditEntry>("audit", {}, options, ({ entries }) => entries);
   }

@@ -27,7 +27,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** What was decided and is to be committed. */
 interface Decided {
   readonly taken: readonly Waiting[];
-  /** Whether the store has checked what the inputs bring. */
+  /** Whether the store has checked the content of the inputs. */
   readonly wasChecked: boolean;
   readonly replies: readonly Reply[];
   readonly events: readonly LedgerEvent[];
@@ -211,7 +211,7 @@ export class Driver implements AsyncDisposable {
         const fresh = await this.#withoutRepeats(taken);
         const checked = isCareful ? await this.#checked(fresh) : undefined;
         const wanted = checked ?? fresh;
-        // What was decided before may have been refused meanwhile.
+        // An earlier turn may have been refused in the meantime.
         if (this.#undone) this.#undone.push(...wanted);
         else this.#send(this.#decide(wanted, checked !== undefined));
       } catch (error) {
@@ -392,7 +392,7 @@ export class Driver implements AsyncDisposable {
         const startedMs = performance.now();
         const committed = await outcomeOf(store.commit(block, rows), before);
         if (this.#undone) {
-          // It was decided in a state that never was.
+          // The decision was made in a state that was never committed.
           this.#undone.push(...taken);
           return;
         }

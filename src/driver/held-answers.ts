@@ -22,7 +22,7 @@ export class HeldAnswers {
     for (const { settle } of ready) settle(true);
   }
 
-  /** What they were read from never happened. */
+  /** Discards values that were read from a state which was never committed. */
   undo(): void {
     for (const { settle } of this.#held.splice(0)) settle(false);
   }

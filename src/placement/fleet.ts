@@ -39,7 +39,7 @@ export class Fleet {
   config: PlacementConfig;
   /** By number, in the order of first registration. */
   readonly workers: Worker[] = [];
-  /** By id, then home zone. */
+  /** Workers, sorted by id and then by home zone. */
   sorted: Worker[] = [];
   /** The last worker that was given a task: round robin goes on behind it. */
   cursor: Worker | undefined;
@@ -75,7 +75,7 @@ export class Fleet {
   readonly returned: Map<TaskKey, Worker> = new Map();
   /** Of the open workers. */
   depths: Depths = new Depths(0);
-  /** By home zone and id. */
+  /** Workers, keyed by home zone and id. */
   readonly #byName = new Map<string, Worker>();
   #known = 0;
   readonly #executed = new Map<string, Uint32Array>();

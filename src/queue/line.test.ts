@@ -228,7 +228,7 @@ interface Tally {
   oldest: number;
 }
 
-/** By class, how many wait, the sum of when they became ready, and when the oldest did. */
+/** For each class: the number of waiting tasks, the sum of the times at which they became ready, and the oldest of these times. */
 function tallied(pair: Pair, now: number, isPlain: boolean): Tally[] {
   const { line, list, config, demoted } = pair;
   const tallies = [0, 1, 2].map((): Tally => ({ count: 0, sum: 0, oldest: Number.POSITIVE_INFINITY }));

@@ -1,6 +1,6 @@
 import type { SchedulerConfig } from "../ledger/index.ts";
 
-/** What the work of a zone holds in the state. */
+/** Tasks and bytes that the work of a zone holds in the state. */
 export interface ZoneAccount {
   readonly zone: string;
   /** Tasks that have neither ended nor been given to a worker. */
@@ -9,7 +9,7 @@ export interface ZoneAccount {
   bytes: number;
 }
 
-/** What the work of an agent of a zone holds in the state. */
+/** Tasks and bytes that the work of one agent of a zone holds in the state. */
 export interface Account extends Omit<ZoneAccount, "zone"> {
   /** See `zonedKey`. */
   readonly key: string;
@@ -84,7 +84,7 @@ export class Accounts {
     if (account.zone.bytes === 0) this.zones.delete(account.zone.zone);
   }
 
-  /** Whether so much more is within all limits, whoever submits it: then nobody has to be looked up. */
+  /** Returns true if this much more work is within the limits of every agent and zone, so that no look-up is needed. */
   hasAmpleRoom(tasks: number, bytes: number): boolean {
     const { tasks: mostTasks, bytes: mostBytes } = this.#most;
     return this.waiting + tasks <= mostTasks.agent && this.bytes + bytes <= mostBytes.agent;

@@ -48,7 +48,7 @@ export class Group {
   readonly agent: string;
   readonly shareKey: string;
   readonly limitNames: readonly string[];
-  /** For each of its names the limit. A name that nobody configured has one that it shares with all such names, and never binds. */
+  /** The limit of each name. All names that nobody configured share one limit, which never binds. */
   readonly limits: Limit[];
   /** What each of its tasks counts towards each of the limits. */
   readonly amounts: readonly number[];

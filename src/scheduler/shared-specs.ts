@@ -9,7 +9,7 @@ interface SharedSpec {
   /** Estimated heap. Each group whose tasks use it is charged, as if it were alone. */
   readonly bytes: number;
   users: number;
-  /** By zone and agent. */
+  /** The groups that use the specification, keyed by zone and then by agent. */
   readonly groups: Map<string, Map<string, UsingGroup>>;
 }
 

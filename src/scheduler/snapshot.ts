@@ -225,7 +225,7 @@ function ofRecalls({ fleet: { recalls, returned } }: State): Pick<Snapshot, "rec
   };
 }
 
-/** Those that somebody set, and those that something runs under. Of the latter the state keeps no limit where nobody configured one. */
+/** Limits that somebody set, and names that running tasks use. The state keeps no limit for a name that nobody configured. */
 function ofLimits(state: State): [string, LimitSnapshot][] {
   const found = new Map<string, LimitSnapshot>();
   for (const [key, running] of runningByName(state)) found.set(key, { ...NEVER_SET, running });

@@ -91,7 +91,7 @@ export class State {
 
   readonly cache: ResultCache = new ResultCache();
 
-  /** What work holds, by agent and zone. Follows from the rest, like the indexes below. */
+  /** Sums of the work that agents and zones hold. They follow from the other fields, like the indexes below. */
   readonly accounts: Accounts = new Accounts();
   readonly pools: Map<string, Pool> = new Map();
   /** For each executor and zone how many pools there are. */

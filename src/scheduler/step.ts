@@ -77,7 +77,7 @@ interface Refusal {
   readonly code: RefusalCode | "duplicate-run" | "duplicate-task" | "too-many-nodes" | "stale" | "unknown";
   /** When it would be taken, where that is known. */
   readonly retryAt?: number;
-  /** Of a refusal for the backlog: which limit, and what is held. */
+  /** The limit that a `backlog` refusal met, and the amount that is held. */
   readonly excess?: Excess;
 }
 
@@ -272,7 +272,7 @@ class Turn {
     return this.#accepted();
   }
 
-  /** What else stands against more tasks of an agent. */
+  /** Returns any other reason to refuse more tasks of an agent. */
   #refusalOf(zone: string, agent: string): RefusalCode | undefined {
     const { config, fleet, shares, rates } = this.#state;
     if (!shouldAccept(fleet, config.rejectThreshold)) return "backpressure";

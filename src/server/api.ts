@@ -146,7 +146,7 @@ export const READINGS = [
 
 export type Reading = Pick<Api, (typeof READINGS)[number]>;
 
-/** Where a worker serves its chunks. */
+/** The address at which a worker serves its chunks. */
 export interface HolderDoor {
   readonly url: string;
   /** Whether the address that the URL leads to may be connected to. */

@@ -50,7 +50,7 @@ export function expansionOf(
   });
   const parent = { ...of, tail, ...(links.length > 0 && { links }) };
   const excess = excessOf(state, { ...stimulus, parent });
-  // By the time of another attempt there may be room.
+  // There may be room when the task is tried again.
   if (excess)
     return {
       stimulus: {

@@ -405,7 +405,7 @@ export class Gateway implements WorkerGateway, SessionHost, AsyncDisposable {
     for (const [worker, ids] of byWorker) this.#sessions.get(worker)?.free(ids);
   }
 
-  /** Whether the worker is here, and nobody can fetch from it. */
+  /** True if the worker is connected but nobody can fetch from it. */
   #isUnreachable(worker: number): boolean {
     return this.#sessions.has(worker) && this.#options.data.urlOf(worker) === undefined;
   }

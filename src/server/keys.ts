@@ -203,7 +203,7 @@ export class Keys {
   }
 
   /**
-   * Ends a key. The keys that it made end too, for good, unless another key takes over everything that it made. A key that was
+   * Ends a key and, for good, the keys that it made, unless another key takes over everything that it made. A key that was
    * revoked before hands over its schedules and webhooks only: its keys stay revoked.
    */
   async revoke(id: string, handOverTo?: ApiKeyRow): Promise<ApiKeyRow | undefined> {

@@ -73,7 +73,7 @@ export interface DevKey {
   readonly secret: string;
   /** A file that only its owner can read. */
   readonly file: string;
-  /** Whether the key was made by this start. */
+  /** True if this start of the server has made the key. */
   readonly isNew: boolean;
 }
 

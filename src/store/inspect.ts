@@ -3,7 +3,7 @@ import type { DatabaseFacts } from "./postgres/inspect.ts";
 export { type DataDirFacts, inspectDataDir } from "./embedded/inspect.ts";
 export type { DatabaseFacts } from "./postgres/inspect.ts";
 
-/** What to do about a pooler that lends a session for one transaction only. */
+/** Advice for a pooler that lends a session for one transaction only. */
 export const USE_SESSIONS =
   "use session mode for Orrery (PgBouncer: pool_mode = session), or connect to PostgreSQL directly";
 

@@ -26,7 +26,7 @@ import type { AttemptName } from "./transport.ts";
 export interface AttemptHost {
   /** How long a handler may take to end after its signal was aborted. */
   readonly graceMs: number;
-  /** What programs inherit. */
+  /** Variables that programs inherit. */
   readonly environment: Environment;
   /** Of one attempt. */
   readonly logLimitBytes: number;

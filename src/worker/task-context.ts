@@ -38,7 +38,7 @@ export interface FiberTaskContext extends TaskContext {
 export interface AttemptContext extends TaskContext {
   /** How long a program may take to end once it was asked to. */
   readonly graceMs: number;
-  /** What a program inherits. Its own variables come on top. */
+  /** Variables that a program inherits. The program's own variables override them. */
   readonly environment: Environment;
   output(stream: "stdout" | "stderr", text: string): void;
   /** Runs a body as the root of fibers, within the attempt's budget. */

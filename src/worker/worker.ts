@@ -53,7 +53,7 @@ export interface WorkerOptions {
   readonly threads?: number;
   /** How long a handler or program may take to end once it was told to; 10 s by default. */
   readonly graceMs?: number;
-  /** What programs inherit: by default PATH, HOME and other harmless variables of this process. */
+  /** Variables that programs inherit. The default is PATH, HOME and other harmless variables of this process. */
   readonly environment?: Environment;
   /** How long a worker that drains waits for a server that is away, to say how tasks ended; 30 s by default. */
   readonly reportMs?: number;

@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 import type { Target } from "./target.ts";
 
 export interface Latencies {
-  /** In ms, sorted. */
+  /** Response times in ms, sorted. */
   readonly all: readonly number[];
   /** Answers other than 201, by status or error. */
   readonly failed: Readonly<Record<string, number>>;

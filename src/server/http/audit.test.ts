@@ -118,7 +118,7 @@ test("[F11] what an admin does to tasks is kept, what agents do to their own is 
   expect(await last()).toMatchObject(["tasks.cancel", filter, null, { is_next_page: false }]);
 });
 
-test("[F11] what is refused after its entry has a second one, and what is refused before has none", async () => {
+test("[F11] a request that is refused after its entry has a second entry, and one that is refused before has none", async () => {
   const before = await told();
   await call("PUT", "/agents/alice", { max_concurrent: "many" });
   await call("POST", "/workers/nobody/drain");

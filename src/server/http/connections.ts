@@ -25,7 +25,7 @@ export function limitConnections(server: Server): void {
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  // By default Node drops the headers after the first 2,000, among them perhaps the one that frames the body. The
+  // Node drops the headers after the first 2,000 by default, and the header that frames the body may be among them. The
   // limit on their bytes remains.
   server.maxHeadersCount = 0;
 }

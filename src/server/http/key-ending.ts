@@ -7,14 +7,14 @@ import type { Edge } from "./route.ts";
 
 type Makers = Pick<Edge, "keys" | "schedules" | "webhooks">;
 
-/** What keys have made. */
+/** Schedules, webhooks and keys that keys made. */
 interface Made {
   readonly keys: readonly ApiKeyRow[];
   readonly schedules: readonly ScheduleRow[];
   readonly webhooks: readonly WebhookRow[];
 }
 
-/** What becomes of everything that a key made when it is revoked. */
+/** Everything that ends with a revoked key, or goes to the receiver. */
 export interface Ending {
   readonly receiver: ApiKeyRow | undefined;
   readonly ended: Made;
@@ -47,7 +47,7 @@ export function endingOf(
   return { receiver, ended: wasRevoked ? { ...below, keys: descendants } : NOTHING, handedOver };
 }
 
-/** What becomes of everything that a key made when it is rotated: all of it is the successor's. */
+/** Returns everything that a rotated key made. All of it goes to the successor. */
 export function handedToSuccessor(edge: Makers, key: ApiKeyRow): Made {
   return madeBy(edge, new Set([key.id]));
 }
@@ -60,7 +60,7 @@ export function madeAnswer({ keys, schedules, webhooks }: Made): KeyMade {
   };
 }
 
-/** As the audit keeps it. */
+/** Returns the ids of everything that keys made, for the audit. */
 export function madeIds(made: Made): object {
   const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
   return {

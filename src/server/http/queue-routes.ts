@@ -66,7 +66,7 @@ export function queueRoutes(app: App, edge: Edge): void {
   app.post(
     "/classify",
     {
-      // It changes nothing.
+      // The route is a POST for its body alone, and changes nothing.
       config: { scopes: ["read", "submit"], audit: "none" },
       schema: {
         summary: "The class that a task would start in",

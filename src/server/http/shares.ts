@@ -18,7 +18,7 @@ const PRUNE_MS = 60_000;
 /** A bucket holds what flows in during this time, in seconds. */
 const BURST_S = 4;
 
-/** What keys hold and use at the HTTP edge, and the bounds on it. */
+/** The connections, bytes and time that keys take at the HTTP edge, and their limits. */
 export class Shares implements Disposable {
   readonly limits: EdgeLimits;
   bodyBytes = 0;
@@ -61,7 +61,7 @@ export class Shares implements Disposable {
   }
 }
 
-/** What one key holds and uses at the HTTP edge. */
+/** The connections, bytes and time that one key takes at the HTTP edge. */
 export class Share {
   readonly keyId: string;
   /** Time of the main thread, in ms. Only what is costly is charged. */

@@ -20,7 +20,7 @@ export function whatIfRoutes(app: App, { past }: Edge): void {
   app.post(
     "/what-if",
     {
-      // It changes nothing.
+      // The route is a POST for its body alone, and changes nothing.
       config: { scopes: ["operator"], answerWithinMs: LIMIT_MS, audit: "none" },
       schema: {
         summary: "Play on from a moment with something changed, and compare",

@@ -67,7 +67,7 @@ export async function inspectDatabase(url: string, schema = "orrery"): Promise<D
   });
   try {
     const pooling = await poolingOf(client, target);
-    // What the settings of the connection should make true, such as the schema, does not hold for its next statement.
+    // Settings of the connection, such as the schema, are lost before the next statement.
     if (pooling === "transaction")
       throw new StoreError("foreign", "a pooler in transaction mode stands before it");
     const { server, skewMs } = await inspectServer(client);
